@@ -1,0 +1,52 @@
+"""What the broker asks of its server before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.db import connections
+
+from broker.errors import UnsafeServer
+
+NEEDED = ("fsync", "full_page_writes")
+OLDEST = 150000  # PostgreSQL 15.0
+
+
+@register(Tags.database)
+def server_keeps_what_it_confirms(
+    *, databases: Sequence[str] | None = None, **_: Any
+) -> list[CheckMessage]:
+    """Refuse a server that is too old, or that a power cut makes forget."""
+    found: list[CheckMessage] = []
+    for alias in databases or []:
+        connection = connections[alias]
+        connection.ensure_connection()
+        version = connection.connection.info.server_version
+        if version < OLDEST:
+            sentence = f"PostgreSQL 15 or later is needed; this is {version // 10000}."
+            found.append(Error(sentence, id="broker.E002"))
+        found += [
+            Error(str(UnsafeServer(name)), id="broker.E001")
+            for name in NEEDED
+            if setting(connection, name) == "off"
+        ]
+    return found
+
+
+def refuse_unsafe_server() -> None:
+    """The same for a process that is about to run.
+
+    Raises:
+        UnsafeServer: it could lose what it confirmed.
+    """
+    for name in NEEDED:
+        if setting(connections["default"], name) == "off":
+            raise UnsafeServer(name)
+
+
+def setting(connection: Any, name: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting(%s)", [name])
+        return str(cursor.fetchone()[0])

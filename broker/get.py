@@ -1,0 +1,88 @@
+"""Taking entries under a unit of work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from broker import sql
+
+# Positions of a lane, one for each priority: what came back, and what is new. The
+# second begins at the floor, below which nothing can appear any more.
+LOWEST, NEW, HIGHEST = -(2**63), 0, 2**63 - 1
+PRIORITIES = [priority for priority in range(9, -1, -1) for _ in range(2)]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One handing of one entry to one consumer, within a unit of work."""
+
+    uow: int
+    queue_id: int
+    message_id: int  # the broker's number; ``client_message_id`` is the sender's
+    backout_count: int  # deliveries of this entry that were backed out
+    delivery_count: int  # deliveries in all, this one included
+    priority: int
+    address: str
+    body: bytes
+    content_type: str
+    properties: dict[str, Any]
+    client_message_id: str | None
+    correlation_id: str | None
+    reply_to: str | None
+    subject: str | None
+    group_id: str | None
+    producer: str
+    put_at: datetime
+    expires_at: datetime | None
+
+
+def get(
+    queue: str,
+    *,
+    owner: int,
+    uow: int | None = None,
+    claim_id: int = 0,
+    limit: int = 1,
+    actor: str = "",
+    now: datetime | None = None,
+) -> list[Delivery]:
+    """Take up to ``limit`` ready entries of a queue; with no ``uow``, begin one.
+
+    Highest priority first, then arrival. An empty list is not an error: nothing is
+    ready, the queue is paused, or the unit of work is no more, which its end will tell.
+
+    Args:
+        queue: its name.
+        owner: of this process (``owner.current``).
+        uow: the unit of work that takes them; None begins a new one.
+        claim_id: from where this unit of work numbers its claims; each takes one for
+            every 200 entries.
+        limit: entries at most.
+        actor: for the journal.
+        now: when; the database's clock when not given.
+    """
+    lows = [low for _ in range(10) for low in (LOWEST, NEW)]
+    highs = [high for _ in range(10) for high in (NEW, HIGHEST)]
+    return sql.fetch(
+        "get",
+        Delivery,
+        queue=queue,
+        owner=owner,
+        uow=uow,
+        claim_id=claim_id,
+        limit=limit,
+        actor=actor,
+        now=now,
+        timeout=timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
+        synchronous_commit=None if connection.in_atomic_block else "off",
+        priorities=PRIORITIES,
+        lows=lows,
+        highs=highs,
+    )
+
+

@@ -1,0 +1,133 @@
+"""Reading the journal: how deep the queues are, and what happened to one message."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from broker import sql
+from broker.models import Kind, Message, Place
+
+LONGEST_CHAIN = 100  # copies of copies that a life-line follows
+
+
+@dataclass(slots=True)
+class Depth:
+    """One queue: what is on it now, and what was ever done on it."""
+
+    ready: int = 0
+    claimed: int = 0
+    delayed: int = 0
+    done: dict[Kind, int] = field(default_factory=lambda: defaultdict(int))
+
+    @property
+    def total(self) -> int:
+        return self.ready + self.claimed + self.delayed
+
+    def add(self, place: int, entries: int) -> None:
+        match place:
+            case Place.READY:
+                self.ready += entries
+            case Place.CLAIMED:
+                self.claimed += entries
+            case Place.DELAYED:
+                self.delayed += entries
+
+
+@dataclass(frozen=True, slots=True)
+class LifelineEvent:
+    """One thing that happened to one message."""
+
+    seq: int
+    at: datetime
+    kind: Kind
+    queue_id: int
+    came_from: Place | None
+    went_to: Place | None
+    uow: int | None
+    actor: str
+    detail: dict[str, Any]  # of this message alone
+    message_id: int
+
+
+def depths() -> dict[int, Depth]:
+    """Every queue's depth, by queue id: exact, at one moment, in one query.
+
+    A queue on which nothing ever happened is missing.
+    """
+    result: dict[int, Depth] = defaultdict(Depth)
+    for queue_id, kind, came_from, went_to, entries in sql.run("depths", {}):
+        depth = result[queue_id]
+        depth.add(went_to, entries)
+        depth.add(came_from, -entries)
+        depth.done[Kind(kind)] += entries
+    return dict(result)
+
+
+def fold() -> None:
+    """Add the journal's next window to the tally. Harmless twice or at once."""
+    sql.run("fold", {})
+
+
+def lifeline(message_id: int) -> list[LifelineEvent]:
+    """Everything that happened to a message, from its first life to its last.
+
+    Dead-lettering and resubmitting make copies with new ids. They are followed back to
+    the message that was put first, and on to the copies of all of them.
+    """
+    events: list[LifelineEvent] = []
+    waiting, seen = [first_life(message_id)], set[int]()
+    while waiting and len(seen) < LONGEST_CHAIN:
+        one = waiting.pop(0)
+        if one in seen:
+            continue
+        seen.add(one)
+        own = events_of(one)
+        events += own
+        waiting += [e.detail["copy"] for e in own if "copy" in e.detail]
+    return sorted(events, key=lambda event: (event.at, event.seq))
+
+
+def first_life(message_id: int) -> int:
+    for _ in range(LONGEST_CHAIN):
+        rows = Message.objects.filter(pk=message_id).values_list("copied_from")
+        earlier = next(iter(rows), (None,))[0]
+        if earlier is None:
+            return message_id
+        message_id = earlier
+    return message_id
+
+
+def events_of(message_id: int) -> list[LifelineEvent]:
+    return [
+        LifelineEvent(
+            seq,
+            at,
+            Kind(kind),
+            queue_id,
+            came_from and Place(came_from),
+            went_to and Place(went_to),
+            uow,
+            actor,
+            detail_of_one(detail or {}, place),
+            message_id,
+        )
+        for seq, at, kind, queue_id, came_from, went_to, uow, actor, detail, place in (
+            sql.run("lifeline", {"message_id": message_id})
+        )
+    ]
+
+
+def detail_of_one(detail: dict[str, Any], place: int) -> dict[str, Any]:
+    """A row's detail, with what it lists for each message narrowed to one."""
+    one = dict(detail)
+    for many, single in (
+        ("copies", "copy"),
+        ("backouts", "backout_count"),
+        ("due_at", "due_at"),
+    ):
+        if many in one:
+            one[single] = one.pop(many)[place]
+    return one

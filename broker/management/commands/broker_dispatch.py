@@ -1,0 +1,58 @@
+"""Run the handlers that applications registered with ``@consumes``."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from dataclasses import replace
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from broker.checks import refuse_unsafe_server
+from broker.dispatch import Dispatcher
+from broker.errors import UnsafeServer
+from broker.handlers import discover
+
+
+class Command(BaseCommand):
+    help = (
+        "Consume queues with the handlers of the installed applications, until Ctrl-C."
+        " Run as many of these as you like."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--concurrency",
+            type=int,
+            help="threads for each handler; each handler's own number by default",
+        )
+        parser.add_argument("--queue", action="append", help="only these; repeatable")
+
+    def handle(
+        self, *, concurrency: int | None, queue: list[str] | None, **_: object
+    ) -> None:
+        try:
+            refuse_unsafe_server()
+        except UnsafeServer as error:
+            raise CommandError(str(error)) from error
+        handlers = [
+            replace(one, concurrency=concurrency or one.concurrency)
+            for name, one in discover().items()
+            if queue is None or name in queue
+        ]
+        if not handlers:
+            self.stderr.write(
+                "No application registers a handler; write @consumes in its handlers.py"
+                " and start this again. Waiting."
+            )
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        dispatcher = Dispatcher(handlers)
+        dispatcher.start()
+        for one in handlers:
+            self.stdout.write(f"{one.queue} → {one.name} ×{one.concurrency}")
+        self.stdout.flush()
+        stop.wait()
+        self.stdout.write("Stopping: handlers finish what they have begun.")
+        dispatcher.stop()

@@ -1,0 +1,163 @@
+"""Messages, and the places where an entry can be.
+
+An *entry* is one message on one queue. Which table holds its row is its state; moving
+it is deleting here and inserting there, in one transaction with its row of the journal:
+
+    put ──▶ ready ──get──▶ claim ──accept──▶ (no row: it ended)
+              ▲              │
+              │          back out ──▶ a copy on the dead letter address
+              │              ▼
+              └───due──── delayed
+
+The tables are made by SQL (migration 0002): partitions, orders of index columns and
+storage parameters are beyond Django's models, which serve the pages. No table here
+refers to another by a foreign key: locks on parents would tie consumers together.
+"""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+
+class Message(models.Model):
+    """What was sent; immutable. Partitioned by id; partitions are dropped whole."""
+
+    id = models.BigIntegerField(primary_key=True)
+    address = models.TextField()
+    routing_type = models.SmallIntegerField(null=True)  # when the sender asked for one
+    put_at = models.DateTimeField()
+    priority = models.SmallIntegerField()  # 0 to 9
+    durable = models.BooleanField()
+    expires_at = models.DateTimeField(null=True)
+    message_id = models.TextField(null=True)  # the client's own: JMSMessageID
+    correlation_id = models.TextField(null=True)
+    reply_to = models.TextField(null=True)
+    subject = models.TextField(null=True)  # JMSType
+    group_id = models.TextField(null=True)
+    content_type = models.TextField()
+    producer = models.TextField()
+    properties = models.JSONField()
+    body = models.BinaryField()
+    copied_from = models.BigIntegerField(null=True)  # the message this is a copy of
+
+    class Meta:
+        managed = False
+        db_table = "broker_message"
+
+    def __str__(self) -> str:
+        return f"message {self.pk}"
+
+
+class Ready(models.Model):
+    """An entry that a get may take. ``pos`` is the id, or less for what came back."""
+
+    pk = models.CompositePrimaryKey("queue_id", "priority", "pos")
+    queue_id = models.IntegerField()
+    priority = models.SmallIntegerField()
+    pos = models.BigIntegerField()
+    id = models.BigIntegerField()
+    backout_count = models.IntegerField()
+    delivery_count = models.IntegerField()
+    expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "broker_ready"
+
+
+class Delayed(models.Model):
+    """An entry that waits until ``due_at``: redelivery or delivery delay."""
+
+    pk = models.CompositePrimaryKey("id", "queue_id")
+    queue_id = models.IntegerField()
+    id = models.BigIntegerField()
+    due_at = models.DateTimeField()
+    priority = models.SmallIntegerField()
+    backout_count = models.IntegerField()
+    delivery_count = models.IntegerField()
+    expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "broker_delayed"
+
+
+class Owner(models.Model):
+    """A live process. It holds ``pg_advisory_lock(classid, id)`` while it lives."""
+
+    id = models.IntegerField(primary_key=True)
+    kind = models.TextField()  # dispatcher, listener, web …
+    host = models.TextField()
+    pid = models.IntegerField()
+    started_at = models.DateTimeField()
+
+    class Meta:
+        managed = False
+        db_table = "broker_owner"
+
+
+class UnitOfWork(models.Model):
+    """Gets that end together, held by an owner until a deadline."""
+
+    id = models.BigIntegerField(primary_key=True)
+    owner_id = models.IntegerField()
+    started_at = models.DateTimeField()
+    deadline = models.DateTimeField()
+
+    class Meta:
+        managed = False
+        db_table = "broker_unit_of_work"
+
+
+class Claim(models.Model):
+    """Up to 200 entries of one queue that one get took. The arrays run in step."""
+
+    pk = models.CompositePrimaryKey("uow", "claim_id")
+    uow = models.BigIntegerField()
+    claim_id = models.IntegerField()
+    queue_id = models.IntegerField()
+    claimed_at = models.DateTimeField()
+    ids = ArrayField(models.BigIntegerField())  # ascending
+    priorities = ArrayField(models.SmallIntegerField())
+    backout_counts = ArrayField(models.IntegerField())
+    delivery_counts = ArrayField(models.IntegerField())
+    expiries = ArrayField(models.DateTimeField(null=True))
+
+    class Meta:
+        managed = False
+        db_table = "broker_claim"
+
+
+class DeadLetter(models.Model):
+    """Why and whence a message on a dead letter queue got there, for triage.
+
+    Written with the copy on the dead letter address, one row for each queue that took
+    it. The row outlives the entry; housekeeping removes it with the message.
+    """
+
+    class Cause(models.TextChoices):
+        """The values of the property ``_BRK_DEATH_REASON``."""
+
+        MAX_DELIVERY_ATTEMPTS = "MAX_DELIVERY_ATTEMPTS", "delivery attempts used up"
+        EXPIRED = "EXPIRED", "expired"
+        REJECTED = "REJECTED", "rejected by its consumer"
+        OPERATOR = "OPERATOR", "sent here by an operator"
+
+    pk = models.CompositePrimaryKey("message_id", "queue_id")
+    message_id = models.BigIntegerField()  # of the copy
+    queue_id = models.IntegerField()  # where the copy lies
+    cause = models.TextField(choices=Cause)
+    error = models.TextField()  # in the consumer's words, at most 1,000 characters
+    fingerprint = models.TextField()  # same error, whatever numbers and names are in it
+    pattern = models.TextField()  # the error with those taken out, for people
+    origin_address = models.TextField()
+    origin_queue = models.TextField()
+    origin_id = models.BigIntegerField()  # the message it is a copy of
+    backout_count = models.IntegerField()
+    resubmit_count = models.IntegerField()  # earlier lives of the same message
+    died_at = models.DateTimeField()
+
+    class Meta:
+        managed = False
+        db_table = "broker_dead_letter"

@@ -1,0 +1,65 @@
+"""What an operator does to many messages: a frozen set, worked through and kept.
+
+The items are chosen once, before anything is done, and are afterwards the ledger of
+what became of each. Nothing outside them is touched.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+
+class Operation(models.Model):
+    """One order of an operator, from its plan to its result."""
+
+    class Kind(models.TextChoices):
+        RESUBMIT = "resubmit"
+
+    class State(models.TextChoices):
+        PLANNED = "planned"
+        RUNNING = "running"
+        DONE = "done"
+        CANCELLED = "cancelled"
+
+    kind = models.CharField(max_length=16, choices=Kind)
+    state = models.CharField(max_length=16, choices=State, default=State.PLANNED)
+    scope = models.TextField()  # the set in words: "dead letters of orders, …"
+    reason = models.TextField(blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
+    created_at = models.DateTimeField(db_default=Now())
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+
+class OperationItem(models.Model):
+    """One entry of the frozen set, and what became of it."""
+
+    class Status(models.TextChoices):
+        PLANNED = "planned"
+        DONE = "done"
+        SKIPPED = "skipped"
+
+    operation = models.ForeignKey(
+        Operation, models.CASCADE, related_name="items", db_index=False
+    )
+    queue_id = models.IntegerField()
+    message_id = models.BigIntegerField()
+    target = models.TextField()  # the queue it goes to, as planned
+    status = models.CharField(
+        max_length=8, choices=Status, default=Status.PLANNED, db_default=Status.PLANNED
+    )
+    note = models.TextField(blank=True, db_default="")  # why it was skipped
+    copy_id = models.BigIntegerField(null=True)  # the message it became
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["operation", "status", "id"], name="broker_item_next")
+        ]

@@ -1,0 +1,106 @@
+"""Which processes live. Each holds an advisory lock; whoever can take it knows.
+
+The lock is held on a connection of its own, which does nothing else: it ends with the
+process, however that ends, and with the server.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psycopg
+from django.db import connection
+
+from broker.models import Owner as OwnerRow
+
+LOCK_CLASS = 0x424B  # the first key of the two-key advisory locks
+NOT_OURS = ("cursor_factory", "context", "prepare_threshold")
+
+_lock = threading.Lock()
+_current: Owner | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """This process, as the database knows it."""
+
+    id: int
+    pid: int  # a fork is another process
+    session: psycopg.Connection
+
+    def is_alive(self) -> bool:
+        """Whether the database still takes this process for alive. One round trip."""
+        if self.pid != os.getpid():
+            return False
+        try:
+            row = self.session.execute(
+                "SELECT FROM broker_owner WHERE id = %s", [self.id]
+            ).fetchone()
+        except psycopg.Error:
+            return False
+        return row is not None
+
+
+def current(kind: str = "application") -> int:
+    """The id of this process; it is registered on first use."""
+    global _current  # noqa: PLW0603
+    with _lock:
+        if _current is None or _current.pid != os.getpid():
+            _current = register(kind)
+        return _current.id
+
+
+def renew(kind: str = "application") -> bool:
+    """Register anew if the database took this process for dead; say whether it had."""
+    global _current  # noqa: PLW0603
+    with _lock:
+        if _current is not None and _current.is_alive():
+            return False
+        close(_current)
+        _current = register(kind)
+        return True
+
+
+def resign() -> None:
+    """End this process as an owner; what it still holds is backed out at once."""
+    global _current  # noqa: PLW0603
+    with _lock:
+        close(_current)
+        _current = None
+
+
+def register(kind: str) -> Owner:
+    """Take the lock first and show the row then: a row without a lock is dead."""
+    session = connect()
+    (owner_id,) = session.execute("SELECT nextval('broker_owner_id_seq')").fetchone()
+    session.execute("SELECT pg_advisory_lock(%s::int, %s::int)", [LOCK_CLASS, owner_id])
+    session.execute(
+        "INSERT INTO broker_owner (id, kind, host, pid) VALUES (%s, %s, %s, %s)",
+        [owner_id, kind, socket.gethostname(), os.getpid()],
+    )
+    return Owner(owner_id, os.getpid(), session)
+
+
+def connect() -> psycopg.Connection:
+    parameters = {
+        name: value
+        for name, value in connection.get_connection_params().items()
+        if name not in NOT_OURS
+    }
+    return psycopg.connect(
+        **parameters, autocommit=True, application_name="backout owner"
+    )
+
+
+def close(owner: Owner | None) -> None:
+    if owner is not None and owner.pid == os.getpid():
+        owner.session.close()
+
+
+def forget(owner_ids: Sequence[int]) -> None:
+    """Remove the rows of dead owners that hold nothing any more."""
+    OwnerRow.objects.filter(pk__in=owner_ids).delete()

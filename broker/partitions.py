@@ -1,0 +1,180 @@
+"""Partitions: made ahead of need, dropped whole when nothing needs them.
+
+Messages are partitioned by id, the journal by day. What finds no partition goes to the
+default one, a net that is empty in health; making a partition empties its part of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, date, datetime, timedelta
+
+from django.conf import settings
+from django.db import OperationalError, connection, transaction
+from psycopg import sql
+from psycopg.sql import Identifier, Literal
+
+logger = logging.getLogger(__name__)
+
+MESSAGES = 2**20  # ids of one partition
+MESSAGES_AHEAD, DAYS_AHEAD = 4, 7
+FEW = 0.02  # a partition with fewer survivors is worth rewriting
+
+
+def make_ahead(*, today: date | None = None) -> None:
+    """Make the partitions of the near future, where they are missing."""
+    current = last_message_id() // MESSAGES
+    for n in range(current, current + MESSAGES_AHEAD):
+        make("broker_message", f"p{n}", "id", n * MESSAGES, (n + 1) * MESSAGES)
+    today = today or datetime.now(UTC).date()
+    for day in (today + timedelta(n) for n in range(-1, DAYS_AHEAD)):
+        name, after = f"p{day:%Y%m%d}", day + timedelta(1)
+        make("broker_event", name, "at", midnight(day), midnight(after))
+
+
+def make(parent: str, name: str, column: str, low: object, high: object) -> None:
+    """Make one partition, with the rows of its range that the default holds.
+
+    It is filled first and attached then, which takes a weak lock on the parent. A row
+    that comes into the default meanwhile stops it; the next call tries again.
+    """
+    names = {
+        "parent": Identifier(parent),
+        "default": Identifier(f"{parent}_default"),
+        "child": Identifier(f"{parent}_{name}"),
+        "column": Identifier(column),
+        "low": Literal(low),
+        "high": Literal(high),
+    }
+    if f"{parent}_{name}" in children(parent):
+        return
+    try:
+        with transaction.atomic():
+            run("SET LOCAL lock_timeout = '2s'", names)
+            run("CREATE TABLE {child} (LIKE {parent} INCLUDING ALL)", names)
+            run(
+                "WITH moved AS (DELETE FROM {default} WHERE {column} >= {low}"
+                " AND {column} < {high} RETURNING *)"
+                " INSERT INTO {child} SELECT * FROM moved",
+                names,
+            )
+            run(
+                "ALTER TABLE {parent} ATTACH PARTITION {child}"
+                " FOR VALUES FROM ({low}) TO ({high})",
+                names,
+            )
+    except OperationalError as error:
+        logger.warning("Partition %s_%s is not made yet: %s", parent, name, error)
+
+
+def drop_old(*, now: datetime | None = None) -> None:
+    """Drop partitions past retention; keep what is still on a queue or unread."""
+    now = now or datetime.now(UTC)
+    messages_since = now - timedelta(days=settings.BROKER_MESSAGE_RETENTION_DAYS)
+    for child in children("broker_message"):
+        name = child.removeprefix("broker_message_p")
+        if name.isdigit() and not has(child, since=messages_since):
+            drop_messages(child, int(name) * MESSAGES)
+    events_since = now - timedelta(days=settings.BROKER_JOURNAL_RETENTION_DAYS)
+    for child in children("broker_event"):
+        name = child.removeprefix("broker_event_p")
+        if name.isdigit() and f"p{events_since:%Y%m%d}" > f"p{name}":
+            drop_events(child)
+
+
+def drop_messages(child: str, low: int) -> None:
+    """Drop a partition of messages, or rewrite it with the few that are on a queue."""
+    names = {
+        "child": Identifier(child),
+        "new": Identifier(f"{child}_new"),
+        "low": Literal(low),
+        "high": Literal(low + MESSAGES),
+    }
+    if low + MESSAGES > last_message_id():
+        return
+    survivors, size = needed(names)
+    if survivors > size * FEW:
+        return
+    with transaction.atomic():
+        run("SET LOCAL lock_timeout = '200ms'", names)
+        if survivors:
+            run("CREATE TABLE {new} (LIKE {child} INCLUDING ALL)", names)
+            run(f"INSERT INTO {{new}} SELECT * FROM {{child}} WHERE {NEEDED}", names)
+        run("DROP TABLE {child}", names)
+        if survivors:
+            run("ALTER TABLE {new} RENAME TO {child}", names)
+            run(
+                "ALTER TABLE broker_message ATTACH PARTITION {child}"
+                " FOR VALUES FROM ({low}) TO ({high})",
+                names,
+            )
+        else:
+            run(
+                "DELETE FROM broker_dead_letter"
+                " WHERE message_id >= {low} AND message_id < {high}",
+                names,
+            )
+
+
+NEEDED = """id IN (
+    SELECT id FROM broker_ready WHERE id >= {low} AND id < {high}
+    UNION ALL SELECT id FROM broker_delayed WHERE id >= {low} AND id < {high}
+    UNION ALL SELECT unnest(ids) FROM broker_claim)"""
+
+
+def needed(names: dict[str, sql.Composable]) -> tuple[int, int]:
+    """How many messages of a partition are on a queue, and how many it has."""
+    ((survivors, size),) = run(
+        f"SELECT count(*) FILTER (WHERE {NEEDED}), count(*) FROM {{child}}",  # noqa: S608
+        names,
+    )
+    return survivors, size
+
+
+def drop_events(child: str) -> None:
+    """Drop a day of the journal that every reader has read."""
+    names: dict[str, sql.Composable] = {"child": Identifier(child)}
+    ((unread,),) = run(
+        "SELECT EXISTS (SELECT FROM {child} WHERE xid >="
+        " (SELECT min(xid) FROM broker_watermark))",
+        names,
+    )
+    if unread:
+        logger.warning("%s is past retention, but has not been read yet.", child)
+        return
+    with transaction.atomic():
+        run("SET LOCAL lock_timeout = '200ms'", names)
+        run("DROP TABLE {child}", names)
+
+
+def has(child: str, *, since: datetime) -> bool:
+    ((found,),) = run(
+        "SELECT EXISTS (SELECT FROM {child} WHERE put_at >= {since})",
+        {"child": Identifier(child), "since": Literal(since)},
+    )
+    return bool(found)
+
+
+def children(parent: str) -> set[str]:
+    rows = run(
+        "SELECT inhrelid::regclass::text FROM pg_inherits"
+        " WHERE inhparent = {parent}::regclass",
+        {"parent": Literal(parent)},
+    )
+    return {name for (name,) in rows}
+
+
+def last_message_id() -> int:
+    ((last,),) = run("SELECT last_value FROM broker_message_id_seq", {})
+    return int(last)
+
+
+def midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def run(text: str, names: dict[str, sql.Composable]) -> list[tuple[int, ...]]:
+    """Run a statement about tables, whose names cannot be parameters."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL(text).format(**names).as_string(cursor.connection))
+        return cursor.fetchall() if cursor.description else []

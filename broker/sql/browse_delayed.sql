@@ -1,0 +1,18 @@
+-- Show delayed entries of one queue, the next due first.
+--
+-- Order    due time, then id; from one of each on.
+-- Locks    none: looking changes nothing.
+-- Index    broker_delayed_queue
+-- Returns  the fields of broker.browse.Browsed.
+SELECT found.id, 3, found.priority, found.id, found.backout_count, found.due_at,
+    found.expires_at, NULL::bigint, message.put_at, message.content_type,
+    message.subject, message.producer, octet_length(message.body),
+    substring(message.body for 160)
+FROM (
+    SELECT * FROM broker_delayed
+    WHERE queue_id = %(queue_id)s::integer
+      AND (due_at, id) > (%(due_at)s::timestamptz, %(id)s::bigint)
+    ORDER BY due_at, id LIMIT %(limit)s::bigint
+) AS found
+JOIN broker_message AS message ON message.id = found.id
+ORDER BY found.due_at, found.id;

@@ -1,0 +1,20 @@
+-- Show ready entries of one queue, in the order in which gets take them.
+--
+-- Order    highest priority first, then position; from a lane and position on.
+-- Locks    none: looking changes nothing.
+-- Index    broker_ready_pkey
+-- Returns  the fields of broker.browse.Browsed.
+SELECT found.id, 1, found.priority, found.pos, found.backout_count, NULL::timestamptz,
+    found.expires_at, NULL::bigint, message.put_at, message.content_type,
+    message.subject, message.producer, octet_length(message.body),
+    substring(message.body for 160)
+FROM unnest(%(priorities)s::smallint[], %(lows)s::bigint[]) AS lane (priority, low),
+LATERAL (
+    SELECT * FROM broker_ready AS ready
+    WHERE ready.queue_id = %(queue_id)s::integer AND ready.priority = lane.priority
+      AND ready.pos >= lane.low
+    ORDER BY ready.pos LIMIT %(limit)s::bigint
+) AS found
+JOIN broker_message AS message ON message.id = found.id
+ORDER BY found.priority DESC, found.pos
+LIMIT %(limit)s::bigint;

@@ -1,0 +1,101 @@
+-- End entries by copying their messages to an address, or to one queue of it.
+--
+-- The copy is a new message with a new id: never expired, its routing free, its origin
+-- in its properties and in broker_dead_letter.
+--
+-- Order    copies are numbered in the order of the arrays.
+-- Locks    none.
+-- Index    broker_message_pkey of the partitions
+-- Returns  for each entry, in order: its id, its copy's id, the queues that took it.
+WITH own AS MATERIALIZED (
+    SELECT pg_current_xact_id(), coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
+),
+target AS MATERIALIZED (
+    SELECT address.name,
+        ARRAY(SELECT id FROM broker_queue WHERE address_id = address.id
+              AND routing_type = 1 AND name = coalesce(%(only_queue)s::text, name)
+              ORDER BY id) AS anycast,
+        ARRAY(SELECT id FROM broker_queue WHERE address_id = address.id
+              AND routing_type = 0 AND name = coalesce(%(only_queue)s::text, name)
+              ORDER BY id) AS multicast
+    FROM broker_address AS address WHERE address.name = %(address)s::text
+),
+copied AS MATERIALIZED (
+    SELECT nextval('broker_message_id_seq') AS new_id, entry.*
+    FROM own, (
+        SELECT source.*, message.address, message.routing_type,
+            message.properties - ARRAY['_AMQ_ORIG_ROUTING_TYPE', '_AMQ_ACTUAL_EXPIRY',
+                '_BRK_DEATH_REASON', '_BRK_DEATH_COUNT', '_BRK_DEATH_TIME'] AS properties,
+            message.properties AS old_properties
+        FROM unnest(%(queue_ids)s::integer[], %(ids)s::bigint[],
+                %(priorities)s::smallint[], %(backout_counts)s::integer[])
+            WITH ORDINALITY AS source (queue_id, id, priority, backout_count, ord)
+        JOIN broker_message AS message ON message.id = source.id
+        ORDER BY source.ord
+    ) AS entry
+),
+entry AS MATERIALIZED (
+    SELECT copied.*, own.at, origin.name AS origin_queue, taker.queue_id AS new_queue_id
+    FROM own, target, copied
+    JOIN broker_queue AS origin ON origin.id = copied.queue_id,
+    unnest(target.multicast || target.anycast[
+        1 + new_id %% greatest(cardinality(target.anycast), 1):
+        1 + new_id %% greatest(cardinality(target.anycast), 1)]) AS taker (queue_id)
+),
+stored AS (
+    INSERT INTO broker_message (id, put_at, copied_from, priority, routing_type, durable,
+        address, content_type, producer, message_id, correlation_id, reply_to, subject,
+        group_id, properties, body)
+    SELECT entry.new_id, entry.at, message.id, entry.priority,
+        CASE WHEN %(restore)s::boolean
+            THEN (entry.old_properties ->> '_AMQ_ORIG_ROUTING_TYPE')::smallint END,
+        message.durable, target.name, message.content_type, message.producer,
+        message.message_id, message.correlation_id, message.reply_to, message.subject,
+        message.group_id,
+        entry.properties || jsonb_strip_nulls(jsonb_build_object(
+            '_AMQ_ORIG_ADDRESS', entry.address, '_AMQ_ORIG_QUEUE', entry.origin_queue,
+            '_AMQ_ORIG_MESSAGE_ID', entry.id::text,
+            '_AMQ_ORIG_ROUTING_TYPE', entry.routing_type,
+            '_BRK_DEATH_COUNT', CASE WHEN %(cause)s::text IS NOT NULL THEN backout_count END,
+            '_BRK_DEATH_REASON', %(cause)s::text,
+            '_BRK_DEATH_TIME', CASE WHEN %(cause)s::text IS NOT NULL
+                THEN floor(extract(epoch FROM entry.at) * 1000) END,
+            '_AMQ_ACTUAL_EXPIRY', CASE WHEN %(cause)s::text = 'EXPIRED'
+                THEN floor(extract(epoch FROM entry.at) * 1000) END,
+            '_BRK_RESUBMIT_COUNT', CASE WHEN %(restore)s::boolean THEN
+                coalesce((entry.properties ->> '_BRK_RESUBMIT_COUNT')::integer, 0) + 1
+                END)),
+        message.body
+    FROM (SELECT DISTINCT ON (new_id) * FROM entry ORDER BY new_id) AS entry
+    JOIN broker_message AS message ON message.id = entry.id, target
+),
+arrived AS (
+    INSERT INTO broker_ready (queue_id, priority, pos, id)
+    SELECT new_queue_id, priority, new_id, new_id FROM entry
+),
+story AS (
+    INSERT INTO broker_dead_letter (message_id, queue_id, died_at, origin_id,
+        backout_count, resubmit_count, cause, error, fingerprint, pattern,
+        origin_address, origin_queue)
+    SELECT new_id, new_queue_id, at, id, backout_count,
+        coalesce((properties ->> '_BRK_RESUBMIT_COUNT')::integer, 0), %(cause)s::text,
+        %(error)s::text, %(fingerprint)s::text, %(pattern)s::text, address, origin_queue
+    FROM entry WHERE %(cause)s::text IS NOT NULL
+),
+journal AS (
+    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, went_to, actor,
+        ids, detail)
+    SELECT at, %(uow)s::bigint, queue_id, count(*), %(kind)s::smallint, %(came_from)s::smallint,
+        NULL::smallint, %(actor)s::text, array_agg(id ORDER BY id),
+        %(detail)s::jsonb || jsonb_build_object('to', %(address)s::text,
+            'copies', array_agg(new_id ORDER BY id))
+    FROM (SELECT DISTINCT at, queue_id, id, new_id FROM entry) AS ended
+    GROUP BY at, queue_id
+    UNION ALL
+    SELECT at, %(uow)s::bigint, new_queue_id, count(*), 1::smallint, NULL, 1::smallint,
+        %(actor)s::text, array_agg(new_id ORDER BY new_id), %(detail)s::jsonb
+    FROM entry GROUP BY at, new_queue_id
+)
+SELECT id, new_id, ARRAY(
+    SELECT new_queue_id FROM entry WHERE entry.new_id = copied.new_id)
+FROM copied ORDER BY ord;

@@ -1,0 +1,7 @@
+-- Find owners that are dead: a live one holds the advisory lock of its id.
+--
+-- Locks    the advisory locks of the dead, for the length of this transaction.
+-- Index    none: the table holds a row for each process.
+-- Returns  ids.
+SELECT id FROM broker_owner
+WHERE pg_try_advisory_xact_lock(%(lock_class)s::integer, id);

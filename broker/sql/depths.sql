@@ -1,0 +1,15 @@
+-- Add up what was ever done to the entries of each queue: the tally, and the journal
+-- beyond it. One snapshot, so the sums are exact at one moment.
+--
+-- Locks    none.
+-- Index    broker_event_xid
+-- Returns  queue, kind, came from, went to (0 is nowhere), entries.
+SELECT queue_id, kind, came_from, went_to, sum(entries)::bigint
+FROM (
+    SELECT queue_id, kind, came_from, went_to, entries FROM broker_tally
+    UNION ALL
+    SELECT queue_id, kind, coalesce(came_from, 0), coalesce(went_to, 0), n
+    FROM broker_event
+    WHERE xid >= (SELECT xid FROM broker_watermark WHERE reader = 'tally')
+) AS done
+GROUP BY 1, 2, 3, 4;

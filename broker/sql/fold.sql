@@ -1,0 +1,28 @@
+-- Add the journal's next window to the tally.
+--
+-- A window ends where the oldest open transaction begins: all below is final.
+--
+-- Locks    the watermark; where another process holds it, nothing is folded.
+-- Index    broker_event_xid
+-- Returns  the watermark before and after; no row where there was nothing to do.
+WITH pending AS MATERIALIZED (
+    SELECT xid AS low, pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS high
+    FROM broker_watermark WHERE reader = 'tally' FOR UPDATE SKIP LOCKED
+),
+sums AS (
+    SELECT queue_id, kind, coalesce(came_from, 0) AS came_from,
+        coalesce(went_to, 0) AS went_to, sum(n) AS entries
+    FROM broker_event
+    WHERE xid >= (SELECT low FROM pending) AND xid < (SELECT high FROM pending)
+    GROUP BY 1, 2, 3, 4
+),
+added AS (
+    INSERT INTO broker_tally AS tally (queue_id, kind, came_from, went_to, entries)
+    SELECT * FROM sums
+    ON CONFLICT (queue_id, kind, came_from, went_to)
+    DO UPDATE SET entries = tally.entries + excluded.entries
+)
+UPDATE broker_watermark SET xid = pending.high
+FROM pending
+WHERE reader = 'tally' AND pending.high > pending.low
+RETURNING pending.low, pending.high;

@@ -1,0 +1,12 @@
+-- Find what the journal says of one message.
+--
+-- Order    as it happened.
+-- Locks    none.
+-- Index    broker_event_ids
+-- Returns  the fields of broker.journal.LifelineEvent.
+SELECT seq, at, kind, queue_id, came_from, went_to, uow, actor, detail,
+    array_position(ids, %(message_id)s::bigint) - 1
+FROM broker_event
+WHERE ids[1] <= %(message_id)s::bigint AND ids[cardinality(ids)] >= %(message_id)s::bigint
+  AND ids @> ARRAY[%(message_id)s::bigint]
+ORDER BY at, seq;

@@ -1,0 +1,41 @@
+-- Return entries to their queues: ready before all that are new, or delayed.
+--
+-- Order    an entry that came back stands at its id less 2^62: before what was not
+--          delivered yet, and among its like in the original order.
+-- Locks    none.
+-- Index    none; it inserts what its caller took.
+-- Returns  the queues where something became ready.
+WITH entry AS MATERIALIZED (
+    SELECT back.*, own.at,
+        own.at + nullif(back.delay_ms, 0) * interval '1 millisecond' AS due_at
+    FROM (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at) AS own,
+        unnest(%(queue_ids)s::integer[], %(ids)s::bigint[], %(priorities)s::smallint[],
+            %(backout_counts)s::integer[], %(delivery_counts)s::integer[],
+            %(expiries)s::timestamptz[], %(delays_ms)s::bigint[]) AS back (
+            queue_id, id, priority, backout_count, delivery_count, expires_at, delay_ms)
+),
+returned AS (
+    INSERT INTO broker_ready (queue_id, priority, pos, id, backout_count,
+        delivery_count, expires_at)
+    SELECT queue_id, priority, id - 4611686018427387904, id, backout_count,
+        delivery_count, expires_at
+    FROM entry WHERE due_at IS NULL
+),
+waiting AS (
+    INSERT INTO broker_delayed (due_at, id, queue_id, priority, backout_count,
+        delivery_count, expires_at)
+    SELECT due_at, id, queue_id, priority, backout_count, delivery_count, expires_at
+    FROM entry WHERE due_at IS NOT NULL
+),
+journal AS (
+    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, went_to, actor,
+        ids, detail)
+    SELECT at, %(uow)s::bigint, queue_id, count(*), %(kind)s::smallint, %(came_from)s::smallint,
+        CASE WHEN due_at IS NULL THEN 1 ELSE 3 END, %(actor)s::text, array_agg(id ORDER BY id),
+        %(detail)s::jsonb
+        || jsonb_build_object('backouts', array_agg(backout_count ORDER BY id))
+        || CASE WHEN due_at IS NULL THEN '{}'::jsonb
+           ELSE jsonb_build_object('due_at', array_agg(due_at ORDER BY id)) END
+    FROM entry GROUP BY at, queue_id, due_at IS NULL
+)
+SELECT DISTINCT queue_id FROM entry WHERE due_at IS NULL;

@@ -1,0 +1,18 @@
+-- Take entries whose time to live is over from where they are delayed.
+--
+-- Order    the longest expired first.
+-- Locks    the entries; what another transaction holds is skipped.
+-- Index    broker_delayed_expiry
+-- Returns  the fields of broker.settle.Held, by queue and id.
+WITH taken AS (
+    DELETE FROM broker_delayed
+    WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM broker_delayed
+        WHERE expires_at <= coalesce(%(now)s::timestamptz, statement_timestamp())
+        ORDER BY expires_at
+        LIMIT %(limit)s::bigint
+        FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING queue_id, id, priority, backout_count, delivery_count, expires_at
+)
+SELECT *, true FROM taken ORDER BY queue_id, id;

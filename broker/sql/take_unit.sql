@@ -1,0 +1,19 @@
+-- Take every entry out of a unit of work, and end it.
+--
+-- Locks    the unit of work: of two who end it, one finds it gone.
+-- Index    broker_unit_of_work_pkey, broker_claim_pkey
+-- Returns  the fields of broker.settle.Held, by queue and id; then the caller puts each
+--          where it goes, in the same transaction.
+WITH ended AS (
+    DELETE FROM broker_unit_of_work WHERE id = %(uow)s::bigint RETURNING id
+),
+claim AS (
+    DELETE FROM broker_claim USING ended WHERE broker_claim.uow = ended.id
+    RETURNING broker_claim.*
+)
+SELECT claim.queue_id, held.*,
+    coalesce(held.expires_at <= coalesce(%(now)s::timestamptz, statement_timestamp()), false)
+FROM claim, unnest(claim.ids, claim.priorities, claim.backout_counts,
+    claim.delivery_counts, claim.expiries) AS held (
+    id, priority, backout_count, delivery_count, expires_at)
+ORDER BY claim.queue_id, held.id;

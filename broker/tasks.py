@@ -1,0 +1,70 @@
+"""The broker's housekeeping, run by Celery beat.
+
+A task here only calls the broker, in batches, until nothing is left. Each is safe to
+run twice, at once, or late: the statements skip rows that another worker holds. Nothing
+depends on any of them but the time at which it happens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from celery import shared_task
+
+from broker import delays, expiry, journal, operations, partitions, settle
+
+BATCH = 500
+BEAT_S = 1.0
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def release_due() -> None:
+    """Make delayed entries ready as they fall due. Every second, for that second."""
+    ends = time.monotonic() + BEAT_S
+    while True:
+        until_short(delays.wake_due)
+        left = delays.until_next_due()
+        rest_s = ends - time.monotonic()
+        if left is None or left.total_seconds() >= rest_s:
+            return
+        time.sleep(max(left.total_seconds(), 0.001))
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def back_out_overdue() -> None:
+    """Back out units of work of dead processes and past deadlines. Every second."""
+    until_short(settle.back_out_overdue)
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def expire() -> None:
+    """End entries whose time to live is over. Every second."""
+    until_short(expiry.expire)
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def fold_journal() -> None:
+    """Add the journal to the tally, so that depths stay quick. Every second."""
+    journal.fold()
+
+
+@shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)
+def tend_partitions() -> None:
+    """Make partitions ahead, drop those past retention. Every minute."""
+    partitions.make_ahead()
+    partitions.drop_old()
+
+
+def until_short(batch: Callable[..., int]) -> None:
+    """Run a batch again until it comes back short, each in its own transaction."""
+    while batch(limit=BATCH) == BATCH:
+        pass
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def step_operations() -> None:
+    """Go on with every running operation. Every second."""
+    for operation_id in operations.running():
+        while operations.step(operation_id):
+            pass

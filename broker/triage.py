@@ -1,0 +1,85 @@
+"""Dead letters as work to be done: in groups of one cause, and one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from broker import sql
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which dead letters are meant. What is None selects by nothing."""
+
+    fingerprint: str | None = None
+    origin_queue: str | None = None
+    cause: str | None = None
+    queue_id: int | None = None  # where they lie
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "fingerprint": self.fingerprint,
+            "origin_queue": self.origin_queue,
+            "cause": self.cause,
+            "queue_id": self.queue_id,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Dead letters with one error, from one queue, that lie on one queue."""
+
+    fingerprint: str
+    pattern: str
+    cause: str
+    origin_queue: str
+    queue_id: int
+    messages: int
+    first_died_at: datetime
+    last_died_at: datetime
+    most_resubmits: int
+    newest_id: int
+
+    @property
+    def selection(self) -> Selection:
+        return Selection(
+            self.fingerprint, self.origin_queue, self.cause, self.queue_id
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One dead letter, with its story in short."""
+
+    message_id: int
+    queue_id: int
+    cause: str
+    error: str
+    fingerprint: str
+    pattern: str
+    origin_address: str
+    origin_queue: str
+    origin_id: int
+    backout_count: int
+    resubmit_count: int
+    died_at: datetime
+    content_type: str
+    size_bytes: int
+
+
+NEWEST = 2**63 - 1
+
+
+def groups() -> list[Group]:
+    """The dead letters that lie on a queue now, the largest group first."""
+    return sql.fetch("dead_letter_groups", Group)
+
+
+def letters(
+    selection: Selection, *, before: int = NEWEST, limit: int = 50
+) -> list[Letter]:
+    """One page of dead letters, the newest first, with ids below ``before``."""
+    parameters = selection.parameters()
+    return sql.fetch("dead_letters", Letter, **parameters, before=before, limit=limit)
