@@ -119,6 +119,7 @@ def wait(queue_id: int, seen: int, *, longest_s: float = POLL_S) -> None:
     arrivals = here()
     arrivals.run_in_background("arrivals-hear", arrivals.hear_for_ever)
     with arrivals.changed:
+        arrivals.versions.setdefault(queue_id, 0)  # so that wake_all knows of it
         arrivals.changed.wait_for(
             lambda: arrivals.versions[queue_id] != seen, min(longest_s, POLL_S)
         )

@@ -10,7 +10,6 @@ from broker.get import LOWEST
 from broker.models import Place
 
 
-
 @dataclass(frozen=True, slots=True)
 class Browsed:
     """One entry of a list."""

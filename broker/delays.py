@@ -37,7 +37,9 @@ def until_next_due(queue: str | None = None) -> timedelta | None:
         delayed = delayed.filter(queue_id__in=ids)
     first = Min("due_at")
     clock = Func(function="clock_timestamp", output_field=DateTimeField())
-    (left,) = delayed.aggregate(left=ExpressionWrapper(first - clock, DurationField())).values()
+    (left,) = delayed.aggregate(
+        left=ExpressionWrapper(first - clock, DurationField())
+    ).values()
     return cast("timedelta | None", left)
 
 

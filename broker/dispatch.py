@@ -1,4 +1,4 @@
-"""The loop of a dispatcher: arrivals, a unit of work, the handler, commit or backout."""
+"""The loop of a dispatcher: an arrival, a unit of work, the handler, its end."""
 
 from __future__ import annotations
 

@@ -15,11 +15,16 @@ LONGEST = 1000  # characters of an error that are kept
 
 # In this order: what is quoted first, then shapes of ids, then any number.
 VARIABLES = (
-    (re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|`[^`]*`"), "{text}"),
+    (re.compile(r"(?<!\w)'[^']*'|\"[^\"]*\"|“[^”]*”|`[^`]*`"), "{text}"),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.I), "{id}"),
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?"), "{time}"),
-    (re.compile(r"\b(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,}\b", re.I), "{id}"),
-    (re.compile(r"\d+(?:[.,]\d+)*"), "{n}"),
+    (
+        # One name for both: an id may happen to have no letter, a number to be long.
+        re.compile(
+            r"\b(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,}\b(?![.,]\d)|\d+(?:[.,]\d+)*", re.I
+        ),
+        "{n}",
+    ),
 )
 
 

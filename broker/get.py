@@ -84,5 +84,3 @@ def get(
         lows=lows,
         highs=highs,
     )
-
-

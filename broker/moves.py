@@ -122,7 +122,10 @@ def end(entries: Sequence[Held], record: Record) -> None:
     if not entries:
         return
     parameters = record.parameters()
-    queues = {"queue_ids": [e.queue_id for e in entries], "ids": [e.id for e in entries]}
+    queues = {
+        "queue_ids": [e.queue_id for e in entries],
+        "ids": [e.id for e in entries],
+    }
     sql.fetch_one("end", **queues, **parameters)
 
 

@@ -94,22 +94,18 @@ def change(operation_id: int, before: State, **fields: Any) -> None:
 
 
 @transaction.atomic
-def step(
-    operation_id: int, *, limit: int = 1000, now: datetime | None = None
-) -> int:
+def step(operation_id: int, *, limit: int = 1000, now: datetime | None = None) -> int:
     """Work on the next items of a running operation; return how many.
 
     Zero when it has ended, is not running, or somebody else is at it.
     """
-    running = Operation.objects.select_for_update(skip_locked=True).filter(
-        pk=operation_id, state=State.RUNNING
-    )
+    running = Operation.objects.select_for_update(
+        skip_locked=True, of=("self",)
+    ).filter(pk=operation_id, state=State.RUNNING)
     operation = running.select_related("created_by").first()
     if operation is None:
         return 0
-    items = list(
-        operation.items.filter(status=Status.PLANNED).order_by("id")[:limit]
-    )
+    items = list(operation.items.filter(status=Status.PLANNED).order_by("id")[:limit])
     by_way: dict[tuple[int, str], list[OperationItem]] = defaultdict(list)
     for item in items:
         by_way[item.queue_id, item.target].append(item)

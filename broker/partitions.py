@@ -10,7 +10,7 @@ import logging
 from datetime import UTC, date, datetime, timedelta
 
 from django.conf import settings
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from psycopg import sql
 from psycopg.sql import Identifier, Literal
 
@@ -63,7 +63,7 @@ def make(parent: str, name: str, column: str, low: object, high: object) -> None
                 " FOR VALUES FROM ({low}) TO ({high})",
                 names,
             )
-    except OperationalError as error:
+    except (IntegrityError, OperationalError) as error:
         logger.warning("Partition %s_%s is not made yet: %s", parent, name, error)
 
 

@@ -1,4 +1,4 @@
-"""Sending messages. A put is part of the caller's transaction: no commit, no message."""
+"""Sending. A put is part of the caller's transaction: no commit, no message."""
 
 from __future__ import annotations
 
@@ -104,8 +104,9 @@ def put_to(
     """Send at most ``CHUNK`` messages to one address, in one statement."""
     check_size(messages)
 
-    def column(name: str) -> list[Any]:
-        return list(map(attrgetter(name), messages))
+    def column(name: str) -> list[Any] | None:
+        values = list(map(attrgetter(name), messages))
+        return None if values.count(None) == len(values) else values
 
     receipts = sql.fetch(
         "put",

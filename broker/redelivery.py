@@ -98,7 +98,8 @@ def redelivery_delay(
     delay_ms = settings.redelivery_delay_ms or 0
     multiplier = settings.redelivery_delay_multiplier
     factor = settings.redelivery_collision_avoidance_factor
-    assert multiplier is not None and factor is not None, "settings are merged"
+    assert multiplier is not None, "settings are merged"
+    assert factor is not None, "settings are merged"
     if not delay_ms:
         return timedelta(0)
     cap_ms = min(longest_delay_ms(settings), LONGEST_MS)

@@ -44,9 +44,7 @@ class Group:
 
     @property
     def selection(self) -> Selection:
-        return Selection(
-            self.fingerprint, self.origin_queue, self.cause, self.queue_id
-        )
+        return Selection(self.fingerprint, self.origin_queue, self.cause, self.queue_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,5 +245,3 @@ def describe(error: BaseException) -> str:
     """An exception in one line, as operators read it."""
     text = str(error).strip()
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-

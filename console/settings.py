@@ -6,6 +6,8 @@ that an administrator can change it while messages flow.
 
 from __future__ import annotations
 
+import os
+import secrets
 from pathlib import Path
 
 import environ
@@ -22,7 +24,9 @@ DEBUG = env.bool("DEBUG", default=False)
 ENVIRONMENT = env("BACKOUT_ENVIRONMENT", default="dev")  # dev, stage, prod: the band
 SECRET_KEY_FILE = VAR_DIR / "secret_key"
 SECRET_KEY = env("SECRET_KEY", default="") or (
-    SECRET_KEY_FILE.read_text() if SECRET_KEY_FILE.exists() else "only-for-set-up"
+    SECRET_KEY_FILE.read_text()
+    if os.access(SECRET_KEY_FILE, os.R_OK)
+    else secrets.token_urlsafe(50)  # for set-up; sessions need one that stays
 )
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
@@ -85,11 +89,7 @@ TEMPLATES = [
 
 # PostgreSQL. The options hold for every connection: the broker's statements are
 # prepared, and a generic plan is the one their forms are made for (docs/decisions).
-DATABASES = {
-    "default": env.db(
-        "DATABASE_URL", default=sockets.database_url(VAR_DIR)
-    )
-}
+DATABASES = {"default": env.db("DATABASE_URL", default=sockets.database_url(VAR_DIR))}
 DATABASES["default"].setdefault("OPTIONS", {})
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 60
@@ -100,6 +100,8 @@ DATABASES["default"]["OPTIONS"].setdefault(
     " -c statement_timeout=60s -c lock_timeout=10s"
     " -c idle_in_transaction_session_timeout=60s",
 )
+# Django's own statements are bound on the client and never prepared; the broker's are.
+DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 5)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env("REDIS_URL", default=sockets.redis_url(VAR_DIR))
@@ -118,6 +120,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_TIMEZONE = "UTC"
 CELERY_TASK_DEFAULT_QUEUE = "housekeeping"

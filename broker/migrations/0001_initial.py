@@ -10,7 +10,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -19,252 +18,615 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Claim',
+            name="Claim",
             fields=[
-                ('pk', models.CompositePrimaryKey('uow', 'claim_id', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('uow', models.BigIntegerField()),
-                ('claim_id', models.IntegerField()),
-                ('queue_id', models.IntegerField()),
-                ('claimed_at', models.DateTimeField()),
-                ('ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), size=None)),
-                ('priorities', django.contrib.postgres.fields.ArrayField(base_field=models.SmallIntegerField(), size=None)),
-                ('backout_counts', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), size=None)),
-                ('delivery_counts', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), size=None)),
-                ('expiries', django.contrib.postgres.fields.ArrayField(base_field=models.DateTimeField(null=True), size=None)),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "uow",
+                        "claim_id",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("uow", models.BigIntegerField()),
+                ("claim_id", models.IntegerField()),
+                ("queue_id", models.IntegerField()),
+                ("claimed_at", models.DateTimeField()),
+                (
+                    "ids",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(), size=None
+                    ),
+                ),
+                (
+                    "priorities",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.SmallIntegerField(), size=None
+                    ),
+                ),
+                (
+                    "backout_counts",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(), size=None
+                    ),
+                ),
+                (
+                    "delivery_counts",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.IntegerField(), size=None
+                    ),
+                ),
+                (
+                    "expiries",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.DateTimeField(null=True), size=None
+                    ),
+                ),
             ],
             options={
-                'db_table': 'broker_claim',
-                'managed': False,
+                "db_table": "broker_claim",
+                "managed": False,
             },
         ),
         migrations.CreateModel(
-            name='DeadLetter',
+            name="DeadLetter",
             fields=[
-                ('pk', models.CompositePrimaryKey('message_id', 'queue_id', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('message_id', models.BigIntegerField()),
-                ('queue_id', models.IntegerField()),
-                ('cause', models.TextField(choices=[('MAX_DELIVERY_ATTEMPTS', 'delivery attempts used up'), ('EXPIRED', 'expired'), ('REJECTED', 'rejected by its consumer'), ('OPERATOR', 'sent here by an operator')])),
-                ('error', models.TextField()),
-                ('fingerprint', models.TextField()),
-                ('pattern', models.TextField()),
-                ('origin_address', models.TextField()),
-                ('origin_queue', models.TextField()),
-                ('origin_id', models.BigIntegerField()),
-                ('backout_count', models.IntegerField()),
-                ('resubmit_count', models.IntegerField()),
-                ('died_at', models.DateTimeField()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "message_id",
+                        "queue_id",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("message_id", models.BigIntegerField()),
+                ("queue_id", models.IntegerField()),
+                (
+                    "cause",
+                    models.TextField(
+                        choices=[
+                            ("MAX_DELIVERY_ATTEMPTS", "delivery attempts used up"),
+                            ("EXPIRED", "expired"),
+                            ("REJECTED", "rejected by its consumer"),
+                            ("OPERATOR", "sent here by an operator"),
+                        ]
+                    ),
+                ),
+                ("error", models.TextField()),
+                ("fingerprint", models.TextField()),
+                ("pattern", models.TextField()),
+                ("origin_address", models.TextField()),
+                ("origin_queue", models.TextField()),
+                ("origin_id", models.BigIntegerField()),
+                ("backout_count", models.IntegerField()),
+                ("resubmit_count", models.IntegerField()),
+                ("died_at", models.DateTimeField()),
             ],
             options={
-                'db_table': 'broker_dead_letter',
-                'managed': False,
+                "db_table": "broker_dead_letter",
+                "managed": False,
             },
         ),
         migrations.CreateModel(
-            name='Delayed',
+            name="Delayed",
             fields=[
-                ('pk', models.CompositePrimaryKey('id', 'queue_id', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('queue_id', models.IntegerField()),
-                ('id', models.BigIntegerField()),
-                ('due_at', models.DateTimeField()),
-                ('priority', models.SmallIntegerField()),
-                ('backout_count', models.IntegerField()),
-                ('delivery_count', models.IntegerField()),
-                ('expires_at', models.DateTimeField(null=True)),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "id",
+                        "queue_id",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("queue_id", models.IntegerField()),
+                ("id", models.BigIntegerField()),
+                ("due_at", models.DateTimeField()),
+                ("priority", models.SmallIntegerField()),
+                ("backout_count", models.IntegerField()),
+                ("delivery_count", models.IntegerField()),
+                ("expires_at", models.DateTimeField(null=True)),
             ],
             options={
-                'db_table': 'broker_delayed',
-                'managed': False,
+                "db_table": "broker_delayed",
+                "managed": False,
             },
         ),
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('seq', models.BigIntegerField(primary_key=True, serialize=False)),
-                ('xid', models.BigIntegerField()),
-                ('at', models.DateTimeField()),
-                ('kind', models.SmallIntegerField(choices=[(1, 'put'), (2, 'got'), (3, 'accepted'), (4, 'backed out'), (5, 'released'), (6, 'due again'), (7, 'dead-lettered'), (8, 'expired'), (9, 'discarded'), (10, 'resubmitted')])),
-                ('queue_id', models.IntegerField()),
-                ('came_from', models.SmallIntegerField(choices=[(1, 'Ready'), (2, 'Claimed'), (3, 'Delayed')], null=True)),
-                ('went_to', models.SmallIntegerField(choices=[(1, 'Ready'), (2, 'Claimed'), (3, 'Delayed')], null=True)),
-                ('uow', models.BigIntegerField(null=True)),
-                ('actor', models.TextField()),
-                ('n', models.IntegerField()),
-                ('ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), size=None)),
-                ('detail', models.JSONField(null=True)),
+                ("seq", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("xid", models.BigIntegerField()),
+                ("at", models.DateTimeField()),
+                (
+                    "kind",
+                    models.SmallIntegerField(
+                        choices=[
+                            (1, "put"),
+                            (2, "got"),
+                            (3, "accepted"),
+                            (4, "backed out"),
+                            (5, "released"),
+                            (6, "due again"),
+                            (7, "dead-lettered"),
+                            (8, "expired"),
+                            (9, "discarded"),
+                            (10, "resubmitted"),
+                        ]
+                    ),
+                ),
+                ("queue_id", models.IntegerField()),
+                (
+                    "came_from",
+                    models.SmallIntegerField(
+                        choices=[(1, "Ready"), (2, "Claimed"), (3, "Delayed")],
+                        null=True,
+                    ),
+                ),
+                (
+                    "went_to",
+                    models.SmallIntegerField(
+                        choices=[(1, "Ready"), (2, "Claimed"), (3, "Delayed")],
+                        null=True,
+                    ),
+                ),
+                ("uow", models.BigIntegerField(null=True)),
+                ("actor", models.TextField()),
+                ("n", models.IntegerField()),
+                (
+                    "ids",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(), size=None
+                    ),
+                ),
+                ("detail", models.JSONField(null=True)),
             ],
             options={
-                'db_table': 'broker_event',
-                'managed': False,
+                "db_table": "broker_event",
+                "managed": False,
             },
         ),
         migrations.CreateModel(
-            name='Message',
+            name="Message",
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
-                ('address', models.TextField()),
-                ('routing_type', models.SmallIntegerField(null=True)),
-                ('put_at', models.DateTimeField()),
-                ('priority', models.SmallIntegerField()),
-                ('durable', models.BooleanField()),
-                ('expires_at', models.DateTimeField(null=True)),
-                ('message_id', models.TextField(null=True)),
-                ('correlation_id', models.TextField(null=True)),
-                ('reply_to', models.TextField(null=True)),
-                ('subject', models.TextField(null=True)),
-                ('group_id', models.TextField(null=True)),
-                ('content_type', models.TextField()),
-                ('producer', models.TextField()),
-                ('properties', models.JSONField()),
-                ('body', models.BinaryField()),
-                ('copied_from', models.BigIntegerField(null=True)),
+                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("address", models.TextField()),
+                ("routing_type", models.SmallIntegerField(null=True)),
+                ("put_at", models.DateTimeField()),
+                ("priority", models.SmallIntegerField()),
+                ("durable", models.BooleanField()),
+                ("expires_at", models.DateTimeField(null=True)),
+                ("message_id", models.TextField(null=True)),
+                ("correlation_id", models.TextField(null=True)),
+                ("reply_to", models.TextField(null=True)),
+                ("subject", models.TextField(null=True)),
+                ("group_id", models.TextField(null=True)),
+                ("content_type", models.TextField()),
+                ("producer", models.TextField()),
+                ("properties", models.JSONField()),
+                ("body", models.BinaryField()),
+                ("copied_from", models.BigIntegerField(null=True)),
             ],
             options={
-                'db_table': 'broker_message',
-                'managed': False,
+                "db_table": "broker_message",
+                "managed": False,
             },
         ),
         migrations.CreateModel(
-            name='Owner',
+            name="Owner",
             fields=[
-                ('id', models.IntegerField(primary_key=True, serialize=False)),
-                ('kind', models.TextField()),
-                ('host', models.TextField()),
-                ('pid', models.IntegerField()),
-                ('started_at', models.DateTimeField()),
+                ("id", models.IntegerField(primary_key=True, serialize=False)),
+                ("kind", models.TextField()),
+                ("host", models.TextField()),
+                ("pid", models.IntegerField()),
+                ("started_at", models.DateTimeField()),
             ],
             options={
-                'db_table': 'broker_owner',
-                'managed': False,
+                "db_table": "broker_owner",
+                "managed": False,
             },
         ),
         migrations.CreateModel(
-            name='Ready',
+            name="Ready",
             fields=[
-                ('pk', models.CompositePrimaryKey('queue_id', 'priority', 'pos', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('queue_id', models.IntegerField()),
-                ('priority', models.SmallIntegerField()),
-                ('pos', models.BigIntegerField()),
-                ('id', models.BigIntegerField()),
-                ('backout_count', models.IntegerField()),
-                ('delivery_count', models.IntegerField()),
-                ('expires_at', models.DateTimeField(null=True)),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "queue_id",
+                        "priority",
+                        "pos",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("queue_id", models.IntegerField()),
+                ("priority", models.SmallIntegerField()),
+                ("pos", models.BigIntegerField()),
+                ("id", models.BigIntegerField()),
+                ("backout_count", models.IntegerField()),
+                ("delivery_count", models.IntegerField()),
+                ("expires_at", models.DateTimeField(null=True)),
             ],
             options={
-                'db_table': 'broker_ready',
-                'managed': False,
+                "db_table": "broker_ready",
+                "managed": False,
             },
         ),
         migrations.CreateModel(
-            name='Tally',
+            name="Tally",
             fields=[
-                ('pk', models.CompositePrimaryKey('queue_id', 'kind', 'came_from', 'went_to', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('queue_id', models.IntegerField()),
-                ('kind', models.SmallIntegerField(choices=[(1, 'put'), (2, 'got'), (3, 'accepted'), (4, 'backed out'), (5, 'released'), (6, 'due again'), (7, 'dead-lettered'), (8, 'expired'), (9, 'discarded'), (10, 'resubmitted')])),
-                ('came_from', models.SmallIntegerField()),
-                ('went_to', models.SmallIntegerField()),
-                ('entries', models.BigIntegerField()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "queue_id",
+                        "kind",
+                        "came_from",
+                        "went_to",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("queue_id", models.IntegerField()),
+                (
+                    "kind",
+                    models.SmallIntegerField(
+                        choices=[
+                            (1, "put"),
+                            (2, "got"),
+                            (3, "accepted"),
+                            (4, "backed out"),
+                            (5, "released"),
+                            (6, "due again"),
+                            (7, "dead-lettered"),
+                            (8, "expired"),
+                            (9, "discarded"),
+                            (10, "resubmitted"),
+                        ]
+                    ),
+                ),
+                ("came_from", models.SmallIntegerField()),
+                ("went_to", models.SmallIntegerField()),
+                ("entries", models.BigIntegerField()),
             ],
             options={
-                'db_table': 'broker_tally',
-                'managed': False,
+                "db_table": "broker_tally",
+                "managed": False,
             },
         ),
         migrations.CreateModel(
-            name='UnitOfWork',
+            name="UnitOfWork",
             fields=[
-                ('id', models.BigIntegerField(primary_key=True, serialize=False)),
-                ('owner_id', models.IntegerField()),
-                ('started_at', models.DateTimeField()),
-                ('deadline', models.DateTimeField()),
+                ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("owner_id", models.IntegerField()),
+                ("started_at", models.DateTimeField()),
+                ("deadline", models.DateTimeField()),
             ],
             options={
-                'db_table': 'broker_unit_of_work',
-                'managed': False,
+                "db_table": "broker_unit_of_work",
+                "managed": False,
             },
         ),
         migrations.CreateModel(
-            name='Watermark',
+            name="Watermark",
             fields=[
-                ('reader', models.CharField(max_length=32, primary_key=True, serialize=False)),
-                ('xid', models.BigIntegerField(db_default=0, default=0)),
+                (
+                    "reader",
+                    models.CharField(max_length=32, primary_key=True, serialize=False),
+                ),
+                ("xid", models.BigIntegerField(db_default=0, default=0)),
             ],
         ),
         migrations.CreateModel(
-            name='Address',
+            name="Address",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=255)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("name", models.CharField(max_length=255)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(),
+                        editable=False,
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'addresses',
-                'constraints': [models.UniqueConstraint(models.F('name'), name='one_address_a_name')],
+                "verbose_name_plural": "addresses",
+                "constraints": [
+                    models.UniqueConstraint(models.F("name"), name="one_address_a_name")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='AddressSetting',
+            name="AddressSetting",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('match', models.CharField(help_text='Words separated by dots; * is any one word, # at the end any words.', max_length=255, validators=[broker.wildcards.check_pattern])),
-                ('max_delivery_attempts', models.IntegerField(blank=True, help_text='Deliveries before a message is a dead letter; -1 is no limit.', null=True, validators=[django.core.validators.MinValueValidator(-1)])),
-                ('dead_letter_address', models.CharField(blank=True, help_text='Where poison messages go; defined and empty means nowhere.', max_length=255, null=True)),
-                ('redelivery_delay_ms', models.BigIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0)])),
-                ('redelivery_delay_multiplier', models.FloatField(blank=True, null=True)),
-                ('redelivery_collision_avoidance_factor', models.FloatField(blank=True, null=True)),
-                ('max_redelivery_delay_ms', models.BigIntegerField(blank=True, help_text='Not defined: ten times the redelivery delay.', null=True, validators=[django.core.validators.MinValueValidator(0)])),
-                ('expiry_address', models.CharField(blank=True, help_text='Where expired messages go; defined and empty means nowhere.', max_length=255, null=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                (
+                    "match",
+                    models.CharField(
+                        help_text="Words separated by dots; * is any one word, # at the end any words.",
+                        max_length=255,
+                        validators=[broker.wildcards.check_pattern],
+                    ),
+                ),
+                (
+                    "max_delivery_attempts",
+                    models.IntegerField(
+                        blank=True,
+                        help_text="Deliveries before a message is a dead letter; -1 is no limit.",
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(-1)],
+                    ),
+                ),
+                (
+                    "dead_letter_address",
+                    models.CharField(
+                        blank=True,
+                        help_text="Where poison messages go; defined and empty means nowhere.",
+                        max_length=255,
+                        null=True,
+                    ),
+                ),
+                (
+                    "redelivery_delay_ms",
+                    models.BigIntegerField(
+                        blank=True,
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(0)],
+                    ),
+                ),
+                (
+                    "redelivery_delay_multiplier",
+                    models.FloatField(blank=True, null=True),
+                ),
+                (
+                    "redelivery_collision_avoidance_factor",
+                    models.FloatField(blank=True, null=True),
+                ),
+                (
+                    "max_redelivery_delay_ms",
+                    models.BigIntegerField(
+                        blank=True,
+                        help_text="Not defined: ten times the redelivery delay.",
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(0)],
+                    ),
+                ),
+                (
+                    "expiry_address",
+                    models.CharField(
+                        blank=True,
+                        help_text="Where expired messages go; defined and empty means nowhere.",
+                        max_length=255,
+                        null=True,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['match'],
-                'constraints': [models.UniqueConstraint(models.F('match'), name='one_setting_a_pattern'), models.CheckConstraint(condition=models.Q(('max_delivery_attempts__gte', -1)), name='attempts_are_a_number_or_unlimited'), models.CheckConstraint(condition=models.Q(('redelivery_delay_multiplier__gt', 0)), name='multipliers_are_positive'), models.CheckConstraint(condition=models.Q(('redelivery_collision_avoidance_factor__gte', 0), ('redelivery_collision_avoidance_factor__lte', 1)), name='collision_avoidance_is_a_share'), models.CheckConstraint(condition=models.Q(models.Q(('redelivery_delay_ms__isnull', True), ('redelivery_delay_ms__gte', 0), _connector='OR'), models.Q(('max_redelivery_delay_ms__isnull', True), ('max_redelivery_delay_ms__gte', 0), _connector='OR')), name='delays_are_not_negative')],
+                "ordering": ["match"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        models.F("match"), name="one_setting_a_pattern"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("max_delivery_attempts__gte", -1)),
+                        name="attempts_are_a_number_or_unlimited",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("redelivery_delay_multiplier__gt", 0)),
+                        name="multipliers_are_positive",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("redelivery_collision_avoidance_factor__gte", 0),
+                            ("redelivery_collision_avoidance_factor__lte", 1),
+                        ),
+                        name="collision_avoidance_is_a_share",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("redelivery_delay_ms__isnull", True),
+                                ("redelivery_delay_ms__gte", 0),
+                                _connector="OR",
+                            ),
+                            models.Q(
+                                ("max_redelivery_delay_ms__isnull", True),
+                                ("max_redelivery_delay_ms__gte", 0),
+                                _connector="OR",
+                            ),
+                        ),
+                        name="delays_are_not_negative",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Operation',
+            name="Operation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('resubmit', 'Resubmit')], max_length=16)),
-                ('state', models.CharField(choices=[('planned', 'Planned'), ('running', 'Running'), ('done', 'Done'), ('cancelled', 'Cancelled')], default='planned', max_length=16)),
-                ('scope', models.TextField()),
-                ('reason', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('started_at', models.DateTimeField(null=True)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('created_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(choices=[("resubmit", "Resubmit")], max_length=16),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("planned", "Planned"),
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="planned",
+                        max_length=16,
+                    ),
+                ),
+                ("scope", models.TextField()),
+                ("reason", models.TextField(blank=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now()
+                    ),
+                ),
+                ("started_at", models.DateTimeField(null=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-id'],
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='OperationItem',
+            name="OperationItem",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('queue_id', models.IntegerField()),
-                ('message_id', models.BigIntegerField()),
-                ('target', models.TextField()),
-                ('status', models.CharField(choices=[('planned', 'Planned'), ('done', 'Done'), ('skipped', 'Skipped')], db_default='planned', default='planned', max_length=8)),
-                ('note', models.TextField(blank=True, db_default='')),
-                ('copy_id', models.BigIntegerField(null=True)),
-                ('operation', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='items', to='broker.operation')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("queue_id", models.IntegerField()),
+                ("message_id", models.BigIntegerField()),
+                ("target", models.TextField()),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("planned", "Planned"),
+                            ("done", "Done"),
+                            ("skipped", "Skipped"),
+                        ],
+                        db_default="planned",
+                        default="planned",
+                        max_length=8,
+                    ),
+                ),
+                ("note", models.TextField(blank=True, db_default="")),
+                ("copy_id", models.BigIntegerField(null=True)),
+                (
+                    "operation",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="items",
+                        to="broker.operation",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['operation', 'status', 'id'], name='broker_item_next')],
+                "indexes": [
+                    models.Index(
+                        fields=["operation", "status", "id"], name="broker_item_next"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Queue',
+            name="Queue",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=255)),
-                ('routing_type', models.PositiveSmallIntegerField(choices=[(0, 'multicast: every queue'), (1, 'anycast: one queue')], db_default=1, default=1)),
-                ('paused', models.BooleanField(db_default=False, default=False, help_text='A paused queue takes messages and gives none.')),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('address', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='queues', to='broker.address')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("name", models.CharField(max_length=255)),
+                (
+                    "routing_type",
+                    models.PositiveSmallIntegerField(
+                        choices=[
+                            (0, "multicast: every queue"),
+                            (1, "anycast: one queue"),
+                        ],
+                        db_default=1,
+                        default=1,
+                    ),
+                ),
+                (
+                    "paused",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="A paused queue takes messages and gives none.",
+                    ),
+                ),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(),
+                        editable=False,
+                    ),
+                ),
+                (
+                    "address",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="queues",
+                        to="broker.address",
+                    ),
+                ),
             ],
             options={
-                'permissions': [('browse_queue', 'Can read the messages on queues'), ('resubmit_message', 'Can send dead letters back to where they came from'), ('pause_queue', 'Can pause and resume queues')],
-                'constraints': [models.UniqueConstraint(models.F('name'), name='one_queue_a_name')],
+                "permissions": [
+                    ("browse_queue", "Can read the messages on queues"),
+                    (
+                        "resubmit_message",
+                        "Can send dead letters back to where they came from",
+                    ),
+                    ("pause_queue", "Can pause and resume queues"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(models.F("name"), name="one_queue_a_name")
+                ],
             },
         ),
     ]

@@ -7,9 +7,17 @@ from pathlib import Path
 from django.db import migrations
 
 ENGINE = Path(__file__).parent / "sql" / "engine.sql"
-TABLES = (
-    "message ready delayed owner unit_of_work claim dead_letter event tally".split()
-)
+TABLES = [
+    "message",
+    "ready",
+    "delayed",
+    "owner",
+    "unit_of_work",
+    "claim",
+    "dead_letter",
+    "event",
+    "tally",
+]
 
 
 class Migration(migrations.Migration):

@@ -26,7 +26,9 @@ def schedule(apps: Any, _: Any) -> None:
     interval = apps.get_model("django_celery_beat", "IntervalSchedule")
     periodic = apps.get_model("django_celery_beat", "PeriodicTask")
     for name, seconds in EVERY.items():
-        every, _created = interval.objects.get_or_create(every=seconds, period="seconds")
+        every, _created = interval.objects.get_or_create(
+            every=seconds, period="seconds"
+        )
         periodic.objects.update_or_create(
             name=f"broker: {name.replace('_', ' ')}",
             defaults={

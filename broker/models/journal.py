@@ -1,8 +1,8 @@
 """The journal: what happened to every entry, and what that adds up to.
 
 One row says it for all entries of one statement. Rows are never changed, so whoever
-follows the journal reads windows of transaction ids below ``pg_snapshot_xmin``: complete
-and final. Never ``id > last``: sequence order is not commit order, and rows are lost.
+follows the journal reads windows of transaction ids below ``pg_snapshot_xmin``:
+complete and final. Never ``id > last``: sequence order is not commit order, and rows are lost.
 """
 
 from __future__ import annotations

@@ -142,6 +142,8 @@ class AddressSetting(models.Model):
         """Refuse a dead letter address that feeds itself: a loop (DLA-8)."""
         if self.dead_letter_address and self.dead_letter_address == self.match:
             raise ValidationError(
-                {"dead_letter_address": "An address cannot be its own dead letter"
-                 " address: its dead letters would go round for ever."}
+                {
+                    "dead_letter_address": "An address cannot be its own dead letter"
+                    " address: its dead letters would go round for ever."
+                }
             )

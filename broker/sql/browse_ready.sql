@@ -8,7 +8,7 @@ SELECT found.id, 1, found.priority, found.pos, found.backout_count, NULL::timest
     found.expires_at, NULL::bigint, message.put_at, message.content_type,
     message.subject, message.producer, octet_length(message.body),
     substring(message.body for 160)
-FROM unnest(%(priorities)s::smallint[], %(lows)s::bigint[]) AS lane (priority, low),
+FROM unnest(%(priorities)b::smallint[], %(lows)b::bigint[]) AS lane (priority, low),
 LATERAL (
     SELECT * FROM broker_ready AS ready
     WHERE ready.queue_id = %(queue_id)s::integer AND ready.priority = lane.priority

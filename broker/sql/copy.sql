@@ -5,7 +5,7 @@
 --
 -- Order    copies are numbered in the order of the arrays.
 -- Locks    none.
--- Index    broker_message_pkey of the partitions
+-- Index    broker_message_pkey
 -- Returns  for each entry, in order: its id, its copy's id, the queues that took it.
 WITH own AS MATERIALIZED (
     SELECT pg_current_xact_id(), coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
@@ -27,8 +27,8 @@ copied AS MATERIALIZED (
             message.properties - ARRAY['_AMQ_ORIG_ROUTING_TYPE', '_AMQ_ACTUAL_EXPIRY',
                 '_BRK_DEATH_REASON', '_BRK_DEATH_COUNT', '_BRK_DEATH_TIME'] AS properties,
             message.properties AS old_properties
-        FROM unnest(%(queue_ids)s::integer[], %(ids)s::bigint[],
-                %(priorities)s::smallint[], %(backout_counts)s::integer[])
+        FROM unnest(%(queue_ids)b::integer[], %(ids)b::bigint[],
+                %(priorities)b::smallint[], %(backout_counts)b::integer[])
             WITH ORDINALITY AS source (queue_id, id, priority, backout_count, ord)
         JOIN broker_message AS message ON message.id = source.id
         ORDER BY source.ord

@@ -2,7 +2,7 @@
 --
 -- Order    the largest group first.
 -- Locks    none: looking changes nothing.
--- Index    broker_dead_letter_group, broker_ready_pkey
+-- Index    none: it reads every dead letter.
 -- Returns  the fields of broker.triage.Group.
 SELECT dead.fingerprint, dead.pattern, dead.cause, dead.origin_queue, dead.queue_id,
     count(*), min(dead.died_at), max(dead.died_at), max(dead.resubmit_count),

@@ -10,6 +10,8 @@ FROM (
     UNION ALL
     SELECT queue_id, kind, coalesce(came_from, 0), coalesce(went_to, 0), n
     FROM broker_event
-    WHERE xid >= (SELECT xid FROM broker_watermark WHERE reader = 'tally')
+    WHERE xid >= coalesce(
+            (SELECT xid FROM broker_watermark WHERE reader = 'tally'), 0)
+        AND xid < 9223372036854775807  -- a range is what the planner takes for small
 ) AS done
 GROUP BY 1, 2, 3, 4;

@@ -7,7 +7,7 @@ WITH journal AS (
     INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, actor, ids, detail)
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()), %(uow)s::bigint, queue_id, count(*),
         %(kind)s::smallint, %(came_from)s::smallint, %(actor)s::text, array_agg(id ORDER BY id), %(detail)s::jsonb
-    FROM unnest(%(queue_ids)s::integer[], %(ids)s::bigint[]) AS entry (queue_id, id)
+    FROM unnest(%(queue_ids)b::integer[], %(ids)b::bigint[]) AS entry (queue_id, id)
     GROUP BY queue_id
     RETURNING n
 )

@@ -21,7 +21,7 @@ taken AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(
         SELECT found.ctid
-        FROM unnest(%(priorities)s::smallint[], %(lows)s::bigint[], %(highs)s::bigint[])
+        FROM unnest(%(priorities)b::smallint[], %(lows)b::bigint[], %(highs)b::bigint[])
             AS lane (priority, low, high),
         LATERAL (
             SELECT ready.ctid FROM broker_ready AS ready

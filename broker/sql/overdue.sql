@@ -8,7 +8,7 @@
 SELECT id, deadline <= coalesce(%(now)s::timestamptz, statement_timestamp())
 FROM broker_unit_of_work AS work
 WHERE deadline <= coalesce(%(now)s::timestamptz, statement_timestamp())
-   OR owner_id = ANY (%(dead_owners)s::integer[])
+   OR owner_id = ANY (%(dead_owners)b::integer[])
    OR NOT EXISTS (SELECT FROM broker_owner WHERE id = work.owner_id)
 ORDER BY id
 LIMIT %(limit)s::bigint

@@ -3,7 +3,7 @@
 --
 -- Order    the order of arrival on the dead letter queue.
 -- Locks    none.
--- Index    broker_dead_letter_group, broker_ready_pkey
+-- Index    none: it reads every dead letter.
 -- Returns  how many.
 WITH planned AS (
     INSERT INTO broker_operationitem (operation_id, queue_id, message_id, target)

@@ -21,27 +21,28 @@ route AS MATERIALIZED (
     WHERE address.name = %(address)s::text
 ),
 sent AS MATERIALIZED (
-    SELECT nextval('broker_message_id_seq') AS id, route.at, route.anycast,
-        route.multicast, message.*
+    SELECT nextval('broker_message_id_seq') AS id, route.*, message.*
     FROM route, unnest(
-        %(priorities)s::smallint[], %(routing_types)s::smallint[],
-        %(durables)s::boolean[], %(expiries)s::timestamptz[], %(dues)s::timestamptz[],
-        %(content_types)s::text[], %(producers)s::text[], %(message_ids)s::text[],
-        %(correlation_ids)s::text[], %(reply_tos)s::text[], %(subjects)s::text[],
-        %(group_ids)s::text[], %(properties)s::jsonb[], %(bodies)s::bytea[]
+        %(priorities)b::smallint[], %(routing_types)b::smallint[],
+        %(durables)b::boolean[], %(expiries)b::timestamptz[], %(dues)b::timestamptz[],
+        %(content_types)b::text[], %(producers)b::text[], %(message_ids)b::text[],
+        %(correlation_ids)b::text[], %(reply_tos)b::text[], %(subjects)b::text[],
+        %(group_ids)b::text[], %(properties)b::jsonb[], %(bodies)b::bytea[]
     ) AS message (priority, routing_type, durable, expires_at, due_at, content_type,
         producer, message_id, correlation_id, reply_to, subject, group_id, properties,
         body)
 ),
+routed AS MATERIALIZED (
+    SELECT id, at, priority, expires_at,
+        CASE WHEN due_at > at THEN due_at END AS due_at,
+        CASE WHEN routing_type = 1 THEN '{}' ELSE multicast END
+        || CASE WHEN routing_type = 0 OR anycast = '{}' THEN '{}' ELSE ARRAY[
+            anycast[1 + id %% cardinality(anycast)]] END AS taker_ids
+    FROM sent
+),
 entry AS MATERIALIZED (
-    SELECT id, at, priority, expires_at, queue_id,
-        CASE WHEN due_at > at THEN due_at END AS due_at
-    FROM sent, unnest(
-        CASE WHEN routing_type IS DISTINCT FROM 1 THEN multicast END
-        || CASE WHEN routing_type IS DISTINCT FROM 0
-           THEN anycast[1 + id %% cardinality(anycast):1 + id %% cardinality(anycast)]
-           END
-    ) AS queue_id
+    SELECT id, at, priority, expires_at, due_at, queue_id
+    FROM routed, unnest(taker_ids) AS queue_id
 ),
 stored AS (
     INSERT INTO broker_message (id, put_at, expires_at, priority, routing_type, durable,
@@ -51,7 +52,7 @@ stored AS (
         content_type, producer, message_id, correlation_id, reply_to, subject,
         group_id, properties, body
     FROM sent
-    WHERE id IN (SELECT id FROM entry)
+    WHERE EXISTS (SELECT FROM entry WHERE entry.id = sent.id)
 ),
 arrived AS (
     INSERT INTO broker_ready (queue_id, priority, pos, id, expires_at)
@@ -68,5 +69,4 @@ journal AS (
         CASE WHEN due_at IS NULL THEN 1 ELSE 3 END, %(actor)s::text, array_agg(id)
     FROM entry GROUP BY at, queue_id, due_at IS NULL, due_at IS NULL
 )
-SELECT id, ARRAY(SELECT queue_id FROM entry WHERE entry.id = sent.id)
-FROM sent ORDER BY id;
+SELECT id, taker_ids FROM routed ORDER BY id;

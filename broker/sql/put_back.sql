@@ -9,9 +9,9 @@ WITH entry AS MATERIALIZED (
     SELECT back.*, own.at,
         own.at + nullif(back.delay_ms, 0) * interval '1 millisecond' AS due_at
     FROM (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at) AS own,
-        unnest(%(queue_ids)s::integer[], %(ids)s::bigint[], %(priorities)s::smallint[],
-            %(backout_counts)s::integer[], %(delivery_counts)s::integer[],
-            %(expiries)s::timestamptz[], %(delays_ms)s::bigint[]) AS back (
+        unnest(%(queue_ids)b::integer[], %(ids)b::bigint[], %(priorities)b::smallint[],
+            %(backout_counts)b::integer[], %(delivery_counts)b::integer[],
+            %(expiries)b::timestamptz[], %(delays_ms)b::bigint[]) AS back (
             queue_id, id, priority, backout_count, delivery_count, expires_at, delay_ms)
 ),
 returned AS (

@@ -9,7 +9,7 @@ WITH taken AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(
         SELECT found.ctid
-        FROM unnest(%(ids)s::bigint[]) AS named (id),
+        FROM unnest(%(ids)b::bigint[]) AS named (id),
         LATERAL (
             SELECT ready.ctid FROM broker_ready AS ready
             WHERE ready.queue_id = %(queue_id)s::integer

@@ -9,13 +9,13 @@ WITH unit AS MATERIALIZED (
 ),
 held AS MATERIALIZED (
     SELECT claim.claim_id, claim.queue_id, entry.*,
-        entry.id = ANY (%(ids)s::bigint[]) AS goes
-    FROM unit JOIN broker_claim AS claim ON claim.uow = unit.id,
+        entry.id = ANY (%(ids)b::bigint[]) AS goes
+    FROM unit, broker_claim AS claim,
         unnest(claim.ids, claim.priorities, claim.backout_counts,
             claim.delivery_counts, claim.expiries) AS entry (
             id, priority, backout_count, delivery_count, expires_at)
     WHERE claim.uow = %(uow)s::bigint AND claim.queue_id = %(queue_id)s::integer
-      AND claim.ids && %(ids)s::bigint[]
+      AND claim.ids && %(ids)b::bigint[]
 ),
 rest AS (
     SELECT claim_id, array_agg(id) AS ids, array_agg(priority) AS priorities,

@@ -8,8 +8,8 @@ SELECT * FROM (
     SELECT ready.queue_id, 1 AS place, ready.priority, ready.backout_count,
         NULL::timestamptz AS until, ready.expires_at, NULL::bigint AS uow,
         NULL::text AS holder
-    FROM broker_queue AS queue, broker_ready AS ready
-    WHERE ready.queue_id = queue.id
+    FROM broker_ready AS ready
+    WHERE ready.queue_id = ANY (ARRAY(SELECT id::integer FROM broker_queue))
       AND ready.priority = ANY (ARRAY[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]::smallint[])
       AND ready.pos = ANY (ARRAY[
           %(message_id)s::bigint, %(message_id)s::bigint - 4611686018427387904])

@@ -1,0 +1,72 @@
+# From a machine with Python and make to a running console: `make run`.
+# Another Python: make run PYTHON=python3.12. Another port: make run PORT=8001.
+
+PYTHON ?= python3
+PY := .venv/bin/python
+# Only pyspark is not published as a wheel; it is plain Python, and nothing is compiled.
+PIP := $(PY) -W ignore -m pip install --quiet --disable-pip-version-check \
+  --only-binary :all: --no-binary pyspark --use-pep517
+# Tests and measurements have servers of their own, beside those of `make run`.
+OWN_VAR = BACKOUT_VAR=$(or $(BACKOUT_VAR),var)/$@
+RECENT := import sys; sys.exit(sys.version_info < (3, 11))
+SAME := import filecmp, sys; sys.exit(not filecmp.cmp(*sys.argv[1:], shallow=False))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run demo test lint types bench spec venv runtime development
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+
+setup: runtime ## Install what the console needs, without starting it
+	@$(PY) manage.py vendor
+
+run: runtime ## Start everything and print the address; Ctrl-C ends it
+	@exec $(PY) manage.py run
+
+demo: runtime ## The same with traffic, made from the files in DIR if it is given
+	@exec $(PY) manage.py run --demo $(if $(DIR),"$(DIR)")
+
+test: development ## Run the tests; ARGS="-k redelivery" chooses
+	@$(PY) manage.py vendor
+	@$(OWN_VAR) $(PY) manage.py with_servers python -m pytest $(ARGS)
+
+lint: development ## Check style, layers, templates and migrations
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) .venv/bin/lint-imports
+	$(PY) -m djlint --quiet --lint templates
+	$(PY) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+
+types: development ## Check the types
+	$(PY) -m mypy broker console dashboards tests
+
+bench: development ## Measure against the floor and other queues
+	@$(OWN_VAR) $(PY) manage.py with_servers python -m tests.bench $(ARGS)
+
+spec: development ## Show which rules of the specification are held by which tests
+	@$(OWN_VAR) $(PY) manage.py with_servers python -m tests.spec $(ARGS)
+
+venv:
+	@$(PY) -c 'import pip; $(RECENT)' 2>/dev/null || { \
+	  command -v $(PYTHON) >/dev/null || { \
+	    echo 'There is no $(PYTHON) here. Install Python 3.11 or newer, or say where' \
+	      'it is: make run PYTHON=/path/to/python3.12.'; exit 1; }; \
+	  $(PYTHON) -c '$(RECENT)' || { \
+	    echo "Backout needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1)." \
+	      'Name another: make run PYTHON=python3.12.'; exit 1; }; \
+	  rm -rf .venv; \
+	  $(PYTHON) -m venv .venv || { \
+	    echo 'The directory .venv could not be made; what Python said is above. On' \
+	      'Debian and Ubuntu, install python3-venv.'; exit 1; }; }
+
+# What was installed is kept as a copy, and compared: no work when nothing changed.
+runtime: venv
+	@$(PY) -c '$(SAME)' requirements.txt .venv/requirements.txt 2>/dev/null || { \
+	  echo 'Installing the packages: minutes and a gigabyte, the first time.'; \
+	  $(PIP) -r requirements.txt && cp requirements.txt .venv/requirements.txt; }
+
+development: runtime
+	@$(PY) -c '$(SAME)' requirements-dev.txt .venv/requirements-dev.txt 2>/dev/null || { \
+	  echo 'Installing the packages for development.'; \
+	  $(PIP) -r requirements-dev.txt && \
+	  cp requirements-dev.txt .venv/requirements-dev.txt; }

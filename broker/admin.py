@@ -1,0 +1,144 @@
+"""Settings of the broker: addresses, queues, and the policy of addresses.
+
+Nothing of messages or entries is here: those are the console's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+
+from broker.models import Address, AddressSetting, Queue
+
+admin.site.site_header = "Backout settings"
+admin.site.site_title = "Backout settings"
+admin.site.index_title = "What the broker does with messages, and who may do what"
+
+NOWHERE = {  # what is ticked where an address is defined to be none
+    "dead_letter_address": "no_dead_letter_address",
+    "expiry_address": "no_expiry_address",
+}
+
+
+@admin.register(Address)
+class AddressAdmin(admin.ModelAdmin):
+    list_display = ["name", "fed_queues", "created_at"]
+    search_fields = ["name"]
+    ordering = ["name"]
+
+    def get_queryset(self, *request: Any) -> QuerySet[Address]:
+        every: QuerySet[Address] = super().get_queryset(*request)
+        return every.annotate(fed=Count("queues"))
+
+    @admin.display(description="queues", ordering="fed")
+    def fed_queues(self, address: Address) -> int:
+        """How many queues the address feeds; a message to none is lost."""
+        return address.fed  # type: ignore[attr-defined,no-any-return]
+
+
+@admin.register(Queue)
+class QueueAdmin(admin.ModelAdmin):
+    list_display = ["name", "address", "routing_type", "is_paused", "created_at"]
+    list_filter = ["paused", "routing_type"]
+    list_select_related = ["address"]
+    search_fields = ["name", "address__name"]
+    autocomplete_fields = ["address"]
+    ordering = ["name"]
+
+    @admin.display(description="paused", ordering="paused")
+    def is_paused(self, queue: Queue) -> str:
+        """In words: the admin's red cross is no alarm here."""
+        return "paused" if queue.paused else ""
+
+
+class AddressSettingForm(forms.ModelForm):
+    """Tells an address that is not defined here from one defined to be none."""
+
+    no_dead_letter_address = forms.BooleanField(
+        required=False,
+        label="No dead letter address",
+        help_text="Poison messages are discarded, whatever less specific settings say.",
+    )
+    no_expiry_address = forms.BooleanField(
+        required=False,
+        label="No expiry address",
+        help_text="Expired messages are discarded, whatever less specific settings say.",
+    )
+
+    class Meta:
+        model = AddressSetting
+        fields = "__all__"  # noqa: DJ007  the admin's fieldsets name them
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field, tick in NOWHERE.items():
+            self.initial[tick] = getattr(self.instance, field) == ""
+
+    def clean(self) -> dict[str, Any]:
+        """Turn a tick into an empty address, which is a definition."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        for field, tick in NOWHERE.items():
+            if not cleaned.get(tick):
+                continue
+            if cleaned.get(field):
+                self.add_error(field, "Name an address, or say that there is none.")
+            cleaned[field] = ""
+        return cleaned
+
+
+@admin.register(AddressSetting)
+class AddressSettingAdmin(admin.ModelAdmin):
+    form = AddressSettingForm
+    list_display = [
+        "match",
+        "max_delivery_attempts",
+        "poison_goes_to",
+        "redelivery_delay_ms",
+        "expired_goes_to",
+    ]
+    search_fields = ["match"]
+    fieldsets = [
+        (
+            None,
+            {
+                "description": "What is left empty is decided by a less specific"
+                " setting, or in the end by the broker's defaults.",
+                "fields": ["match"],
+            },
+        ),
+        (
+            "Poison messages",
+            {
+                "fields": [
+                    "max_delivery_attempts",
+                    "dead_letter_address",
+                    "no_dead_letter_address",
+                ]
+            },
+        ),
+        (
+            "Redelivery",
+            {
+                "fields": [
+                    "redelivery_delay_ms",
+                    "redelivery_delay_multiplier",
+                    "redelivery_collision_avoidance_factor",
+                    "max_redelivery_delay_ms",
+                ]
+            },
+        ),
+        ("Expiry", {"fields": ["expiry_address", "no_expiry_address"]}),
+    ]
+
+    @admin.display(description="dead letter address", empty_value="not defined here")
+    def poison_goes_to(self, setting: AddressSetting) -> str | None:
+        to = setting.dead_letter_address
+        return "none" if to == "" else to
+
+    @admin.display(description="expiry address", empty_value="not defined here")
+    def expired_goes_to(self, setting: AddressSetting) -> str | None:
+        to = setting.expiry_address
+        return "none" if to == "" else to

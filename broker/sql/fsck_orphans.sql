@@ -1,0 +1,32 @@
+-- Find rows that belong to something which is not there.
+--
+-- Order    by what they are.
+-- Locks    none.
+-- Index    none: it reads everything.
+-- Returns  what it is, as a sentence's end, and its number.
+WITH entry AS (
+    SELECT queue_id, id FROM broker_ready
+    UNION ALL SELECT queue_id, id FROM broker_delayed
+    UNION ALL SELECT queue_id, unnest(ids) FROM broker_claim
+)
+SELECT * FROM (
+    SELECT 'an entry without its message' AS what, entry.id AS number FROM entry
+    WHERE NOT EXISTS (SELECT FROM broker_message WHERE broker_message.id = entry.id)
+    UNION ALL
+    SELECT 'an entry on a queue that does not exist', entry.id FROM entry
+    WHERE NOT EXISTS (SELECT FROM broker_queue WHERE broker_queue.id = entry.queue_id)
+    UNION ALL
+    SELECT 'a claim without its unit of work', uow FROM broker_claim
+    WHERE NOT EXISTS (
+        SELECT FROM broker_unit_of_work WHERE broker_unit_of_work.id = broker_claim.uow)
+    UNION ALL
+    SELECT 'a copy that the journal names and nobody put', copy.id::bigint
+    FROM broker_event AS event,
+        jsonb_array_elements_text(event.detail -> 'copies') AS copy (id)
+    WHERE event.detail ? 'copies'
+      AND NOT EXISTS (
+          SELECT FROM broker_message WHERE broker_message.id = copy.id::bigint)
+      AND copy.id::bigint > (SELECT min(id) FROM broker_message)
+) AS orphans
+ORDER BY what, number
+LIMIT %(limit)s::bigint;

@@ -1,0 +1,26 @@
+"""Who consumes what the demonstration sends. The dispatcher finds them."""
+
+from __future__ import annotations
+
+import logging
+
+from broker.get import Delivery
+from broker.handlers import consumes
+from broker.unit_of_work import UnitOfWork
+from console.demo import customers
+from console.demo.reading import read
+
+logger = logging.getLogger(__name__)
+
+
+@consumes("intake")
+def receive(delivery: Delivery, work: UnitOfWork) -> None:
+    """Read a message and pass on what it is; what cannot be read is backed out."""
+    summary = read(delivery.body, delivery.content_type, customers.known())
+    work.put("parsed", summary[:500].encode(), content_type="text/plain")
+
+
+@consumes("parsed")
+def note(delivery: Delivery, work: UnitOfWork) -> None:
+    """Stand for the systems behind the receiver: take what it passes on."""
+    logger.debug("Read: %s", delivery.body.decode())

@@ -1,0 +1,119 @@
+"""Reads what arrives on ``intake``, as strictly as a real receiver would.
+
+Bytes in, one line of text out, or a reason why not: ``ValueError`` for what is
+malformed and will stay so, ``LookupError`` for what is right but came too early. What
+is not read is backed out by whoever called.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container
+from typing import Any, NoReturn
+
+import defusedxml.ElementTree
+import hl7
+from defusedxml import DefusedXmlException
+
+HL7 = "x-application/hl7-v2+er7"
+JSON = "application/json"
+XML = "application/xml"
+
+FRAME = "\x0b\x1c\r\n\t "  # MLLP's two bytes, which some senders leave on, and blanks
+LINE_ENDS = re.compile("\r\n|\n")
+ISO_20022 = "urn:iso:std:iso:20022:tech:xsd:"
+
+
+def read(body: bytes, content_type: str, known_customers: Container[str]) -> str:
+    """Say in one line what a message is.
+
+    Raises:
+        ValueError: the body is not what its content type says, or lacks what every
+            message of its kind has.
+        LookupError: an order is for a customer who is not known yet.
+    """
+    match content_type.partition(";")[0].strip().lower():
+        case "application/json":
+            return read_json(body, known_customers)
+        case "x-application/hl7-v2+er7" | "application/hl7-v2":
+            return read_hl7(body)
+        case "application/xml" | "text/xml":
+            return read_xml(body)
+        case other:
+            raise ValueError(f"nobody here reads {other or 'a body without a type'}")
+
+
+def read_json(body: bytes, known_customers: Container[str]) -> str:
+    try:
+        value = json.loads(body.decode(), parse_constant=refuse_constant)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
+    if not isinstance(value, dict) or not value:
+        raise ValueError("the JSON is not an object with something in it")
+    if "order" in value:
+        return read_order(value, known_customers)
+    return f"object with {', '.join(sorted(value)[:5])}"
+
+
+def read_order(order: dict[str, Any], known_customers: Container[str]) -> str:
+    customer, lines = order.get("customer"), order.get("lines")
+    if not isinstance(customer, str) or not isinstance(lines, list) or not lines:
+        raise ValueError("an order needs a customer and at least one line")
+    for line in lines:
+        quantity = line.get("quantity") if isinstance(line, dict) else None
+        if not isinstance(quantity, int) or quantity < 1:
+            raise ValueError(f"a quantity must be 1 or more, not {quantity!r:.40}")
+    if customer not in known_customers:
+        raise LookupError(f"customer {customer} is not known yet")
+    return f"order {order['order']} of customer {customer}, lines: {len(lines)}"
+
+
+def read_hl7(body: bytes) -> str:
+    """Read one HL7 v2 message, or the messages of a batch or a file of batches."""
+    text = LINE_ENDS.sub("\r", body.decode().strip(FRAME))
+    if not text.startswith(("MSH", "BHS", "FHS")):
+        raise ValueError(f"the first segment is {text[:3]!r}, not MSH, BHS or FHS")
+    messages = hl7.split_file(text)
+    if not messages:
+        raise ValueError("the batch has no message in it")
+    first, *others = [read_hl7_message(message) for message in messages]
+    return f"{first} and {len(others)} more" if others else first
+
+
+def read_hl7_message(text: str) -> str:
+    try:
+        header = hl7.parse(text).segment("MSH")
+        kind, control_id = str(header(9)), str(header(10))
+    except (hl7.HL7Exception, AssertionError, IndexError, KeyError):
+        raise ValueError("the MSH segment is cut short or has no separators") from None
+    if not kind or not control_id:
+        raise ValueError("MSH-9 (message type) or MSH-10 (control id) is empty")
+    return f"{kind} {control_id}"
+
+
+def read_xml(body: bytes) -> str:
+    """Read a document without a DTD, so that no entity can grow in it.
+
+    An ISO 20022 ``Document`` holds exactly one message; of others only the root's name
+    is read.
+    """
+    try:
+        root = defusedxml.ElementTree.fromstring(body, forbid_dtd=True)
+    except DefusedXmlException:
+        raise ValueError("the XML declares a DTD, which nobody here reads") from None
+    except (SyntaxError, LookupError) as malformed:
+        raise ValueError(f"the XML is not well-formed: {malformed}") from None
+    name: str = root.tag
+    namespace, _, tag = name.rpartition("}")
+    if not len(root):
+        raise ValueError(f"the root {tag!r:.40} is empty")
+    if namespace.removeprefix("{").startswith(ISO_20022) and tag == "Document":
+        if len(root) != 1:
+            raise ValueError(f"a Document holds one message, not {len(root)}")
+        return f"{namespace.rpartition(':')[2]} {root[0].tag.rpartition('}')[2]}"
+    return tag
+
+
+def refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,147 @@
+"""What stands around every page: where this is, where one can go, what waits there.
+
+Everything is worked out when a template asks for it, so that a page without the frame
+(a fragment, an error) costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+
+from dashboards import depths
+
+ENVIRONMENTS = {"dev": "development", "stage": "staging", "prod": "production"}
+THEMES = ("light", "dark", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A place in the navigation; shown to those who have its permission."""
+
+    name: str
+    icon: str
+    view: str
+    permission: str
+    key: str = ""  # after g
+    views: tuple[str, ...] = ()  # that are also this place
+    counts_dead_letters: bool = False
+    leaves: bool = False
+    url: str = ""
+    is_here: bool = False
+
+
+DESTINATIONS = (
+    Destination(
+        "Queues",
+        "queues",
+        "console:queues",
+        "broker.view_queue",
+        key="q",
+        views=("console:queue", "console:message"),
+    ),
+    Destination(
+        "Dead letters",
+        "dead",
+        "console:dead_letters",
+        "broker.view_queue",
+        key="d",
+        views=("console:dead_letter_group",),
+        counts_dead_letters=True,
+    ),
+    Destination(
+        "Operations",
+        "operations",
+        "console:operations",
+        "broker.view_queue",
+        key="p",
+        views=("console:operation",),
+    ),
+    Destination(
+        "Reports",
+        "reports",
+        "dashboards:reports",
+        "dashboards.view_report",
+        key="r",
+        views=("dashboards:report",),
+    ),
+    Destination("Settings", "settings", "admin:index", "", leaves=True),
+)
+
+
+class Frame:
+    """Made for each page; templates know it as ``frame``."""
+
+    themes = THEMES
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request = request
+
+    @property
+    def environment(self) -> str:
+        """dev, stage or prod; the colour of the band, never the only sign."""
+        known = settings.ENVIRONMENT in ENVIRONMENTS
+        return settings.ENVIRONMENT if known else "dev"
+
+    @property
+    def environment_word(self) -> str:
+        return ENVIRONMENTS[self.environment]
+
+    @property
+    def title_prefix(self) -> str:
+        return "" if self.environment == "dev" else f"{self.environment.upper()} · "
+
+    @property
+    def theme_choice(self) -> str:
+        chosen = self.request.COOKIES.get("theme", "")
+        return chosen if chosen in THEMES else "system"
+
+    @property
+    def theme(self) -> str:
+        """What the cookie chose; empty where the system decides."""
+        return "" if self.theme_choice == "system" else self.theme_choice
+
+    @cached_property
+    def now(self) -> datetime:
+        return timezone.now()
+
+    @cached_property
+    def is_live(self) -> bool:
+        return self.request.user.has_perm("broker.view_queue")
+
+    @cached_property
+    def dead_letters(self) -> int:
+        return depths.dead_letters()
+
+    @cached_property
+    def destinations(self) -> list[Destination]:
+        """The places that exist and that this person may see."""
+        here = getattr(self.request.resolver_match, "view_name", "")
+        return [
+            replace(place, url=url, is_here=here == place.view or here in place.views)
+            for place in DESTINATIONS
+            if self.may_see(place) and (url := url_of(place.view))
+        ]
+
+    def may_see(self, place: Destination) -> bool:
+        user = self.request.user
+        return user.has_perm(place.permission) if place.permission else user.is_staff
+
+
+def frame(request: HttpRequest) -> dict[str, Frame]:
+    """Context processor."""
+    return {"frame": Frame(request)}
+
+
+def url_of(view: str) -> str:
+    """Where a view is; empty where it is not installed."""
+    try:
+        return reverse(view)
+    except NoReverseMatch:
+        return ""

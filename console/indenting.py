@@ -1,0 +1,117 @@
+"""JSON and XML with a line for each thing, and nothing else changed.
+
+Libraries check that a text is well-formed; then only line breaks and blanks are added
+between what was sent. So every digit of a number, every prefix and comment, and the
+second of two equal keys is there to be seen.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
+
+import defusedxml.ElementTree
+from defusedxml import DefusedXmlException
+
+LONGEST = 64 * 2**10  # characters; what comes after them is not worked out
+
+JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+XML_TOKEN = re.compile(
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"
+    r"|<(?:[^>\"']|\"[^\"]*\"|'[^']*')*>|[^<]+",
+    re.DOTALL,
+)
+XML_ENCODING = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)""")
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def indented_json(body: bytes) -> str:
+    """JSON, indented; cut soon after ``LONGEST`` characters."""
+    whole = body.decode("utf-8-sig")
+    json.loads(whole, parse_int=str, parse_float=str, parse_constant=refuse_constant)
+    return first_of(json_pieces(whole))
+
+
+def json_pieces(whole: str) -> Iterator[str]:
+    depth, before = 0, ""
+    for found in JSON_TOKEN.finditer(whole):
+        part = found[0]
+        closes = part in ("}", "]")
+        depth -= closes
+        is_empty = closes and before in ("{", "[")
+        if (closes and not is_empty) or (not closes and before in ("{", "[", ",")):
+            yield "\n" + "  " * depth
+        yield ": " if part == ":" else readable(part)
+        depth += part in ("{", "[")
+        before = part
+
+
+def readable(part: str) -> str:
+    """A string without its escapes, where that hides nothing."""
+    if not part.startswith('"') or "\\" not in part:
+        return part
+    plain = json.dumps(json.loads(part), ensure_ascii=False)
+    return plain if plain.isprintable() else part
+
+
+def refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def indented_xml(body: bytes) -> str:
+    """XML without a DTD, indented; cut soon after ``LONGEST`` characters."""
+    try:
+        defusedxml.ElementTree.fromstring(body, forbid_dtd=True)
+    except DefusedXmlException:
+        raise ValueError("it declares a DTD, which is not read here") from None
+    except SyntaxError as error:
+        raise ValueError(str(error)) from None
+    return first_of(xml_pieces(XML_TOKEN.findall(in_text(body)))).lstrip("\n")
+
+
+def xml_pieces(tokens: list[str]) -> Iterator[str]:
+    """An element that holds only text stays on one line, its blanks untouched."""
+    depth, on_line = 0, False  # on_line: nothing but text stands after a start tag
+    for token, after in zip(tokens, [*tokens[1:], ""], strict=True):
+        closes = token.startswith("</")
+        if is_text(token):
+            on_line = on_line and after.startswith("</")
+            if not on_line and token.strip():
+                yield "\n" + "  " * depth
+            yield token if on_line else token.strip()
+            continue
+        depth -= closes
+        if not (closes and on_line):
+            yield "\n" + "  " * depth
+        yield token
+        on_line = starts(token)
+        depth += on_line
+
+
+def is_text(token: str) -> bool:
+    return not token.startswith("<") or token.startswith("<![CDATA[")
+
+
+def starts(token: str) -> bool:
+    return token[1:2] not in "/!?" and not token.endswith("/>")
+
+
+def in_text(body: bytes) -> str:
+    """The characters of a well-formed document, by its mark or its declaration."""
+    if body.startswith(UTF_16):
+        return body.decode("utf-16")
+    declared = XML_ENCODING.match(body)
+    return body.decode(declared[1].decode() if declared else "utf-8-sig")
+
+
+def first_of(pieces: Iterable[str]) -> str:
+    """Pieces as one text, no further than a little beyond ``LONGEST``."""
+    taken, length = [], 0
+    for piece in pieces:
+        taken.append(piece)
+        length += len(piece)
+        if length > LONGEST:
+            break
+    return "".join(taken)

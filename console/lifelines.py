@@ -1,0 +1,218 @@
+"""A message's life in steps that a person can read, made of the journal's events.
+
+The journal has one row for each move; a person asks what each attempt came to. So a get
+and how it ended are one step, and so are a delay and its end. A message and its copies
+are lives of one thing: it dies as one and goes on as another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from broker.fingerprints import fingerprint
+from broker.journal import LifelineEvent
+from broker.models import Kind, Place
+
+COUNTED = (Kind.BACK_OUT, Kind.DEAD_LETTER)
+STANDS = 2  # steps of a run of like ones that are shown at each of its ends
+LONGEST_MIDDLE = 100  # steps between them that can be unfolded
+
+
+@dataclass(frozen=True, slots=True)
+class Road:
+    """What the steps on one queue have in common."""
+
+    queue_id: int
+    queue: str = ""  # its name; empty once it is gone
+    address: str = ""  # that feeds it
+    is_paused: bool = False
+    limit: int = 0  # delivery attempts; 0 is no limit
+
+    @property
+    def label(self) -> str:
+        return self.queue or f"queue {self.queue_id}, which is gone,"
+
+
+@dataclass(slots=True)
+class Step:
+    """One thing that happened; an attempt, where ``attempt`` is its number."""
+
+    kind: Kind
+    at: datetime  # when it was done; while an entry is in flight, when it was got
+    road: Road
+    actor: str = ""
+    attempt: int | None = None
+    got_at: datetime | None = None
+    error: str = ""
+    due_at: datetime | None = None
+    woken_at: datetime | None = None
+    is_delayed: bool = False
+    to: str = ""  # the address of the copy
+    copy: int | None = None
+    operation: int | None = None
+    why: str = ""
+    after: timedelta | None = None  # since the step before it ended
+    same_error: bool = False  # as in the step before it
+    alike: list[Step] = field(default_factory=list)  # before it, folded away
+
+    @property
+    def name(self) -> str:
+        """Of its kind, as stylesheets and templates know it."""
+        return self.kind.name.lower()
+
+    @property
+    def began_at(self) -> datetime:
+        return self.got_at or self.at
+
+    @property
+    def ended_at(self) -> datetime:
+        return self.woken_at or self.at
+
+    @property
+    def took(self) -> timedelta | None:
+        return self.at - self.got_at if self.got_at else None
+
+    @property
+    def waited(self) -> timedelta | None:
+        return self.woken_at - self.at if self.woken_at else None
+
+    @property
+    def limit(self) -> int | None:
+        """The attempts allowed, unless that was changed meanwhile."""
+        return self.road.limit if (self.attempt or 0) <= self.road.limit else None
+
+    @property
+    def unfolded(self) -> list[Step]:
+        return self.alike[:LONGEST_MIDDLE]
+
+
+@dataclass(slots=True)
+class Life:
+    """One message of the chain, from its put to its end."""
+
+    message_id: int
+    was: int | None  # the message it is a copy of
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def last(self) -> Step | None:
+        return self.steps[-1] if self.steps else None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a copy of it lives on, or did."""
+        return any(step.copy for step in self.steps)
+
+    def since(self, queue_id: int) -> datetime | None:
+        """When it last moved on a queue."""
+        times = (s.ended_at for s in self.steps if s.road.queue_id == queue_id)
+        return max(times, default=None)
+
+    @property
+    def attempts(self) -> int:
+        return max((step.attempt or 0 for step in self.steps), default=0)
+
+
+def lives(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[Life]:
+    """The lives that events tell of, in the order in which they began.
+
+    Args:
+        events: of a message and its copies, as they happened.
+        roads: by queue id; a queue that is missing has no name any more.
+    """
+    found: dict[int, Life] = {}
+    originals: dict[int, int] = {}
+    by_life: dict[int, list[LifelineEvent]] = {}
+    for event in events:
+        by_life.setdefault(event.message_id, []).append(event)
+        if copy := event.detail.get("copy"):
+            originals[copy] = event.message_id
+    for message_id, own in by_life.items():
+        life = Life(message_id, originals.get(message_id))
+        life.steps = folded(compared(steps(own, roads)))
+        found[message_id] = life
+    return list(found.values())
+
+
+def steps(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[Step]:
+    """The events of one message, with what belongs together in one step."""
+    told: list[Step] = []
+    held: dict[tuple[int, int | None], Step] = {}  # got, by queue and unit of work
+    delayed: dict[int, Step] = {}  # by queue
+    backouts: Counter[int] = Counter()  # by queue
+    for event in events:
+        queue_id = event.queue_id
+        if event.kind == Kind.WAKE and queue_id in delayed:
+            delayed.pop(queue_id).woken_at = event.at
+            continue
+        step = held.pop((queue_id, event.uow), None)
+        if step is None:
+            step = Step(event.kind, event.at, roads.get(queue_id) or Road(queue_id))
+            told.append(step)
+        if event.kind == Kind.GET:
+            step.attempt = backouts[queue_id] + 1
+            step.got_at = event.at
+            held[queue_id, event.uow] = step
+        if event.kind in COUNTED:
+            backouts[queue_id] += 1
+            step.attempt = backouts[queue_id] = event.detail.get(
+                "backout_count", backouts[queue_id]
+            )
+        tell(step, event)
+        if step.is_delayed:
+            delayed[queue_id] = step
+    return told
+
+
+def tell(step: Step, event: LifelineEvent) -> None:
+    """Write into a step what an event adds to it."""
+    detail = event.detail
+    step.kind, step.at = event.kind, event.at
+    step.actor = event.actor or step.actor
+    step.error = "" if event.kind == Kind.PUT else str(detail.get("error", ""))
+    step.is_delayed = event.went_to == Place.DELAYED
+    if due_at := detail.get("due_at"):
+        step.due_at = datetime.fromisoformat(due_at)
+    step.to = detail.get("to", "")
+    step.copy = detail.get("copy")
+    step.operation = detail.get("operation")
+    step.why = detail.get("why", "")
+
+
+def compared(told: list[Step]) -> list[Step]:
+    """The same steps, each compared with the one before it."""
+    for before, step in pairwise(told):
+        step.after = step.began_at - before.ended_at
+        step.same_error = bool(step.error) and step.error == before.error
+    return told
+
+
+def folded(told: list[Step]) -> list[Step]:
+    """The same steps, but of a long run of like backouts only its ends stand."""
+    result: list[Step] = []
+    run: list[Step] = []
+    for step in told:
+        if run and sort_of(step) != sort_of(run[-1]):
+            result += ends_of(run)
+            run = []
+        run.append(step)
+    return result + ends_of(run)
+
+
+def sort_of(step: Step) -> object:
+    """What is equal for steps that are alike; each other step is its own sort."""
+    if step.kind == Kind.BACK_OUT:
+        return step.road.queue_id, fingerprint(step.error).key
+    return id(step)
+
+
+def ends_of(run: list[Step]) -> list[Step]:
+    if len(run) <= 2 * STANDS + 1:
+        return run
+    first, middle, last = run[:STANDS], run[STANDS:-STANDS], run[-STANDS:]
+    last[0].alike = middle
+    return first + last

@@ -1,0 +1,23 @@
+"""The way back in, when the password of the last administrator is lost."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from django.core.management.base import BaseCommand
+
+from console import first_run
+
+
+class Command(BaseCommand):
+    help = "Make an administrator, or give one a new password; it is shown once."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", nargs="?", default="admin")
+
+    def handle(self, *, name: str, **_: object) -> None:
+        password = first_run.make_administrator(name)
+        self.stdout.write(
+            f"{name} is an administrator, with the password {password} -- shown only"
+            " this once. Change it after signing in."
+        )

@@ -1,0 +1,171 @@
+"""One command from a checkout to a working console, and back."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shlex
+import signal
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import connection
+from honcho.colour import get_colours
+from honcho.environ import parse_procfile
+
+from console import checks, embedded, first_run, supervision
+from console.checks import CannotStart
+from console.supervision import MARK, Kept, Program, Terminal
+from console.vendoring import vendor
+
+WEB_ANSWERS_WITHIN_S = 120
+ASK_AGAIN_AFTER_S = 0.1
+
+
+class Command(BaseCommand):
+    help = (
+        "Start everything on this machine: PostgreSQL and Redis where no address is"
+        " set, the pages, the workers and the dispatcher. Ctrl-C ends it all."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--demo",
+            nargs="?",
+            const="",
+            metavar="DIR",
+            help="put messages all the time, from the files of a directory if named",
+        )
+        parser.add_argument(
+            "--procfile",
+            type=Path,
+            default=settings.BASE_DIR / "Procfile",
+            help="the processes to keep running",
+        )
+
+    def handle(self, *, demo: str | None, procfile: Path, **_: object) -> None:
+        environment = environment_of_children(demo)
+        try:
+            programs = table(procfile, demo, environment)
+            terminal = Terminal(sys.stdout, [program.name for program in programs])
+            with everything(programs, environment, terminal) as web:
+                wait_until_it_answers(web, environment)
+                welcome(environment, terminal)
+                connection.close()
+                signal.pause()
+        except CannotStart as refusal:
+            self.stderr.write(str(refusal))
+            sys.exit(1)
+        except KeyboardInterrupt:
+            terminal.say("Everything is stopped.")
+
+
+@contextmanager
+def everything(
+    programs: list[Program], environment: Mapping[str, str], terminal: Terminal
+) -> Iterator[Kept]:
+    """Run it all; yields the web process."""
+    var = settings.VAR_DIR
+    kept = [Kept(program, terminal) for program in programs]
+    checks.check_directory(var)
+    with checks.only_one(var), supervision.stopped_by_signals(kept):
+        supervision.stop_left_behind(str(var), terminal.say)
+        checks.check_port(environment["HOST"], environment["PORT"])
+        vendor(settings.BASE_DIR, terminal.say)
+        with embedded.servers(var, terminal):
+            first_run.make_secret_key(settings.SECRET_KEY_FILE)
+            first_run.migrate(terminal.say)
+            first_run.collect_static(terminal.say)
+            try:
+                for one in kept:
+                    one.start()
+                yield next(one for one in kept if one.program.name == "web")
+            finally:
+                terminal.say("Stopping.")
+                supervision.stop(kept)
+
+
+def environment_of_children(demo: str | None) -> dict[str, str]:
+    return {
+        "HOST": "127.0.0.1",
+        "PORT": "8000",
+        # Celery warns of root because messages could carry code; ours are ids in JSON.
+        "PYTHONWARNINGS": "ignore::UserWarning:celery.platforms",
+        **os.environ,
+        **({} if demo is None else {"BACKOUT_DEMO": "1"}),
+        "BACKOUT_VAR": str(settings.VAR_DIR),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
+        "PYTHONUNBUFFERED": "1",
+        MARK: str(settings.VAR_DIR),
+    }
+
+
+def table(
+    procfile: Path, demo: str | None, environment: Mapping[str, str]
+) -> list[Program]:
+    """What to keep running: the lines of the Procfile, and the demo's traffic."""
+    commands = dict(parse_procfile(procfile.read_text()).processes)
+    if demo is not None:
+        commands["demo"] = "python manage.py seed_demo --forever"
+    if demo:
+        if not Path(demo).is_dir():
+            raise CannotStart(f"There is no directory {demo} to take messages from.")
+        commands["demo"] += f" --dir {shlex.quote(demo)}"
+    return [
+        Program(
+            name=name,
+            arguments=["/bin/sh", "-c", f"exec {command}"],
+            environment=environment,
+            directory=settings.BASE_DIR,
+            colour=colour,
+        )
+        for (name, command), colour in zip(
+            commands.items(), get_colours(), strict=False
+        )
+    ]
+
+
+def wait_until_it_answers(web: Kept, environment: Mapping[str, str]) -> None:
+    deadline = time.monotonic() + WEB_ANSWERS_WITHIN_S
+    while not answers(environment["HOST"], int(environment["PORT"])):
+        if web.ends or time.monotonic() > deadline:
+            raise CannotStart(
+                "The pages do not answer; what the web process said is above."
+            )
+        time.sleep(ASK_AGAIN_AFTER_S)
+
+
+def answers(host: str, port: int) -> bool:
+    """Whether something speaks HTTP there; a refusal is an answer too."""
+    connection = http.client.HTTPConnection(reachable(host), port, timeout=30)
+    try:
+        connection.request("GET", "/")
+        connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def reachable(host: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+
+
+def welcome(environment: Mapping[str, str], terminal: Terminal) -> None:
+    password = first_run.first_administrator()
+    if password:
+        terminal.say(
+            f"The first administrator is admin, with the password {password} -- shown"
+            " only this once. Change it after signing in."
+        )
+    host = reachable(environment["HOST"])
+    host = f"[{host}]" if ":" in host else host
+    terminal.say(f"Backout is running: http://{host}:{environment['PORT']}/")

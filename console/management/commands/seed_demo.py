@@ -1,0 +1,133 @@
+"""Fill the broker with messages to watch: read, backed out, delayed, dead-lettered."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
+from itertools import count as counting
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from broker.models import Address, AddressSetting, Queue
+from broker.put import put
+from console.demo import customers
+from console.demo.messages import (
+    LATE_CUSTOMERS,
+    TYPE_BY_SUFFIX,
+    Sample,
+    in_folder,
+    samples,
+)
+
+QUEUES = {"intake": "intake", "parsed": "parsed", "DLQ": "DLA"}  # address by queue
+SETTINGS: dict[str, dict[str, Any]] = {  # by pattern
+    "#": {"max_delivery_attempts": 3, "dead_letter_address": "DLA"},
+    "DLA": {"max_delivery_attempts": -1},
+    "intake": {  # short, so that one can watch
+        "redelivery_delay_ms": 2_000,
+        "redelivery_delay_multiplier": 2.0,
+        "redelivery_collision_avoidance_factor": 0.15,
+        "max_redelivery_delay_ms": 10_000,
+    },
+}
+
+
+class Command(BaseCommand):
+    help = (
+        "Put messages of three kinds on the address intake, some of them broken, and"
+        " create the queues and settings to watch what becomes of them. They are read"
+        " where the dispatcher runs with BACKOUT_DEMO=1. Stop it with Ctrl-C."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--dir",
+            dest="folder",
+            type=Path,
+            help="send the files in here, not the set made here",
+        )
+        parser.add_argument("--count", type=int, help="stop after this many messages")
+        parser.add_argument(
+            "--rate",
+            type=float,
+            help="messages a second, 0 for no pause; 20, or 1 with --forever",
+        )
+        parser.add_argument(
+            "--forever", action="store_true", help="begin again at the end"
+        )
+        parser.add_argument(
+            "--mend",
+            action="store_true",
+            help="enter the customers that some orders came too early for, so that"
+            " their dead letters can be resubmitted; sends nothing",
+        )
+
+    def handle(
+        self,
+        *,
+        folder: Path | None,
+        count: int | None,
+        rate: float | None,
+        forever: bool,
+        mend: bool,
+        **_: object,
+    ) -> None:
+        if mend:
+            customers.enter(LATE_CUSTOMERS)
+            self.say(
+                f"Customers {', '.join(LATE_CUSTOMERS)} are known now. Resubmit the"
+                " dead letters that name them, and they are read."
+            )
+            return
+
+        make_places()
+        chosen = islice(turns(folder, counting() if forever else [0]), count)
+        if rate is None:
+            rate = 1 if forever else 20
+        self.say(f"Put {self.send(chosen, rate)} messages on intake.")
+
+    def send(self, chosen: Iterable[Sample], rate: float) -> int:
+        sent, started = 0, time.monotonic()
+        try:
+            for sample in chosen:
+                put(
+                    "intake",
+                    sample.body,
+                    content_type=sample.content_type,
+                    properties={"file": sample.name},
+                    producer="seed_demo",
+                )
+                sent += 1
+                if rate:
+                    time.sleep(max(started + sent / rate - time.monotonic(), 0))
+        except KeyboardInterrupt:
+            self.stderr.write("Stopped.")
+        return sent
+
+    def say(self, sentence: str) -> None:
+        self.stdout.write(self.style.SUCCESS(sentence))
+
+
+def make_places() -> None:
+    """Create what is missing; what exists stays as somebody has set it."""
+    for queue, name in QUEUES.items():
+        address, _ = Address.objects.get_or_create(name=name)
+        Queue.objects.get_or_create(name=queue, defaults={"address": address})
+    for pattern, values in SETTINGS.items():
+        AddressSetting.objects.get_or_create(match=pattern, defaults=values)
+
+
+def turns(folder: Path | None, numbers: Iterable[int]) -> Iterator[Sample]:
+    """The samples of every turn, one after another."""
+    for turn in numbers:
+        sent = samples(turn) if folder is None else list(in_folder(folder))
+        if not sent:
+            raise CommandError(
+                f"There are no messages in {folder}: no file there ends in"
+                f" {', '.join(TYPE_BY_SUFFIX)}."
+            )
+        yield from sent

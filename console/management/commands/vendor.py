@@ -1,0 +1,23 @@
+"""Fetches what the pages load and we did not write."""
+
+from __future__ import annotations
+
+import sys
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from console import vendoring
+from console.checks import CannotStart
+
+
+class Command(BaseCommand):
+    help = "Fill static/vendor from npm by frontend/package-lock.json."
+    requires_system_checks = []
+
+    def handle(self, **_: object) -> None:
+        try:
+            vendoring.vendor(settings.BASE_DIR, self.stdout.write)
+        except CannotStart as refusal:
+            self.stderr.write(str(refusal))
+            sys.exit(1)

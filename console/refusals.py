@@ -1,0 +1,41 @@
+"""How the console answers when the broker refuses: the error's own words, and a status
+that says whose mistake it was. The one place that turns broker errors into HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from broker import errors
+
+STATUS: dict[type[errors.BrokerError], int] = {
+    errors.NoSuchAddress: 404,
+    errors.NoSuchQueue: 404,
+    errors.MessageTooLarge: 413,
+    errors.LockLost: 409,
+    errors.UnitOfWorkEnded: 409,
+    errors.NotResubmittable: 409,
+    errors.OperationNotPlanned: 409,
+    errors.UnsafeServer: 503,
+}
+
+
+class RefusalMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(
+        self, request: HttpRequest, error: Exception
+    ) -> HttpResponse | None:
+        """Answer a refusal; htmx gets the words alone, for the live region."""
+        if not isinstance(error, errors.BrokerError):
+            return None
+        is_part = "HX-Request" in request.headers
+        template = "console/_refusal.html" if is_part else "console/refusal.html"
+        status = STATUS.get(type(error), 400)
+        return render(request, template, {"error": error}, status=status)

@@ -1,0 +1,86 @@
+"""Which dead letters a page means: one reading of its query for its list, its counts
+and its plan, so that what is done is what was seen."""
+
+from __future__ import annotations
+
+from django import forms
+
+from broker.models import DeadLetter, Queue
+from broker.triage import NEWEST, Group, Selection
+
+LARGEST = 2**31 - 1  # id of a queue
+WORDS = 120  # characters of an error that stand in a scope
+
+
+class PageForm(forms.Form):
+    """Where a page of a list begins: after this id, on the way down."""
+
+    after = forms.IntegerField(min_value=1, max_value=NEWEST, required=False)
+
+
+class SelectionForm(PageForm):
+    """What a page's query may say. What it does not say selects by nothing."""
+
+    fingerprint = forms.RegexField(r"^[0-9a-f]{12}$", required=False)
+    queue = forms.CharField(max_length=255, required=False, strip=False)
+    cause = forms.ChoiceField(
+        choices=[("", "any cause"), *DeadLetter.Cause.choices], required=False
+    )
+    on = forms.IntegerField(min_value=1, max_value=LARGEST, required=False)
+
+    @property
+    def selection(self) -> Selection:
+        said = self.cleaned_data
+        return Selection(
+            said["fingerprint"] or None,
+            said["queue"] or None,
+            said["cause"] or None,
+            said["on"],
+        )
+
+
+class PlanForm(SelectionForm):
+    """What is to be resubmitted: one message, or a selection."""
+
+    message = forms.IntegerField(min_value=1, max_value=NEWEST, required=False)
+
+
+def fields_of(selection: Selection) -> dict[str, object]:
+    """The query that selects the same, as a form sends it."""
+    pairs = {
+        "fingerprint": selection.fingerprint,
+        "queue": selection.origin_queue,
+        "cause": selection.cause,
+        "on": selection.queue_id,
+    }
+    return {name: value for name, value in pairs.items() if value is not None}
+
+
+def matches(group: Group, selection: Selection) -> bool:
+    """Whether a group is selected; it never is in part."""
+    return all(
+        wanted is None or wanted == has
+        for wanted, has in (
+            (selection.fingerprint, group.fingerprint),
+            (selection.origin_queue, group.origin_queue),
+            (selection.cause, group.cause),
+            (selection.queue_id, group.queue_id),
+        )
+    )
+
+
+def in_words(selection: Selection) -> str:
+    """A selection as the record of an operation has it. At most two queries."""
+    words = "all dead letters"
+    if selection.origin_queue:
+        words += f" of {selection.origin_queue}"
+    if selection.queue_id:
+        name = Queue.objects.filter(pk=selection.queue_id).values_list("name")
+        words += "".join(f" on {on}" for (on,) in name)
+    if selection.cause:
+        words += f", {DeadLetter.Cause(selection.cause).label}"
+    if selection.fingerprint:
+        alike = DeadLetter.objects.filter(fingerprint=selection.fingerprint)
+        error = alike.values_list("pattern", flat=True).first() or "no error text"
+        words += f", with “{error[:WORDS]}{'…' if len(error) > WORDS else ''}”"
+    return words

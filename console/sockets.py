@@ -1,0 +1,41 @@
+"""Where the sockets of the embedded servers are, for the settings and the servers.
+
+A socket's path may have some hundred bytes only, and a checkout can lie deep.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+# The shortest limit of the systems we know (macOS 104, Linux 108) less the zero.
+LONGEST_PATH = 103
+POSTGRESQL = ".s.PGSQL.5432"  # PostgreSQL chooses this name itself
+REDIS = "redis.sock"
+
+
+def socket_dir(var: Path) -> Path:
+    """Say where the sockets of the servers under ``var`` belong; makes nothing.
+
+    ``var/run``, where that is short enough. Else a directory for temporary files, to
+    which ``var/run`` is a symbolic link while the servers run, so that a shell with
+    another TMPDIR finds them too.
+    """
+    run = var / "run"
+    if run.is_symlink():
+        return run.readlink()
+    if len(os.fsencode(run / POSTGRESQL)) <= LONGEST_PATH:
+        return run
+    name = hashlib.sha256(os.fsencode(var)).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"backout-{name}"
+
+
+def database_url(var: Path) -> str:
+    return f"postgresql://postgres@:5432/postgres?host={quote(str(socket_dir(var)))}"
+
+
+def redis_url(var: Path) -> str:
+    return f"unix://{quote(str(socket_dir(var) / REDIS))}"

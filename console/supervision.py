@@ -1,0 +1,253 @@
+"""Keeps processes running until they are told to stop, and tells what they print.
+
+honcho prints; its manager is not used, because it ends all when one ends. Here the one
+is started again. Each process has a session of its own, so that Ctrl-C reaches only the
+launcher, which then stops them in order.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+from typing import IO, Protocol
+
+import psutil
+from honcho.printer import Message, Printer
+
+# In the environment of all that a launcher starts, and of what those start: its
+# directory. Whoever holds that directory knows what an earlier launcher left behind.
+MARK = "BACKOUT_STARTED_FOR"
+LONGEST_WAIT_S = 30
+LEFT_BEHIND_STOP_WITHIN_S = 10
+STEADY_AFTER_S = 60  # a process that ran this long starts again after a second
+
+
+class Say(Protocol):
+    """Tells a sentence to whoever sits at the terminal."""
+
+    def __call__(self, sentence: str, /) -> None: ...
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to keep running, and how it is stopped."""
+
+    name: str
+    arguments: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    directory: Path | None = None
+    run_as: tuple[int, int] | None = None  # user and group; None: as ourselves
+    log: Path | None = None  # what it prints goes there; None: to the terminal
+    colour: str | None = None
+    # Each is sent when the one before did not help for the seconds beside it.
+    signals: Sequence[tuple[signal.Signals, float]] = ((signal.SIGTERM, 10),)
+
+
+class Terminal:
+    """One output for all: whole lines, each with the name of who printed it.
+
+    Nothing stops because nobody listens any more, or because a window was closed.
+    """
+
+    def __init__(self, output: IO[str], names: Iterable[str] = ()) -> None:
+        self.output = output
+        self.printer = Printer(output, width=max(map(len, names), default=0))
+        self.lock = threading.Lock()
+
+    def say(self, sentence: str, /) -> None:
+        with self.lock, suppress(OSError):
+            print(sentence, file=self.output, flush=True)
+
+    def line(self, program: Program, data: bytes) -> None:
+        now = datetime.now().astimezone()
+        message = Message("line", data, now, program.name, program.colour)
+        with self.lock, suppress(OSError):
+            self.printer.write(message)
+
+
+class Kept:
+    """A running program that is started again, ever more slowly, when it ends."""
+
+    def __init__(self, program: Program, terminal: Terminal) -> None:
+        self.program = program
+        self.terminal = terminal
+        self.ends = 0  # how often it ended by itself
+        self.stopping = threading.Event()
+        self.asked_at = 0.0  # to stop; monotonic seconds
+        self.process: subprocess.Popen[bytes] | None = None
+        # Held to start, to reap and to signal: a process id is only ever used while it
+        # is certain to be that of our process.
+        self.lock = threading.Lock()
+        self.thread = threading.Thread(target=self._keep, daemon=True)
+
+    def start(self) -> None:
+        self.thread.start()
+
+    def stop(self) -> None:
+        """Ask it to stop, and do not wait."""
+        with self.lock:
+            self.stopping.set()
+        self.asked_at = time.monotonic()
+        self._signal(self.program.signals[0][0])
+
+    def wait(self) -> None:
+        """Wait until it stopped, as asked; insist when its time is over."""
+        if not self.thread.is_alive():
+            return
+        (_, seconds), *others = self.program.signals
+        self.thread.join(max(0, self.asked_at + seconds - time.monotonic()))
+        for number, seconds in others:
+            self._signal(number)
+            self.thread.join(seconds)
+        self.kill()
+        self.thread.join()
+
+    def kill(self) -> None:
+        with self.lock:
+            self.stopping.set()
+            if self.process:
+                with suppress(ProcessLookupError):
+                    os.killpg(self.process.pid, signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        with self.lock:
+            if self.process:
+                os.kill(self.process.pid, number)
+
+    def _keep(self) -> None:
+        quick_ends = 0
+        while (process := self._start()) is not None:
+            began = time.monotonic()
+            code = self._see_it_end(process)
+            if self.stopping.is_set():
+                return
+            self.ends += 1
+            steady = time.monotonic() - began > STEADY_AFTER_S
+            quick_ends = 0 if steady else quick_ends
+            wait = min(2**quick_ends, LONGEST_WAIT_S)
+            quick_ends += 1
+            self.terminal.say(
+                f"{self.program.name} ended ({how(code)}); it is started again in"
+                f" {wait} s."
+            )
+            self.stopping.wait(wait)
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        program = self.program
+        with self.lock:
+            if self.stopping.is_set():
+                return None
+            user, group = program.run_as or (None, None)
+            log = program.log.open("ab") if program.log else None
+            self.process = subprocess.Popen(  # noqa: S603 -- our own table
+                program.arguments,
+                env=program.environment,
+                cwd=program.directory,
+                stdin=subprocess.DEVNULL,
+                stdout=log or subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                user=user,
+                group=group,
+                extra_groups=None if user is None else [],
+            )
+        if log:
+            log.close()
+        else:
+            relay = threading.Thread(target=self._relay, args=[self.process])
+            relay.daemon = True
+            relay.start()
+        return self.process
+
+    def _see_it_end(self, process: subprocess.Popen[bytes]) -> int:
+        # Not reaped yet, so that its id still names its group: whatever it leaves
+        # behind, pool workers or a Java machine, ends with it.
+        if sys.platform == "darwin":  # cannot look without reaping before Python 3.13
+            process.wait()
+        else:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with self.lock:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            self.process = None
+            return process.wait()
+
+    def _relay(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout
+        with process.stdout as lines:
+            for line in lines:
+                self.terminal.line(self.program, line)
+
+
+def stop(kept: Sequence[Kept]) -> None:
+    """Stop them together, each within its own time."""
+    for one in kept:
+        one.stop()
+    for one in kept:
+        one.wait()
+
+
+@contextmanager
+def stopped_by_signals(kept: Sequence[Kept] = ()) -> Iterator[None]:
+    """Raise KeyboardInterrupt, once, for whatever asks this process to end.
+
+    Asked again, it does not wait for the programs any longer but kills them.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        listen(hurry)
+        raise KeyboardInterrupt
+
+    def hurry(number: int, frame: FrameType | None) -> None:
+        for one in kept:
+            one.kill()
+
+    def listen(handler: Callable[[int, FrameType | None], None]) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, handler)
+
+    listen(end)
+    yield
+
+
+def stop_left_behind(mark: str, say: Say) -> None:
+    """Stop what a killed launcher started and could not stop."""
+    mine = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    left = [
+        process
+        for process in psutil.process_iter()
+        if process.pid not in mine and _mark(process) == mark
+    ]
+    if not left:
+        return
+    pids = ", ".join(str(process.pid) for process in left)
+    say(f"Processes of an earlier run are still there ({pids}); they are stopped.")
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+    for process in psutil.wait_procs(left, timeout=LEFT_BEHIND_STOP_WITHIN_S)[1]:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(left, timeout=LEFT_BEHIND_STOP_WITHIN_S)
+
+
+def _mark(process: psutil.Process) -> str | None:
+    try:
+        mark: str | None = process.environ().get(MARK)
+    except (psutil.Error, OSError):  # of others, or gone
+        return None
+    return mark
+
+
+def how(code: int) -> str:
+    return f"code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

@@ -1,0 +1,174 @@
+"""How pages show times, sizes, numbers and states. Times are UTC, as the console says.
+
+Absolute first, relative second: what stands in a log can be found again.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from broker.browse import Browsed
+from broker.models import Place
+from dashboards.depths import QueueDepth
+
+register = template.Library()
+
+WORDS = {  # what a state is called beside its icon
+    "ready": "ready",
+    "delayed": "delayed",
+    "in-flight": "in flight",
+    "redelivery": "waits for redelivery",
+    "dead": "dead letter",
+    "held": "paused",
+    "done": "done",
+    "gone": "expired",
+    "untaken": "not consumed",
+}
+UNKNOWN = "–"
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """An icon of the sprite; words beside it say what it means."""
+    return format_html(
+        '<svg class="icon" aria-hidden="true"><use href="#i-{}"></use></svg>', name
+    )
+
+
+@register.simple_tag
+def chip(state: str, word: str = "") -> SafeString:
+    """A state as icon and word, never by colour alone."""
+    return format_html(
+        '<span class="chip chip-{}">{}{}</span>',
+        state,
+        icon(state),
+        word or WORDS[state],
+    )
+
+
+@register.filter
+def number(value: float | None) -> str:
+    """With separators; rates have one decimal; what is not known is a dash."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+@register.simple_tag
+def figure(
+    value: float | None, what: str = "", queue_id: int | None = None, announce: str = ""
+) -> SafeString:
+    """A number in a fixed place.
+
+    Live updates put a newer one wherever the same ``what`` of the same queue stands, or
+    of all queues together. ``announce`` names the thing counted: changes of it are also
+    told to screen readers now and then.
+    """
+    slot = what if queue_id is None else f"q{queue_id}-{what}"
+    return format_html(
+        '<data class="number{}{}"{}{} value="{}">{}</data>',
+        "" if value else " zero",
+        " number-dead" if what == "dead" else "",
+        format_html(' data-slot="{}"', slot) if what else "",
+        format_html(' data-announce="{}"', announce) if announce else "",
+        "" if value is None else value,
+        number(value),
+    )
+
+
+@register.filter
+def size(count: int | None) -> str:
+    """Bytes in binary units, to one decimal."""
+    if count is None:
+        return UNKNOWN
+    if count < 1024:
+        return f"{count} B"
+    amount = float(count)
+    for unit in ("KiB", "MiB", "GiB"):
+        amount /= 1024
+        if amount < 1023.95 or unit == "GiB":
+            break
+    return f"{amount:.1f} {unit}"
+
+
+@register.filter
+def duration(span: timedelta | float | None) -> str:
+    """A length of time in its two largest units; bare numbers are seconds."""
+    if span is None:
+        return UNKNOWN
+    exact = span.total_seconds() if isinstance(span, timedelta) else span
+    if exact < 1:
+        return f"{round(exact * 1000)} ms"
+    minutes, seconds = divmod(int(exact), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours:02} h"
+    if hours:
+        return f"{hours} h {minutes:02} m"
+    return f"{minutes} m {seconds:02} s" if minutes else f"{seconds} s"
+
+
+@register.filter
+def ago(at: datetime, now: datetime | None = None) -> str:
+    """How long ago a moment was, or in how long it will be."""
+    span = (now or timezone.now()) - at
+    if abs(span) < timedelta(seconds=1):
+        return "now"
+    if span < timedelta(0):
+        return f"in {duration(-span)}"
+    return f"{duration(span)} ago"
+
+
+@register.simple_tag
+def moment(at: datetime | None, now: datetime | None = None) -> SafeString:
+    """A moment, to the millisecond, with its date unless that is today's."""
+    if not at:  # templates turn what is missing into an empty text
+        return format_html('<span class="muted">{}</span>', UNKNOWN)
+    at = at.astimezone(UTC)
+    now = now or timezone.now()
+    today = at.date() == now.astimezone(UTC).date()
+    clock = f"{at:%H:%M:%S}.{at.microsecond // 1000:03}"
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{} <span class="muted">· {}</span></time>',
+        at.isoformat(timespec="milliseconds"),
+        f"{at:%Y-%m-%d} {clock}",
+        clock if today else f"{at:%Y-%m-%d} {clock}",
+        ago(at, now),
+    )
+
+
+@register.simple_tag
+def entry_chip(entry: Browsed, queue: QueueDepth) -> SafeString:
+    """What an entry of a list is: the place it is in, and what that means there."""
+    if entry.expires_at and entry.expires_at <= timezone.now():
+        return chip("gone")
+    if entry.place == Place.CLAIMED:
+        return chip("in-flight")
+    if entry.place == Place.DELAYED:
+        return chip("redelivery" if entry.backout_count else "delayed")
+    return chip("dead" if queue.takes_dead_letters else "ready")
+
+
+@register.filter
+def beginning(head: bytes) -> str:
+    """The first bytes of a body on one line, as text; as hexadecimal if they are none.
+
+    Control characters are shown as pictures, and what would turn the direction of the
+    text is taken out, so that a body cannot pass itself off as part of the page.
+    """
+    text = bytes(head).decode(errors="replace").rstrip("\ufffd")  # cut in a character
+    if "\ufffd" in text or "\0" in text:
+        return bytes(head[:24]).hex(" ")
+    return "".join(map(visible, " ".join(text.split())))
+
+
+def visible(character: str) -> str:
+    if character < " " or character == "\x7f":
+        return chr(0x2400 + min(ord(character), 0x21))
+    return character if character.isprintable() else "\ufffd"

@@ -1,0 +1,37 @@
+"""How a life-line tells time: each moment as a log has it, and the time in between."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from console.templatetags.console import duration
+
+register = template.Library()
+
+
+@register.simple_tag
+def clock(at: datetime | None) -> SafeString | str:
+    """A moment to the millisecond, with its date unless that is today's."""
+    if at is None:
+        return "–"
+    at = at.astimezone(UTC)
+    time = f"{at:%H:%M:%S}.{at.microsecond // 1000:03}"
+    whole = f"{at:%Y-%m-%d} {time}"
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        at.isoformat(timespec="milliseconds"),
+        whole,
+        time if at.date() == timezone.now().date() else whole,
+    )
+
+
+@register.filter
+def later(span: timedelta | None) -> str:
+    """How long after the step before it; nothing where it was at once."""
+    at_once = span is None or span < timedelta(milliseconds=1)
+    return "" if at_once else f"+{duration(span)}"

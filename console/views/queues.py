@@ -1,0 +1,127 @@
+"""The queues: all of them with their depths, and one of them with what lies on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import (
+    conditional_page,
+    require_http_methods,
+    require_safe,
+)
+
+from broker.browse import browse
+from broker.models import Place, Queue
+from console import cursors
+from dashboards import depths as counting
+
+PAGE = 50
+PLACES = {  # by their name in the URL, in the order of the tabs
+    "ready": Place.READY,
+    "in-flight": Place.CLAIMED,
+    "delayed": Place.DELAYED,
+}
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def queues(request: HttpRequest) -> HttpResponse:
+    """Every queue with what is on it now; ``q`` is a part of its name."""
+    every = counting.queues()
+    wanted = request.GET.get("q", "").strip()
+    context = {
+        "queues": [q for q in every if wanted.lower() in q.name.lower()],
+        "wanted": wanted,
+        "totals": counting.totals(every),
+    }
+    return render(request, "console/queues/queues.html", context)
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+@cache_control(private=True, no_cache=True)
+@conditional_page
+def depths(request: HttpRequest) -> HttpResponse:
+    """The same numbers that the socket sends, for when there is no socket."""
+    return HttpResponse(counting.html(counting.queues()))
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def queue(request: HttpRequest, name: str) -> HttpResponse:
+    """One queue, and a page of the entries in one place on it."""
+    found = counting.queues(name)
+    if not found:
+        raise Http404(name)
+    place = request.GET.get("place", "")
+    place = place if place in PLACES else "ready"
+    page = cursors.Trail.of(request)
+    try:
+        entries = browse(
+            found[0].queue_id, PLACES[place], after=page.after, limit=PAGE + 1
+        )
+    except (ValueError, OverflowError):  # a cursor that nobody gave out
+        return redirect(f"{request.path}?place={place}")
+    context: dict[str, Any] = {
+        "queue": found[0],
+        "place": place,
+        "places": list(PLACES),
+        "entries": entries[:PAGE],
+        "page": page,
+        "fresh": fresh(found[0], place),
+        "next": page.then(entries[PAGE - 1].cursor) if len(entries) > PAGE else None,
+    }
+    return render(request, "console/queues/queue.html", context)
+
+
+def fresh(depth: counting.QueueDepth, place: str) -> dict[str, object]:
+    """The number that tells when a list is out of date, and what it is now."""
+    match PLACES[place]:
+        case Place.CLAIMED:
+            return {"what": "claimed", "count": depth.claimed}
+        case Place.DELAYED:
+            return {"what": "delayed", "count": depth.delayed}
+    return {"what": "arrived", "count": depth.arrived}
+
+
+@require_http_methods(["GET", "POST"])
+@permission_required("broker.pause_queue", raise_exception=True)
+def pause(request: HttpRequest, name: str) -> HttpResponse:
+    """Say what pausing does, and do it when that is confirmed."""
+    return switch(request, name, paused=True)
+
+
+@require_http_methods(["GET", "POST"])
+@permission_required("broker.pause_queue", raise_exception=True)
+def resume(request: HttpRequest, name: str) -> HttpResponse:
+    """Say what resuming does, and do it when that is confirmed."""
+    return switch(request, name, paused=False)
+
+
+def switch(request: HttpRequest, name: str, *, paused: bool) -> HttpResponse:
+    """Confirm on GET; on POST change the queue and write down who did, and why."""
+    chosen = get_object_or_404(Queue, name=name)
+    if request.method != "POST":
+        (depth,) = counting.queues(name)
+        context = {"queue": depth, "paused": paused}
+        return render(request, "console/queues/pause.html", context)
+    assert request.user.pk, "only those who have signed in get here"
+    word = "paused" if paused else "resumed"
+    with transaction.atomic():
+        Queue.objects.filter(pk=chosen.pk).update(paused=paused)
+        LogEntry.objects.log_actions(
+            request.user.pk,
+            [chosen],
+            CHANGE,
+            f"{word.capitalize()}. {request.POST.get('reason', '')}".strip(),
+            single_object=True,
+        )
+    messages.success(request, f"{name} is {word}.")
+    return redirect("console:queue", name=name)

@@ -1,0 +1,1 @@
+"""Numbers: now, on live pages, and over time, in reports. Changes nothing."""

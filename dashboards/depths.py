@@ -1,0 +1,127 @@
+"""How deep the queues are, as pages show it: counted once, rendered once.
+
+The counts are the journal's, exact and without counting rows. The rates compare them
+with a sample some seconds old; where there is none (``dashboards.live`` does not run),
+a rate is unknown, and everything else is still right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import F
+from django.db.models.functions import Lower
+from django.template.loader import render_to_string
+
+from broker import addresses, journal
+from broker.models import AddressSetting, Kind, Queue
+from dashboards import samples
+
+GROUP = "dashboards.depths"
+NOTHING = journal.Depth()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """One queue. Rates are entries a second; ``arrived`` only ever grows."""
+
+    queue_id: int
+    name: str
+    address: str
+    paused: bool
+    takes_dead_letters: bool
+    ready: int
+    claimed: int
+    delayed: int
+    arrived: int
+    arriving: float | None
+    accepted: float | None
+
+    @property
+    def total(self) -> int:
+        return self.ready + self.claimed + self.delayed
+
+    @property
+    def is_untaken(self) -> bool:
+        """Something is ready that consumers should take, and for seconds none did."""
+        is_for_consumers = not (self.paused or self.takes_dead_letters)
+        return is_for_consumers and self.ready > 0 == self.claimed == self.accepted
+
+
+def queues(
+    name: str | None = None,
+    *,
+    counts: Mapping[int, journal.Depth] | None = None,
+    now: datetime | None = None,
+) -> list[QueueDepth]:
+    """Every queue, or the one of that name, by name. Three queries, however many.
+
+    Args:
+        counts: what the journal says, where the caller has asked it already.
+    """
+    chosen = Queue.objects.all() if name is None else Queue.objects.filter(name=name)
+    rows = chosen.order_by(Lower("name"), "name").values_list(
+        "pk", "name", F("address__name"), "paused"
+    )
+    dead = dead_letter_addresses()
+    counts = journal.depths() if counts is None else counts
+    rates = samples.rates(counts, now)
+    return [
+        QueueDepth(
+            queue_id=pk,
+            name=queue,
+            address=address,
+            paused=paused,
+            takes_dead_letters=address in dead,
+            ready=counts.get(pk, NOTHING).ready,
+            claimed=counts.get(pk, NOTHING).claimed,
+            delayed=counts.get(pk, NOTHING).delayed,
+            arrived=counts.get(pk, NOTHING).done.get(Kind.PUT, 0),
+            arriving=rates[pk].arriving,
+            accepted=rates[pk].accepted,
+        )
+        for pk, queue, address, paused in rows
+    ]
+
+
+def dead_letters() -> int:
+    """How many dead letters lie on all queues together. Three queries."""
+    ids = Queue.objects.filter(address__name__in=dead_letter_addresses())
+    counts = journal.depths()
+    return sum(counts.get(pk, NOTHING).total for pk in ids.values_list("pk", flat=True))
+
+
+def dead_letter_addresses() -> set[str]:
+    """Every address that settings name for poison messages. One query."""
+    named = set(
+        AddressSetting.objects.exclude(dead_letter_address__isnull=True).values_list(
+            "dead_letter_address", flat=True
+        )
+    )
+    return {*named, addresses.DEFAULTS["dead_letter_address"]} - {"", None}
+
+
+def html(every: list[QueueDepth], changed: Iterable[QueueDepth] | None = None) -> str:
+    """The numbers that a page replaces, each with the name of its place.
+
+    Totals are always of ``every`` queue; ``changed`` are the queues that are spelled
+    out, all of them where it is not given.
+    """
+    context = {
+        "queues": every if changed is None else list(changed),
+        "totals": totals(every),
+    }
+    return render_to_string("dashboards/_depths.html", context)
+
+
+def totals(every: list[QueueDepth]) -> dict[str, int]:
+    """The sums over queues that pages show."""
+    return {
+        "queues": len(every),
+        "ready": sum(queue.ready for queue in every),
+        "claimed": sum(queue.claimed for queue in every),
+        "delayed": sum(queue.delayed for queue in every),
+        "dead": sum(queue.total for queue in every if queue.takes_dead_letters),
+    }

@@ -1,0 +1,58 @@
+"""Telling open pages what has changed, once a second for everyone.
+
+Pages get hints, not data that must arrive: each can be read again over HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import astuple
+from datetime import datetime
+
+from asgiref.sync import async_to_sync
+from celery import shared_task
+from channels.layers import get_channel_layer
+from django.db import connection, transaction
+
+from broker import journal
+from dashboards import depths, samples
+
+PUBLISHED = "dashboards:published"  # what open pages show, by queue id
+PUBLISHER_LOCK = 0x4C495645  # one publisher at a time, whatever the number of workers
+
+
+@shared_task(ignore_result=True, soft_time_limit=5, time_limit=10, expires=2)
+def publish_depths() -> None:
+    """Send what changed since the last time. Every second."""
+    publish()
+
+
+@transaction.atomic
+def publish(now: datetime | None = None) -> None:
+    """Count, compare with what was last sent, and send the difference if there is any.
+
+    Where another process is at it, there is nothing left to do.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [PUBLISHER_LOCK])
+        if cursor.fetchone() != (True,):
+            return
+    counts = journal.depths()
+    every = depths.queues(counts=counts, now=now)
+    samples.remember(counts, now)
+    rows = {str(queue.queue_id): json.dumps(astuple(queue)) for queue in every}
+    before = json.loads(samples.memory().get(PUBLISHED) or "{}")
+    if rows == before:
+        return
+    changed = [q for q in every if rows[str(q.queue_id)] != before.get(str(q.queue_id))]
+    send(depths.html(every, changed))
+    samples.memory().set(PUBLISHED, json.dumps(rows))
+
+
+def send(html: str) -> None:
+    """Hand rendered numbers to every page that is open."""
+    layer = get_channel_layer()
+    assert layer is not None, "CHANNEL_LAYERS is not set"
+    async_to_sync(layer.group_send)(
+        depths.GROUP, {"type": "depths.changed", "html": html}
+    )

@@ -1,0 +1,87 @@
+"""What was counted in the last seconds, so that rates can be told.
+
+Kept in Redis, because the one who counts and those who show are different processes. It
+may be lost or unreachable at any time; rates are then unknown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from operator import sub
+
+import redis
+from django.conf import settings
+from django.utils import timezone
+
+from broker.journal import Depth
+from broker.models import Kind
+
+KEY = "dashboards:samples"
+KEPT = 10  # of one a second
+STALE_S = 15
+SHORTEST_S = 0.5  # below this a rate is noise
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Entries a second, or None where that is not known."""
+
+    arriving: float | None = None
+    accepted: float | None = None
+
+
+@cache
+def memory() -> redis.Redis:
+    """The connection; made once, connected on use."""
+    return redis.Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=0.5, socket_timeout=0.5
+    )
+
+
+def remember(counts: Mapping[int, Depth], now: datetime | None = None) -> None:
+    """Keep a sample, and no more than ``KEPT``.
+
+    Raises:
+        redis.RedisError: it cannot be reached.
+    """
+    sample = {
+        "at": (now or timezone.now()).timestamp(),
+        "done": {str(queue_id): done(depth) for queue_id, depth in counts.items()},
+    }
+    with memory().pipeline() as pipeline:
+        pipeline.lpush(KEY, json.dumps(sample))
+        pipeline.ltrim(KEY, 0, KEPT - 1)
+        pipeline.expire(KEY, STALE_S)
+        pipeline.execute()
+
+
+def rates(
+    counts: Mapping[int, Depth], now: datetime | None = None
+) -> defaultdict[int, Rates]:
+    """How fast entries came and were accepted since the oldest sample, by queue id.
+
+    Any queue may be asked for: nothing is known of any, or nothing ever happened on it.
+    """
+    try:
+        found = memory().lindex(KEY, -1)
+    except redis.RedisError:
+        found = None
+    oldest = json.loads(found or '{"at": 0}')
+    span = (now or timezone.now()).timestamp() - oldest["at"]
+    if not SHORTEST_S <= span <= STALE_S:
+        return defaultdict(Rates)
+    result = defaultdict(lambda: Rates(0.0, 0.0))
+    for queue_id, depth in counts.items():
+        before = oldest["done"].get(str(queue_id), [0, 0])
+        arrived, accepted = map(sub, done(depth), before)
+        result[queue_id] = Rates(round(arrived / span, 1), round(accepted / span, 1))
+    return result
+
+
+def done(depth: Depth) -> list[int]:
+    return [depth.done.get(Kind.PUT, 0), depth.done.get(Kind.ACCEPT, 0)]

@@ -1,0 +1,24 @@
+"""Statements that the ORM cannot say: one a file, named after what it gives or does."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def statement(name: str) -> str:
+    return (FOLDER / f"{name}.sql").read_text()
+
+
+def fetch_one(name: str, **parameters: Any) -> tuple[Any, ...]:
+    """Run a statement that returns exactly one row."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement(name), parameters)
+        (row,) = cursor.fetchall()
+    return tuple(row)

@@ -1,0 +1,125 @@
+"""Pages of reports: what the last run found, and how far the present one is.
+
+Reads tables of PostgreSQL only; Spark is far away, in the reports worker.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date, timedelta
+from typing import Any
+
+from django.contrib.auth.decorators import permission_required
+from django.db.models import QuerySet, Sum
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from dashboards.models import DeadLetterDay, ReportRun, cause_word
+from dashboards.reports import Report, bars, discover, runs
+
+PERIODS = (7, 30, 90)  # days
+ROWS = 500
+
+may_view = permission_required("dashboards.view_report", raise_exception=True)
+
+
+@require_safe
+@may_view
+def reports(request: HttpRequest) -> HttpResponse:
+    """Every report, and its last run."""
+    listed = [status(about) for _, about in sorted(discover().items())]
+    return render(request, "dashboards/reports.html", {"listed": listed})
+
+
+@require_safe
+@may_view
+def dead_letters(request: HttpRequest, slug: str) -> HttpResponse:
+    """What died on which queue of what, for some days up to today (UTC)."""
+    period = chosen_period(request)
+    today = timezone.now().date()
+    days = [today - timedelta(days=back) for back in range(period - 1, -1, -1)]
+    rows = DeadLetterDay.objects.filter(day__range=(days[0], today))
+    if queue := request.GET.get("queue", ""):
+        rows = rows.filter(queue=queue)
+    context = {"period": period, "periods": PERIODS, "queue": queue}
+    return render(
+        request,
+        "dashboards/dead_letters.html",
+        context | status(known(slug)) | table(rows) | chart(rows, days),
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@may_view
+def run(request: HttpRequest, slug: str) -> HttpResponse:
+    """GET: how far the present run is; once it has ended, the page is read again."""
+    about = known(slug)
+    if request.method == "POST":
+        return run_now(request, about)
+    context = status(about)
+    if not context["run"] or not context["run"].is_active or context["has_died"]:
+        return HttpResponseClientRefresh()
+    return render(request, "dashboards/_run.html", context)
+
+
+@permission_required("dashboards.run_report", raise_exception=True)
+def run_now(request: HttpRequest, about: Report) -> HttpResponse:
+    """Ask for a run, or join the one that waits or is running."""
+    runs.send(runs.ask_for(about.slug, request.user))
+    return redirect("dashboards:report", slug=about.slug)
+
+
+def known(slug: str) -> Report:
+    try:
+        return discover()[slug]
+    except KeyError:
+        raise Http404(f"There is no report {slug}.") from None
+
+
+def status(about: Report) -> dict[str, Any]:
+    """A report, its last run, and the last run that came to its end."""
+    of_report = ReportRun.objects.filter(report=about.slug)
+    last = of_report.first()
+    done = last
+    if last and last.state != ReportRun.State.DONE:
+        done = of_report.filter(state=ReportRun.State.DONE).first()
+    return {
+        "report": about,
+        "run": last,
+        "done": done,
+        "has_died": bool(last and runs.has_died(last)),
+    }
+
+
+def chosen_period(request: HttpRequest) -> int:
+    asked = request.GET.get("days", "")
+    return int(asked) if asked in map(str, PERIODS) else 30
+
+
+def table(rows: QuerySet[DeadLetterDay]) -> dict[str, Any]:
+    """The newest rows, and whether there are more."""
+    shown = list(rows[: ROWS + 1])
+    return {"rows": shown[:ROWS], "has_more": len(shown) > ROWS}
+
+
+def chart(rows: QuerySet[DeadLetterDay], days: list[date]) -> dict[str, Any]:
+    """Bars by day, and the causes in them with their totals, commonest first."""
+    counts = {
+        (day, cause): count
+        for day, cause, count in rows.order_by("day", "cause")
+        .values_list("day", "cause")
+        .annotate(Sum("dead_letters"))
+    }
+    totals: Counter[str] = Counter()
+    for (_, cause), count in counts.items():
+        totals[cause] += count
+    order = sorted(totals, key=lambda cause: (-totals[cause], cause))
+    words = {cause: cause_word(cause) for cause in order}
+    return {
+        "bars": bars.stack(counts, days, words),
+        "causes": [(cause, words[cause], totals[cause]) for cause in order],
+        "total": totals.total(),
+    }

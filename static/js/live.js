@@ -1,0 +1,150 @@
+/* Numbers that change in place, and how fresh they are.
+
+   The server sends <data data-slot="q3-ready">…</data> and the like, over the socket when
+   something changed. While the socket is silent or closed the same is asked for over
+   HTTP, so that a number is never older than the page says. Rows never move: what a list
+   does not show yet is offered by its Refresh button. */
+
+const ASK_WHEN_SILENT_MS = 10_000;
+const ASK_WITHOUT_SOCKET_MS = 5_000;
+const ANNOUNCE_MS = 10_000;
+
+const live = document.getElementById("live");
+const text = live.querySelector(".live-text");
+const pause = live.querySelector(".live-switch");
+const announcer = document.getElementById("announcer");
+const told = new Map(); // what screen readers were told last, by what is counted
+let isOpen = false;
+let isPaused = false;
+let isRefused = false;
+let isCutOff = false; // neither the socket nor HTTP gets through
+let askedAt = 0;
+let confirmedAt = Date.now();
+let withheld = [];
+
+document.body.addEventListener("htmx:wsOpen", () => {
+  isOpen = true;
+});
+document.body.addEventListener("htmx:wsClose", (event) => {
+  isOpen = false;
+  isRefused = event.detail.event?.code === 4403;
+});
+document.body.addEventListener("htmx:wsBeforeMessage", (event) => {
+  event.preventDefault(); // numbers go to every place that shows them, not to one id
+  arrived(event.detail.message);
+});
+pause.hidden = false;
+pause.addEventListener("click", () => {
+  isPaused = !isPaused;
+  pause.setAttribute("aria-pressed", String(isPaused));
+  if (!isPaused) {
+    withheld.splice(0).forEach(show);
+    ask();
+  }
+  tell();
+});
+setInterval(beat, 1000);
+setInterval(announce, ANNOUNCE_MS);
+document.querySelectorAll("[data-announce]").forEach((place) => {
+  told.set(place.dataset.announce, Number(place.value));
+});
+
+function beat() {
+  const silence = Date.now() - Math.max(confirmedAt, askedAt);
+  const patience = isOpen ? ASK_WHEN_SILENT_MS : ASK_WITHOUT_SOCKET_MS;
+  if (silence >= patience && !isPaused && !isRefused && !document.hidden) {
+    ask();
+  }
+  tell();
+}
+
+async function ask() {
+  askedAt = Date.now();
+  try {
+    const answer = await fetch(live.dataset.url, {
+      signal: AbortSignal.timeout(ASK_WITHOUT_SOCKET_MS - 500),
+    });
+    isRefused = answer.redirected || answer.status === 403;
+    isCutOff = !answer.ok;
+    if (answer.ok && !answer.redirected) {
+      arrived(await answer.text());
+    }
+  } catch {
+    isCutOff = true;
+  }
+}
+
+function arrived(html) {
+  if (isPaused) {
+    withheld.push(html);
+    withheld = withheld.slice(-100);
+    return;
+  }
+  confirmedAt = Date.now();
+  isCutOff = isRefused = false;
+  show(html);
+  tell();
+}
+
+function show(html) {
+  const parcel = document.createElement("template");
+  parcel.innerHTML = html;
+  for (const fresh of parcel.content.querySelectorAll("[data-slot]")) {
+    for (const place of document.querySelectorAll(
+      `[data-slot="${CSS.escape(fresh.dataset.slot)}"]`,
+    )) {
+      place.className = fresh.className;
+      if (fresh.hasAttribute("value")) {
+        place.setAttribute("value", fresh.getAttribute("value"));
+      }
+      place.replaceChildren(...fresh.cloneNode(true).childNodes);
+    }
+    offer(fresh.dataset.slot, Number(fresh.getAttribute("value")));
+  }
+}
+
+function offer(slot, count) {
+  for (const button of document.querySelectorAll(
+    `[data-fresh="${CSS.escape(slot)}"]`,
+  )) {
+    const difference = count - Number(button.dataset.rendered);
+    button.hidden = difference === 0;
+    button.querySelector("span").textContent =
+      difference > 0 ? `+${difference}` : `−${-difference}`;
+  }
+}
+
+function tell() {
+  const age = Math.round((Date.now() - confirmedAt) / 1000);
+  const at = new Date(confirmedAt).toISOString().slice(11, 19);
+  if (isRefused) {
+    say("lost", `signed out, as of ${at}`);
+  } else if (isPaused) {
+    say("paused", `paused, as of ${at}`);
+  } else if (isCutOff) {
+    say("lost", `reconnecting, data as of ${at}`);
+  } else {
+    say("live", isOpen ? `live ${age} s` : `every 5 s, ${age} s`);
+  }
+}
+
+function say(state, words) {
+  live.dataset.state = state;
+  text.textContent = words;
+}
+
+function announce() {
+  const news = [];
+  for (const place of document.querySelectorAll("[data-announce]")) {
+    const what = place.dataset.announce;
+    const difference = Number(place.value) - told.get(what);
+    if (difference) {
+      told.set(what, Number(place.value));
+      const more = `${Math.abs(difference)} ${difference > 0 ? "more" : "fewer"}`;
+      news.push(`${more} ${what}, ${place.value} in all.`);
+    }
+  }
+  if (news.length && !isPaused) {
+    announcer.textContent = news.join(" ");
+  }
+}

@@ -1,0 +1,127 @@
+"""Other connections, threads and processes: what only concurrency shows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import IO, ParamSpec, TypeVar
+
+from django.db import connection, connections, transaction
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+BEGINNING = """
+import sys
+import django
+from django.conf import settings
+django.setup()
+settings.DATABASES["default"]["NAME"] = sys.argv[1]
+"""
+
+
+class Elsewhere:
+    """A second connection of this thread, so that steps interleave as they are written.
+
+    What is called through it is called as in another process.
+    """
+
+    def __init__(self) -> None:
+        self.connection = connection.copy()
+        self.transaction: transaction.Atomic | None = None
+
+    def __call__(
+        self, call: Callable[P, Result], *args: P.args, **kwargs: P.kwargs
+    ) -> Result:
+        with self.instead():
+            return call(*args, **kwargs)
+
+    @contextmanager
+    def instead(self) -> Iterator[None]:
+        here = connections["default"]
+        connections["default"] = self.connection
+        try:
+            yield
+        finally:
+            connections["default"] = here
+
+    def begin(self) -> None:
+        self.transaction = transaction.atomic()
+        with self.instead():
+            self.transaction.__enter__()
+
+    def commit(self) -> None:
+        assert self.transaction is not None
+        with self.instead():
+            self.transaction.__exit__(None, None, None)
+        self.transaction = None
+
+    def roll_back(self) -> None:
+        with self.instead():
+            transaction.set_rollback(True)
+        self.commit()
+
+    def close(self) -> None:
+        if self.transaction is not None:
+            self.roll_back()
+        self.connection.close()
+
+
+class Background:
+    """A call in a thread of its own, with its own connection."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self.call = call
+        self.error: BaseException | None = None
+        self.thread = Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self) -> None:
+        try:
+            self.call()
+        except BaseException as error:
+            self.error = error
+        finally:
+            connection.close()
+
+    def join(self, seconds: float = 30) -> None:
+        """Wait for its end, and raise what it raised."""
+        self.thread.join(seconds)
+        assert not self.thread.is_alive(), f"not done within {seconds} s"
+        if self.error is not None:
+            raise self.error
+
+
+@contextmanager
+def process(script: str) -> Iterator[subprocess.Popen[str]]:
+    """Another Python with this project and this database; it is killed at the end."""
+    with subprocess.Popen(
+        [sys.executable, "-c", BEGINNING + script, connection.settings_dict["NAME"]],
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "console.settings"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        try:
+            yield other
+        finally:
+            other.kill()
+
+
+def said(other: subprocess.Popen[str]) -> str:
+    """The next line that a process says; it is waited for."""
+    return pipe(other.stdout).readline().strip()
+
+
+def tell(other: subprocess.Popen[str], line: str = "") -> None:
+    pipe(other.stdin).write(line + "\n")
+    pipe(other.stdin).flush()
+
+
+def pipe(stream: IO[str] | None) -> IO[str]:
+    assert stream is not None
+    return stream

@@ -1,0 +1,260 @@
+"""The check that nothing is lost: green in health, and red for each kind of damage."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db import connection
+
+from broker import expiry, fsck, operations
+from broker.models import Event, Kind, Queue
+from broker.put import put, put_many
+from broker.unit_of_work import UnitOfWork
+from tests.make import NOON, make_messages, make_queue, make_setting, minutes
+
+HEALTHY = "Every message is in one place or has one end."
+
+
+@pytest.fixture
+def broker_in_use(db: None) -> Queue:
+    return use_the_broker()
+
+
+@pytest.fixture
+def broker_in_real_use(transactional_db: None) -> Queue:
+    """The command reads in a snapshot of its own, so it must not be in a test's."""
+    return use_the_broker()
+
+
+def use_the_broker() -> Queue:
+    """One message or more in each place and at each end. Returns the queue."""
+    orders = make_queue("orders")
+    make_queue("DLQ", address="DLA")
+    make_setting("orders", max_delivery_attempts=2, dead_letter_address="DLA")
+    put_many(make_messages(3), now=NOON)
+    put("orders", deliver_at=NOON + minutes(60), now=NOON)
+    put("orders", priority=0, expires_at=NOON + minutes(1), now=NOON)
+    for minute in range(3):  # two backouts and, resubmitted, a third
+        work = UnitOfWork(now=NOON)
+        work.get("orders")
+        work.back_out("no such customer")
+        if minute == 1:
+            operator = User.objects.create(username="omar")
+            plan = operations.plan_resubmit(operator, "all")
+            operations.start(plan.pk)
+    one, other = UnitOfWork(now=NOON), UnitOfWork(now=NOON)
+    one.get("orders")
+    one.commit()
+    other.get("orders")
+    expiry.expire(limit=10, now=NOON + minutes(2))
+    return orders
+
+
+def test_health_is_green(broker_in_use: Queue) -> None:
+    assert fsck.violations() == []
+
+    sums = fsck.sums()
+
+    assert sums == fsck.Sums(
+        put=7,  # five, a dead letter and its resubmitted copy
+        accepted=1,
+        backed_out=2,
+        dead_lettered=1,
+        resubmitted=1,
+        expired=1,
+        discarded=0,
+        present=3,
+    )
+    assert sums.balance == 0
+
+
+DAMAGES = [
+    ("a lost entry", "DELETE FROM broker_ready", {"one-place", "depths-are-exact"}),
+    (
+        "an entry that came back although it ended",
+        "INSERT INTO broker_ready (queue_id, priority, pos, id)"
+        " SELECT queue_id, 4, ids[1], ids[1] FROM broker_event WHERE kind = 3",
+        {"one-place", "depths-are-exact"},
+    ),
+    (
+        "an entry in two places",
+        "INSERT INTO broker_ready (queue_id, priority, pos, id)"
+        " SELECT queue_id, 4, id, id FROM broker_delayed",
+        {"one-place", "depths-are-exact"},
+    ),
+    (
+        "a put that was journalled twice",
+        "INSERT INTO broker_event (at, queue_id, n, kind, went_to, ids)"
+        " SELECT at, queue_id, n, kind, went_to, ids FROM broker_event"
+        " WHERE kind = 1 ORDER BY seq DESC LIMIT 1",
+        {"one-place", "depths-are-exact"},
+    ),
+    (
+        "an acceptance that the journal forgot",
+        "DELETE FROM broker_event WHERE kind = 3",
+        {"one-place", "depths-are-exact"},
+    ),
+    (
+        "a move that the journal forgot",
+        "DELETE FROM broker_event WHERE seq ="
+        " (SELECT max(seq) FROM broker_event WHERE kind = 2)",
+        {"depths-are-exact"},
+    ),
+    (
+        "a tally that counts too many",
+        "INSERT INTO broker_tally SELECT id, 1, 0, 1, 1 FROM broker_queue LIMIT 1",
+        {"depths-are-exact"},
+    ),
+    (
+        "an entry that was moved behind the journal's back",
+        "WITH woken AS (DELETE FROM broker_delayed RETURNING *)"
+        " INSERT INTO broker_ready (queue_id, priority, pos, id)"
+        " SELECT queue_id, priority, id, id FROM woken",
+        {"depths-are-exact"},
+    ),
+    (
+        "an entry without its message",
+        "DELETE FROM broker_message WHERE id = (SELECT max(id) FROM broker_delayed)",
+        {"no-orphans"},
+    ),
+    (
+        "an entry on a queue that does not exist",
+        "DELETE FROM broker_queue WHERE name = 'orders'",
+        {"no-orphans"},
+    ),
+    (
+        "a claim without its unit of work",
+        "DELETE FROM broker_unit_of_work",
+        {"no-orphans"},
+    ),
+    (
+        "a copy that the journal names and nobody put",
+        "UPDATE broker_event SET detail = detail || '{\"copies\": [9000000000]}'"
+        " WHERE kind = 7",
+        {"no-orphans"},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("damage", "rules"),
+    [(damage, rules) for _, damage, rules in DAMAGES],
+    ids=[name for name, _, _ in DAMAGES],
+)
+def test_each_damage_breaks_its_rule(
+    broker_in_use: Queue, damage: str, rules: set[str]
+) -> None:
+    do_harm(damage)
+    assert {found.rule for found in fsck.violations()} == rules
+
+
+@pytest.mark.parametrize(
+    "what",
+    [name for name, _, rules in DAMAGES if rules == {"no-orphans"}],
+)
+def test_an_orphan_is_called_by_what_it_is(broker_in_use: Queue, what: str) -> None:
+    do_harm(next(damage for name, damage, _ in DAMAGES if name == what))
+
+    orphans = [v.sentence for v in fsck.violations() if v.rule == "no-orphans"]
+
+    assert orphans and all(one.startswith(f"There is {what}: ") for one in orphans)
+
+
+def test_an_end_that_was_journalled_as_something_else_is_out_of_balance(
+    broker_in_use: Queue,
+) -> None:
+    do_harm("UPDATE broker_event SET kind = 5 WHERE kind = 3")
+
+    assert fsck.violations() == []
+    assert fsck.sums().balance == 1
+
+
+def test_the_first_violations_of_a_rule_stand_for_all(broker_in_use: Queue) -> None:
+    put_many(make_messages(100), now=NOON)
+
+    do_harm("DELETE FROM broker_ready")
+
+    places = [one for one in fsck.violations() if one.rule == "one-place"]
+    assert len(places) == fsck.SHOWN
+
+
+def test_what_the_journal_has_forgotten_is_no_damage(broker_in_use: Queue) -> None:
+    """Days of the journal are dropped once the tally has them."""
+    do_harm(
+        "INSERT INTO broker_tally SELECT queue_id, kind, coalesce(came_from, 0),"
+        " coalesce(went_to, 0), sum(n) FROM broker_event GROUP BY 1, 2, 3, 4"
+    )
+    do_harm("UPDATE broker_watermark SET xid = pg_current_xact_id()::text::bigint + 1")
+    last_ended = Event.objects.filter(kind=Kind.RESUBMIT).get()
+
+    do_harm("DELETE FROM broker_event WHERE seq <= %s", last_ended.seq)
+
+    assert fsck.violations() == []
+    assert fsck.sums().balance == 0
+
+
+def test_the_command_says_that_all_is_well(broker_in_real_use: Queue) -> None:
+    said = check()
+
+    assert HEALTHY in said
+    assert "dead lettered             1" in said
+
+
+def test_the_command_s_exit_code_is_how_many_rules_are_broken(
+    broker_in_real_use: Queue,
+) -> None:
+    do_harm("DELETE FROM broker_ready")
+    out = io.StringIO()
+
+    with pytest.raises(SystemExit) as ended:
+        call_command("broker_fsck", stdout=out)
+
+    assert ended.value.code == 2
+    assert "one-place: Message " in out.getvalue()
+    assert "depths-are-exact: Queue " in out.getvalue()
+    assert HEALTHY not in out.getvalue()
+
+
+def test_sums_that_do_not_balance_count_as_a_broken_rule(
+    broker_in_real_use: Queue,
+) -> None:
+    do_harm("UPDATE broker_event SET kind = 5 WHERE kind = 3")
+    out = io.StringIO()
+
+    with pytest.raises(SystemExit) as ended:
+        call_command("broker_fsck", stdout=out)
+
+    assert ended.value.code == 1
+    assert "The sums differ by 1." in out.getvalue()
+
+
+def test_the_command_speaks_json(broker_in_real_use: Queue) -> None:
+    healthy = json.loads(check("--json"))
+    assert healthy["violations"] == []
+    assert healthy["sums"]["put"] == 7
+    assert healthy["sums"]["balance"] == 0
+
+    do_harm("DELETE FROM broker_delayed")
+    out = io.StringIO()
+    with pytest.raises(SystemExit):
+        call_command("broker_fsck", "--json", stdout=out)
+
+    rules = {one["rule"] for one in json.loads(out.getvalue())["violations"]}
+    assert rules == {"one-place", "depths-are-exact"}
+
+
+def check(*options: str) -> str:
+    out = io.StringIO()
+    call_command("broker_fsck", *options, stdout=out)
+    return out.getvalue()
+
+
+def do_harm(damage: str, *parameters: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(damage, parameters)
+        assert cursor.rowcount > 0, "it did no harm"

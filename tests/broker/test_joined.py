@@ -1,0 +1,83 @@
+"""Units of work that are one database transaction with the caller's own rows."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError
+
+from broker import journal
+from broker.browse import browse
+from broker.models import Place, Queue
+from broker.put import put, put_many
+from broker.unit_of_work import unit_of_work
+from tests.make import make_messages, make_queue
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
+
+@pytest.fixture
+def orders(transactional_db: None) -> Queue:
+    return make_queue()
+
+
+def test_rows_and_acceptance_are_one_commit(orders: Queue) -> None:
+    put("orders")
+    with unit_of_work(join=True) as work:
+        (delivery,) = work.get("orders")
+        User.objects.create(username=f"customer {delivery.message_id}")
+
+    assert User.objects.count() == 1
+    assert journal.depths()[orders.pk].total == 0
+
+
+@pytest.mark.spec("UOW-1", "UOW-2")
+def test_a_backout_undoes_the_rows_and_counts_the_delivery(orders: Queue) -> None:
+    put("orders")
+    with pytest.raises(IntegrityError), unit_of_work(join=True) as work:
+        work.get("orders")
+        User.objects.create(username="twice")
+        User.objects.create(username="twice")
+
+    assert not User.objects.exists()
+    with unit_of_work() as work:
+        (delivery,) = work.get("orders")
+    assert delivery.backout_count == 1
+    assert (
+        journal.lifeline(delivery.message_id)[2]
+        .detail["error"]
+        .startswith("IntegrityError: duplicate key")
+    )
+
+
+@pytest.mark.parametrize("write_first", [False, True])
+def test_rows_written_before_the_first_get_are_undone_too(
+    orders: Queue, write_first: bool
+) -> None:
+    put_many(make_messages(2))
+    with pytest.raises(RuntimeError), unit_of_work(join=True) as work:
+        if write_first:
+            User.objects.create(username="early")
+        work.get("orders")
+        work.get("orders")
+        raise RuntimeError("no")
+
+    assert not User.objects.exists()
+    with unit_of_work() as work:
+        assert [d.backout_count for d in work.get("orders", 5)] == [1, 1]
+
+
+def test_puts_are_sent_or_forgotten_with_the_rest(orders: Queue) -> None:
+    answers = make_queue("answers")
+    put("orders")
+    for error in (RuntimeError("no"), None):
+        try:
+            with unit_of_work(join=True) as work:
+                work.get("orders")
+                work.put("answers")
+                if error:
+                    raise error
+        except RuntimeError:
+            assert browse(answers.pk, Place.READY) == []
+
+    assert len(browse(answers.pk, Place.READY)) == 1

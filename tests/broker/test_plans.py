@@ -1,0 +1,204 @@
+"""Every statement, explained: the index that its head names must be in the plan.
+
+The tables hold enough rows, and are analysed, so that the planner has a choice; the
+plans are generic, as in production.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+
+from broker import owner, sql
+from broker.get import HIGHEST, LOWEST, NEW, PRIORITIES
+from broker.models import Queue
+from broker.put import NewMessage, put_many
+from tests.make import NOON, make_queue, minutes
+
+PARTITIONED = {  # in a plan, the index of a partition
+    "broker_message_pkey": r"broker_message_\w+_pkey",
+    "broker_event_xid": r"broker_event_\w+_xid_idx",
+    "broker_event_ids": r"broker_event_\w+_ids",
+}
+STATEMENTS = sorted(path.stem for path in Path(sql.FOLDER).glob("*.sql"))
+ENTRIES = 3000
+LANES = {
+    "priorities": PRIORITIES,
+    "lows": [low for _ in range(10) for low in (LOWEST, NEW)],
+    "highs": [high for _ in range(10) for high in (NEW, HIGHEST)],
+}
+ONE_MESSAGE = {
+    "priorities": [4],
+    "routing_types": [None],
+    "durables": [True],
+    "expiries": [None],
+    "dues": [None],
+    "content_types": ["text/plain"],
+    "producers": [""],
+    "message_ids": [None],
+    "correlation_ids": [None],
+    "reply_tos": [None],
+    "subjects": [None],
+    "group_ids": [None],
+    "properties": ["{}"],
+    "bodies": [b"x"],
+}
+ONE_ENTRY = {
+    "queue_ids": [1],
+    "ids": [1],
+    "backout_counts": [1],
+    "delivery_counts": [1],
+    "delays_ms": [0],
+}
+
+
+def parameters(name: str, queue: Queue) -> dict[str, Any]:
+    """A value for every parameter that any statement has."""
+    common = {
+        "address": "orders",
+        "queue": "orders",
+        "queue_id": queue.pk,
+        "owner": owner.current(),
+        "uow": 1,
+        "claim_id": 0,
+        "limit": 10,
+        "expected": 1,
+        "id": 0,
+        "message_id": 17,
+        "before": 10**9,
+        "kind": 4,
+        "came_from": 2,
+        "cause": "EXPIRED",
+        "error": "",
+        "fingerprint": "f",
+        "pattern": "",
+        "origin_queue": None,
+        "only_queue": None,
+        "restore": False,
+        "operation_id": 1,
+        "actor": "",
+        "detail": "{}",
+        "dead_owners": [1],
+        "lock_class": owner.LOCK_CLASS,
+        "timeout": timedelta(seconds=1),
+        "synchronous_commit": None,
+        "due_at": NOON,
+        "now": NOON,
+    }
+    arrays = LANES if name in ("get", "browse_ready") else ONE_MESSAGE
+    return common | ONE_MESSAGE | ONE_ENTRY | arrays
+
+
+@pytest.fixture
+def busy() -> Queue:
+    """A queue among others, with enough on it, all of it analysed."""
+    queue = make_queue("orders")
+    for other in range(5):
+        make_queue(f"other {other}")
+    later = NOON + minutes(1)
+    put_many(
+        [
+            NewMessage("orders", expires_at=later if n % 50 == 0 else None)
+            for n in range(ENTRIES)
+        ],
+        now=NOON,
+    )
+    with connection.cursor() as cursor:
+        for statement in MORE:
+            cursor.execute(statement, {"queue": queue.pk})
+        for table in ANALYSED:
+            cursor.execute(f"ANALYZE broker_{table}")
+    return queue
+
+
+ANALYSED = (
+    "message",
+    "ready",
+    "delayed",
+    "claim",
+    "unit_of_work",
+    "event",
+    "dead_letter",
+)
+MORE = [
+    "INSERT INTO broker_unit_of_work SELECT n, 1, now(), now()"
+    " FROM generate_series(1000, 3000) n",
+    "INSERT INTO broker_claim SELECT n, 0, %(queue)s, now(), ARRAY[n], ARRAY[4],"
+    " ARRAY[0], ARRAY[1], ARRAY[NULL::timestamptz] FROM generate_series(1000, 3000) n",
+    "INSERT INTO broker_delayed (due_at, id, queue_id, priority)"
+    " SELECT now() + n * interval '1 s', n, %(queue)s + n %% 50, 4"
+    " FROM generate_series(1, 20000) n",
+    "INSERT INTO broker_event (xid, at, queue_id, n, kind, went_to, ids)"
+    " SELECT n, timestamptz '2020-01-01', %(queue)s, 1, 1, 1, ARRAY[n]"
+    " FROM generate_series(1, 60000) n",
+    "UPDATE broker_watermark SET xid = 59990",
+    "INSERT INTO broker_dead_letter SELECT n, %(queue)s, now(), n, 1, 0, 'EXPIRED', '',"
+    " (n %% 997)::text, '', 'orders', 'orders' FROM generate_series(1, 20000) n",
+]
+
+
+def explain(name: str, queue: Queue) -> Any:
+    with psycopg.Cursor(connection.connection) as cursor:
+        text = b"EXPLAIN (FORMAT JSON) " + sql.statement(name)
+        cursor.execute(text, parameters(name, queue), prepare=True)
+        row = cursor.fetchone()
+        assert row is not None
+        return row[0]
+
+
+def indexes_of(name: str) -> list[str]:
+    """The indexes that the head of a statement promises."""
+    head = re.search(r"-- Index +(.+)", sql.statement(name).decode())
+    assert head, f"{name}.sql does not say which index it uses"
+    return [] if head[1].startswith("none") else re.findall(r"\w+", head[1])
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_statement_uses_the_index_that_its_head_names(name: str, busy: Queue) -> None:
+    plan = json.dumps(explain(name, busy))
+
+    for index in indexes_of(name):
+        assert re.search(PARTITIONED.get(index, index), plan), f"not by {index}"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["get", "wake", "wake_queue", "take_ready"])
+def test_a_pick_reads_no_table_from_end_to_end_and_sorts_no_queue(
+    name: str, busy: Queue
+) -> None:
+    plan = json.dumps(explain(name, busy))
+
+    assert not re.search(
+        r'"Seq Scan"[^{}]*"Relation Name": "broker_(ready|delayed)"', plan
+    )
+    assert '"Tid Scan"' in plan, "the array of ctids is not what deletes"
+
+
+@pytest.mark.django_db
+def test_a_get_reads_as_many_entries_as_it_takes(busy: Queue) -> None:
+    values = parameters("get", busy) | {"uow": None, "limit": 3, "now": None}
+    with psycopg.Cursor(connection.connection) as cursor:
+        text = b"EXPLAIN (ANALYZE, FORMAT JSON) " + sql.statement("get")
+        cursor.execute(text, values, prepare=True)
+        row = cursor.fetchone()
+    assert row is not None
+    scans = [
+        node
+        for node in nodes(row[0][0]["Plan"])
+        if node.get("Index Name") == "broker_ready_pkey"
+    ]
+
+    assert scans
+    assert sum(n["Actual Rows"] * n["Actual Loops"] for n in scans) <= 3 + 20
+
+
+def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(n for child in plan.get("Plans", []) for n in nodes(child))]

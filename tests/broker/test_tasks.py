@@ -1,0 +1,180 @@
+"""Housekeeping: each task does its part, and doing it twice does it once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from importlib import import_module
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.utils import timezone
+from django_celery_beat.models import PeriodicTask
+
+from broker import fsck, journal, operations, owner, partitions, tasks
+from broker.models import Operation, Queue, Ready
+from broker.models import UnitOfWork as UnitOfWorkRow
+from broker.put import put, put_many
+from broker.unit_of_work import UnitOfWork
+from console.celery import app
+from tests.console.until import until
+from tests.make import make_messages, make_queue, make_setting
+
+SCHEDULE = import_module("broker.migrations.0003_housekeeping_is_scheduled")
+LONG_AGO = timedelta(days=1)
+
+
+@pytest.fixture
+def orders(db: None) -> Queue:
+    return make_queue("orders")
+
+
+def test_what_is_due_is_released_once(orders: Queue) -> None:
+    now = timezone.now()
+    put("orders", deliver_at=now - LONG_AGO / 2, now=now - LONG_AGO)
+
+    for _ in range(2):
+        tasks.release_due()
+
+        depth = journal.depths()[orders.pk]
+        assert (depth.ready, depth.delayed) == (1, 0)
+
+
+def test_what_falls_due_within_the_beat_is_released_in_it(orders: Queue) -> None:
+    now = timezone.now()
+    put("orders", deliver_at=now + timedelta(milliseconds=50), now=now)
+    put("orders", deliver_at=now + LONG_AGO, now=now)
+
+    tasks.release_due()
+
+    depth = journal.depths()[orders.pk]
+    assert (depth.ready, depth.delayed) == (1, 1)
+
+
+def test_what_is_overdue_is_backed_out_once(orders: Queue) -> None:
+    now = timezone.now()
+    put("orders", now=now - LONG_AGO)
+    UnitOfWork(now=now - LONG_AGO).get("orders")
+
+    for _ in range(2):
+        tasks.back_out_overdue()
+
+        assert Ready.objects.get().backout_count == 1
+
+
+def test_what_is_expired_ends_once(orders: Queue) -> None:
+    now = timezone.now()
+    put("orders", expires_at=now - LONG_AGO / 2, now=now - LONG_AGO)
+
+    for _ in range(2):
+        tasks.expire()
+
+        assert journal.depths()[orders.pk].total == 0
+    assert fsck.violations() == []
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_task_goes_on_until_nothing_is_left(
+    orders: Queue, monkeypatch: pytest.MonkeyPatch, more: int
+) -> None:
+    monkeypatch.setattr(tasks, "BATCH", 4)
+    now = timezone.now()
+    late = make_messages(8 + more, expires_at=now - LONG_AGO / 2)
+    put_many(late, now=now - LONG_AGO)
+
+    tasks.expire()
+
+    assert not Ready.objects.exists()
+
+
+def test_a_running_operation_is_worked_through_once(orders: Queue) -> None:
+    make_queue("DLQ", address="DLA")
+    make_setting("orders", max_delivery_attempts=1, dead_letter_address="DLA")
+    put_many(make_messages(3))
+    work = UnitOfWork()
+    work.get("orders", 3)
+    work.back_out("no such customer")
+    omar = User.objects.create(username="omar")
+    operation = operations.plan_resubmit(omar, "all")
+    operations.start(operation.pk, limit=1)
+
+    for _ in range(2):
+        tasks.step_operations()
+
+        assert Operation.objects.get().state == Operation.State.DONE
+        assert journal.depths()[orders.pk].ready == 3
+
+
+def test_partitions_are_tended_once(orders: Queue) -> None:
+    tasks.tend_partitions()
+    made = {parent: partitions.children(parent) for parent in PARENTS}
+
+    tasks.tend_partitions()
+
+    assert {parent: partitions.children(parent) for parent in PARENTS} == made
+
+
+def test_the_journal_is_folded_once(transactional_db: None) -> None:
+    """As far as transactions have ended; others may be open on this server."""
+    orders = make_queue("orders")
+    put_many(make_messages(3))
+
+    for _ in range(2):
+        tasks.fold_journal()
+
+        assert journal.depths()[orders.pk].ready == 3
+    assert fsck.violations() == []
+
+
+def test_a_dead_process_is_found_by_the_task(transactional_db: None) -> None:
+    make_queue("orders")
+    put("orders")
+    UnitOfWork().get("orders")
+    owner.resign()
+
+    def swept() -> bool:
+        tasks.back_out_overdue()
+        return not UnitOfWorkRow.objects.exists()
+
+    until(swept)
+    assert Ready.objects.get().backout_count == 1
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        tasks.release_due,
+        tasks.back_out_overdue,
+        tasks.expire,
+        tasks.fold_journal,
+        tasks.step_operations,
+        tasks.tend_partitions,
+    ],
+)
+def test_with_nothing_to_do_a_task_does_nothing(
+    db: None, task: Callable[[], None]
+) -> None:
+    task()
+
+
+def test_the_beat_calls_every_task_of_the_broker_and_no_other(db: None) -> None:
+    PeriodicTask.objects.all().delete()
+    SCHEDULE.schedule(apps, None)
+    SCHEDULE.schedule(apps, None)
+
+    called = sorted(PeriodicTask.objects.values_list("task", flat=True))
+
+    app.loader.import_default_modules()
+    assert called == sorted(name for name in app.tasks if name.startswith("broker."))
+    SCHEDULE.unschedule(apps, None)
+    assert not PeriodicTask.objects.exists()
+
+
+def test_a_beat_that_came_too_late_is_not_made_up_for(db: None) -> None:
+    SCHEDULE.schedule(apps, None)
+    for periodic in PeriodicTask.objects.filter(task__startswith="broker."):
+        assert periodic.expire_seconds >= periodic.interval.every
+
+
+PARENTS = ("broker_message", "broker_event")

@@ -1,0 +1,218 @@
+"""The launcher as a person meets it: one command, sentences, and an end."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+
+import psutil
+import pytest
+from django.conf import settings
+
+from console import checks, first_run, vendoring
+from console.checks import CannotStart
+from console.management.commands import run
+from console.supervision import MARK
+from tests.console.until import until
+
+PROCFILE = """\
+web: python -m http.server --bind $HOST $PORT
+worker: sleep 1000
+"""
+
+
+@pytest.fixture
+def procfile(tmp_path: Path) -> Path:
+    path = tmp_path / "Procfile"
+    path.write_text(PROCFILE)
+    return path
+
+
+def test_a_console_starts_ends_and_starts_again(tmp_path: Path, procfile: Path) -> None:
+    var, port = tmp_path / "var", free_port()
+
+    with running(var, procfile, port) as launcher:
+        first = start_up(launcher)
+        worker = until(lambda: marked(var, "sleep"))[0]
+        worker.kill()
+        until(lambda: marked(var, "sleep") not in ([], [worker]))
+        launcher.terminate()
+        assert launcher.wait(60) == 0
+    assert (var / "lock").read_text() == ""
+    assert "with the password" in first
+    assert first.endswith(f"Backout is running: http://127.0.0.1:{port}/\n")
+    assert stat.S_IMODE((var / "secret_key").stat().st_mode) == 0o600
+    assert not marked(var)
+
+    with running(var, procfile, port) as launcher:
+        second = start_up(launcher)
+        launcher.kill()  # and all it had started goes on
+    assert not re.search("password|Making|Bringing|Collecting", second)
+    assert marked(var)
+
+    with running(var, procfile, port) as launcher:
+        third = start_up(launcher)
+        launcher.send_signal(signal.SIGINT)
+        assert launcher.wait(60) == 0
+    assert "Processes of an earlier run are still there" in third
+    assert "The PostgreSQL of an earlier run is still there" in third
+    assert not marked(var)
+
+
+def test_pages_that_do_not_come_up_end_the_start(
+    tmp_path: Path, procfile: Path
+) -> None:
+    procfile.write_text("web: echo I cannot; exit 3\n")
+
+    with running(tmp_path / "var", procfile, free_port()) as launcher:
+        output, _ = launcher.communicate(timeout=60)
+
+    assert launcher.returncode == 1
+    assert "I cannot" in output
+    assert "The pages do not answer" in output
+
+
+def test_a_port_in_use_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+
+        with pytest.raises(CannotStart, match=f"Port {port} .*make run PORT="):
+            checks.check_port("127.0.0.1", str(port))
+
+
+@pytest.mark.parametrize("port", ["", "http", "0", "65536", "-1"])
+def test_a_port_is_a_number(port: str) -> None:
+    with pytest.raises(CannotStart, match="from 1 to 65535"):
+        checks.check_port("127.0.0.1", port)
+
+
+def test_too_little_room_is_said_with_the_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nearly_full = type(shutil.disk_usage(tmp_path))(10**12, 10**12, 312 * 2**20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: nearly_full)
+
+    with pytest.raises(CannotStart, match="Only 312 MB are free"):
+        checks.check_directory(tmp_path / "var")
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(CannotStart, match="file/var cannot be written to"):
+        checks.check_directory(tmp_path / "file" / "var")
+
+
+def test_a_secret_key_is_made_once(tmp_path: Path) -> None:
+    first_run.make_secret_key(tmp_path / "key")
+    key = (tmp_path / "key").read_text()
+
+    first_run.make_secret_key(tmp_path / "key")
+
+    assert (tmp_path / "key").read_text() == key
+    assert len(key) > 50
+
+
+@pytest.mark.django_db
+def test_there_is_one_first_administrator() -> None:
+    assert first_run.first_administrator()
+    assert first_run.first_administrator() is None
+
+
+def test_a_demo_from_nowhere_does_not_start(tmp_path: Path) -> None:
+    with pytest.raises(CannotStart, match="There is no directory"):
+        run.table(settings.BASE_DIR / "Procfile", str(tmp_path / "missing"), {})
+
+
+def test_the_manual_has_the_commands_of_the_procfile() -> None:
+    manual = (settings.BASE_DIR / "docs" / "operations.md").read_text()
+
+    for program in run.table(settings.BASE_DIR / "Procfile", None, {}):
+        assert program.arguments[-1].removeprefix("exec ") in manual, program.name
+
+
+def test_the_demo_takes_messages_from_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "two words").mkdir()
+
+    *_, demo = run.table(
+        settings.BASE_DIR / "Procfile", str(tmp_path / "two words"), {}
+    )
+
+    assert demo.arguments[-1] == (
+        f"exec python manage.py seed_demo --forever --dir '{tmp_path}/two words'"
+    )
+
+
+def test_vendored_files_are_checked_against_their_manifest(tmp_path: Path) -> None:
+    vendored = tmp_path / "vendor"
+    shutil.copytree(settings.BASE_DIR / "static" / "vendor", vendored)
+    lock = vendoring.sha256(settings.BASE_DIR / "frontend" / "package-lock.json")
+
+    assert vendoring.is_current(vendored, lock)
+    assert not vendoring.is_current(vendored, "another lock file")
+    (vendored / "htmx.min.js").write_text("something else")
+    assert not vendoring.is_current(vendored, lock)
+
+
+@contextmanager
+def running(var: Path, procfile: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("DATABASE_URL", "REDIS_URL")
+    }
+    launcher = subprocess.Popen(
+        [sys.executable, "manage.py", "run", "--procfile", str(procfile)],
+        cwd=settings.BASE_DIR,
+        env=environment | {"BACKOUT_VAR": str(var), "PORT": str(port)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    limit = Timer(90, launcher.terminate)
+    limit.start()
+    try:
+        yield launcher
+    finally:
+        limit.cancel()
+        launcher.terminate()
+        launcher.wait(60)
+        assert launcher.stdout
+        launcher.stdout.close()
+
+
+def start_up(launcher: subprocess.Popen[str]) -> str:
+    """What the launcher says until the console is running."""
+    said = io.StringIO()
+    assert launcher.stdout
+    for line in launcher.stdout:
+        said.write(line)
+        if line.startswith("Backout is running"):
+            break
+    return said.getvalue()
+
+
+def marked(var: Path, name: str = "") -> list[psutil.Process]:
+    """What runs for a launcher on this directory."""
+    found = []
+    for process in psutil.process_iter(["name", "environ"]):
+        environment = process.info["environ"] or {}
+        if environment.get(MARK) == str(var) and name in process.info["name"]:
+            found.append(process)
+    return found
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])

@@ -1,0 +1,93 @@
+"""How numbers, sizes, times and the beginnings of bodies are shown."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.templatetags import console
+from tests.make import NOON, minutes, seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, "–"), (0, "0"), (12408, "12,408"), (0.0, "0"), (4.25, "4.2"), (7.0, "7")],
+)
+def test_numbers(value: float | None, shown: str) -> None:
+    assert console.number(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (None, "–"),
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (2**20 - 1, "1.0 MiB"),
+        (5 * 2**20, "5.0 MiB"),
+        (2**40, "1024.0 GiB"),
+    ],
+)
+def test_sizes(count: int | None, shown: str) -> None:
+    assert console.size(count) == shown
+
+
+@pytest.mark.parametrize(
+    ("span", "shown"),
+    [
+        (None, "–"),
+        (0.0125, "12 ms"),
+        (seconds(59), "59 s"),
+        (minutes(3), "3 m 00 s"),
+        (minutes(64), "1 h 04 m"),
+        (timedelta(days=2, hours=5), "2 d 05 h"),
+    ],
+)
+def test_durations(span: timedelta | float | None, shown: str) -> None:
+    assert console.duration(span) == shown
+
+
+def test_a_moment_of_today_has_no_date_and_any_other_has() -> None:
+    today = console.moment(NOON - minutes(3), now=NOON)
+    earlier = console.moment(NOON - timedelta(days=3), now=NOON)
+
+    assert "11:57:00.000" in today
+    assert "3 m 00 s ago" in today
+    assert ">2026-03-14" not in today
+    assert ">2026-03-11 12:00:00.000" in earlier
+    assert "in 3 m 00 s" in console.moment(NOON + minutes(3), now=NOON)
+    assert console.moment(None) == '<span class="muted">–</span>'
+
+
+@given(st.binary(max_size=160))
+def test_any_bytes_have_a_beginning_that_is_one_plain_line(head: bytes) -> None:
+    shown = console.beginning(head)
+
+    assert all(character.isprintable() for character in shown.replace("\ufffd", ""))
+
+
+@pytest.mark.parametrize(
+    ("head", "shown"),
+    [
+        (b'{\n  "a": 1\n}', '{ "a": 1 }'),
+        (b"\x00\xff\x10", "00 ff 10"),
+        ("größe".encode()[:3], "gr"),  # cut in the middle of a character
+        (b"bell\x07", "bell␇"),
+        ("a\u202eb".encode(), "a\ufffdb"),
+        (b"", ""),
+    ],
+)
+def test_beginnings_of_bodies(head: bytes, shown: str) -> None:
+    assert console.beginning(head) == shown
+
+
+def test_a_state_is_an_icon_and_a_word() -> None:
+    chip = console.chip("dead")
+
+    assert "#i-dead" in chip
+    assert "dead letter" in chip
+    assert "<b>" not in console.chip("dead", "<b>")

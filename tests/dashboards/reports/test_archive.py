@@ -1,0 +1,188 @@
+"""The archive loses nothing and doubles nothing, whoever dies or is late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow.parquet as pq
+import pytest
+from django.db import connection
+
+from broker.models import Kind, Queue
+from dashboards.models import ExportWindow
+from dashboards.reports import bronze, locks
+from dashboards.reports.errors import ArchiveBusy, ArchiveDamaged
+from tests.dashboards.reports.journal import other_connection, record, until_final
+
+State = ExportWindow.State
+
+
+def export(span: int = bronze.SPAN) -> None:
+    bronze.export(lambda _: None, span)
+
+
+def archived() -> list[int]:
+    """The messages in all listed files, in the order of the archive."""
+    files = [
+        bronze.archive() / window.path
+        for window in ExportWindow.objects.filter(state=State.DONE)
+    ]
+    return [
+        message_id
+        for file in files
+        for ids in pq.read_table(file)["ids"].to_pylist()
+        for message_id in ids
+    ]
+
+
+def test_events_are_archived_as_they_are(orders: Queue) -> None:
+    until_final(record(orders, [1, 2], cause="REJECTED"))
+
+    export()
+
+    window = ExportWindow.objects.get()
+    [row] = pq.read_table(bronze.archive() / window.path).to_pylist()
+    assert (row["queue_id"], row["queue"], row["n"]) == (orders.pk, "orders", 2)
+    assert (row["kind"], row["ids"]) == (Kind.DEAD_LETTER, [1, 2])
+    assert (row["detail"], row["schema_version"]) == ('{"cause": "REJECTED"}', 1)
+    assert row["at"] == window.first_at == window.last_at
+    assert window.rows == 1
+
+
+def test_each_event_is_archived_once(orders: Queue) -> None:
+    until_final(record(orders, [1]))
+    export()
+    until_final(record(orders, [2]))
+    export()
+
+    assert archived() == [1, 2]
+
+
+def test_a_long_journal_goes_over_in_windows_that_touch(orders: Queue) -> None:
+    first = record(orders, [1])
+    last = max(record(orders, [message_id]) for message_id in range(2, 8))
+    until_final(last)
+
+    export(span=3)
+
+    assert archived() == list(range(1, 8))
+    windows = list(ExportWindow.objects.all())
+    assert windows[0].lo == first
+    assert windows[-1].hi > last
+    assert [w.hi for w in windows[:-1]] == [w.lo for w in windows[1:]]
+    assert all(w.hi - w.lo <= 3 for w in windows)
+
+
+def test_what_an_open_transaction_wrote_arrives_later(orders: Queue) -> None:
+    with other_connection() as late:
+        slow = record(orders, [1], by=late)
+        quick = record(orders, [2])
+        assert quick > slow
+
+        as_of = bronze.export(lambda _: None)
+        assert archived() == []
+        [started] = late.execute("SELECT now()").fetchone() or ()
+        assert as_of <= started
+
+        late.commit()
+    until_final(quick)
+    export()
+
+    assert archived() == [1, 2]
+
+
+def dies_before_the_file() -> None:
+    pass
+
+
+def dies_within_the_file() -> None:
+    bronze.archive().mkdir(parents=True)
+    (bronze.archive() / "000001.draft").write_bytes(b"PAR1 and then the power went")
+
+
+def dies_before_it_is_listed() -> None:
+    bronze.copy(bronze.archive() / "000001.parquet")
+
+
+@pytest.mark.parametrize(
+    "dies", [dies_before_the_file, dies_within_the_file, dies_before_it_is_listed]
+)
+def test_who_dies_halfway_is_repeated_exactly(
+    orders: Queue, dies: Callable[[], None]
+) -> None:
+    first = record(orders, [1, 2])
+    until_final(first)
+    window = bronze.open_window(first, first + 1)
+    dies()
+    until_final(record(orders, [3]))
+
+    export()
+
+    assert archived() == [1, 2, 3]
+    again = ExportWindow.objects.get(pk=window.pk)
+    assert (again.lo, again.hi, again.rows) == (first, first + 1, 1)
+    assert not list(bronze.archive().glob("*.draft"))
+
+
+def test_a_repeated_window_is_the_same_file(orders: Queue) -> None:
+    until_final(max(record(orders, [n, n + 1]) for n in range(1, 20, 2)))
+    export()
+    window = ExportWindow.objects.get()
+
+    (bronze.archive() / window.path).unlink()
+    bronze.file_of(window)
+
+    again = ExportWindow.objects.get()
+    assert (again.checksum, again.state) == (window.checksum, State.DONE)
+    assert archived() == list(range(1, 21))
+
+
+def test_a_lost_file_that_the_journal_forgot_is_reported(orders: Queue) -> None:
+    until_final(record(orders, [1]))
+    export()
+    window = ExportWindow.objects.get()
+    (bronze.archive() / window.path).write_bytes(b"moths")
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE broker_event")
+
+    with pytest.raises(ArchiveDamaged, match=r"000001\.parquet"):
+        bronze.file_of(window)
+
+    assert ExportWindow.objects.get().rows == 1
+    export()  # what follows is not held up
+
+
+def test_a_file_as_it_was_written_is_left_alone(orders: Queue) -> None:
+    until_final(record(orders, [1]))
+    export()
+    window = ExportWindow.objects.get()
+    written = (bronze.archive() / window.path).stat().st_mtime_ns
+
+    assert bronze.file_of(window).stat().st_mtime_ns == written
+
+
+def test_an_empty_journal_is_archived_as_nothing(committed: None) -> None:
+    export()
+    assert not ExportWindow.objects.exists()
+
+
+def test_two_do_not_archive_at_once(orders: Queue) -> None:
+    with other_connection() as other:
+        other.execute("SELECT pg_advisory_lock(%s, %s)", [locks.SPACE, locks.ARCHIVE])
+        with pytest.raises(ArchiveBusy, match="Another process"):
+            export()
+
+
+@pytest.mark.parametrize("password", ["plain", "it's \\ 50% of @:/?#[] é"])
+def test_the_address_of_the_database_keeps_every_character(password: str) -> None:
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+
+    before = connection.settings_dict["PASSWORD"]
+    connection.settings_dict["PASSWORD"] = password
+    try:
+        told = conninfo_to_dict(bronze.dsn())
+    finally:
+        connection.settings_dict["PASSWORD"] = before
+
+    assert told["password"] == password
+    assert told["dbname"] == connection.settings_dict["NAME"]

@@ -1,0 +1,233 @@
+"""The pages of reports: what the last run found, and how far the present one is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from dashboards.models import DeadLetterDay, ReportRun
+from dashboards.reports import locks, runs
+from tests.make import NOON, make_user
+
+pytestmark = pytest.mark.django_db
+
+SLUG = "dead-letters"
+LIST = "/reports/"
+PAGE = "/reports/dead-letters/"
+RUN = "/reports/dead-letters/run/"
+HOSTILE = "orders\"><script>alert('1')</script>&x=é"
+
+
+@pytest.fixture
+def vera(client: Client) -> User:
+    user = make_user("vera", permissions=("dashboards.view_report",))
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def omar(client: Client) -> User:
+    user = make_user(
+        "omar", permissions=("dashboards.view_report", "dashboards.run_report")
+    )
+    client.force_login(user)
+    return user
+
+
+def make_day(back: int = 0, **fields: Any) -> DeadLetterDay:
+    now = timezone.now() - timedelta(days=back)
+    defaults: dict[str, Any] = {
+        "day": now.date(), "queue": "orders", "cause": "EXPIRED", "dead_letters": 3,
+        "last_at": now,
+    }  # fmt: skip
+    return DeadLetterDay.objects.create(**defaults | fields)
+
+
+def make_run(**fields: Any) -> ReportRun:
+    defaults: dict[str, Any] = {"report": SLUG, "state": ReportRun.State.DONE}
+    return ReportRun.objects.create(**defaults | fields)
+
+
+def text(client: Client, url: str, **query: Any) -> str:
+    response = client.get(url, query)
+    assert response.status_code == 200
+    return str(response.content, "utf-8")
+
+
+def test_strangers_are_sent_to_log_in(client: Client) -> None:
+    for url in (LIST, PAGE, RUN):
+        assert client.get(url)["Location"].startswith(reverse("login"))
+
+
+def test_who_may_not_read_reports_is_refused(client: Client) -> None:
+    client.force_login(make_user("noor"))
+    for url in (LIST, PAGE, RUN):
+        assert client.get(url).status_code == 403
+
+
+def test_the_list_says_when_each_report_last_ran(vera: User, client: Client) -> None:
+    page = text(client, LIST)
+    assert "Dead letters by queue, cause and day" in page
+    assert "has not run yet" in page
+
+    make_run(as_of=NOON, ended_at=NOON)
+    page = text(client, LIST)
+    assert f'href="{PAGE}"' in page
+    assert "2026-03-14 12:00:00" in page
+
+
+def test_a_report_that_never_ran_says_what_to_do(vera: User, client: Client) -> None:
+    page = text(client, PAGE)
+    assert "This report has not run yet." in page
+    assert "01:10 UTC" in page
+
+
+def test_no_dead_letters_are_good_news(vera: User, client: Client) -> None:
+    make_run(as_of=NOON)
+    assert "No dead letters in these 30 days." in text(client, PAGE)
+
+
+def test_the_page_shows_rows_bars_and_their_age(vera: User, client: Client) -> None:
+    make_run(as_of=NOON, ended_at=NOON)
+    make_day(0, dead_letters=1234)
+    make_day(1, cause="REJECTED", queue="invoices")
+
+    page = text(client, PAGE)
+
+    assert 'As of <time datetime="2026-03-14T12:00:00.000+00:00"' in page
+    assert '<td data-label="Dead letters" class="num">1,234</td>' in page
+    assert "1,237 in 30 days: 1,234 expired, 3 rejected by its consumer." in page
+    assert page.count('<rect class="cause" data-cause="EXPIRED"') == 2  # and a legend
+    assert 'role="img" aria-labelledby="bars-title bars-desc"' in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"), [("7", 1), ("30", 2), ("90", 3), ("all", 2), ("", 2)]
+)
+def test_the_page_shows_as_many_days_as_asked(
+    vera: User, client: Client, asked: str, shown: int
+) -> None:
+    for back in (6, 29, 89, 90):
+        make_day(back)
+    assert text(client, PAGE, days=asked).count('data-label="Day"') == shown
+
+
+def test_one_queue_can_be_chosen(vera: User, client: Client) -> None:
+    make_run(as_of=NOON)
+    make_day(queue=HOSTILE)
+    make_day()
+
+    page = text(client, PAGE, queue=HOSTILE)
+    assert page.count('data-label="Day"') == 1
+    assert "<script>alert" not in page
+    assert "orders%22%3E%3Cscript%3E" in page
+
+    page = text(client, PAGE, queue="<b>")
+    assert "No dead letters on &lt;b&gt;" in page
+
+
+def test_a_cause_that_is_not_known_is_shown_as_it_is(
+    vera: User, client: Client
+) -> None:
+    make_day(cause='NEW"><b>')
+    page = text(client, PAGE)
+    assert "NEW&quot;&gt;&lt;b&gt;" in page
+    assert '"><b>' not in page
+
+
+def test_a_long_table_says_that_it_is_cut(
+    vera: User, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboards.views.ROWS", 2)
+    for number in range(3):
+        make_day(queue=f"q{number}")
+    page = text(client, PAGE)
+    assert page.count('data-label="Day"') == 2
+    assert "9 dead letters in all" in page
+    assert "Only the newest 2 rows are shown" in page
+
+
+def test_the_page_asks_few_questions(
+    vera: User, client: Client, django_assert_max_num_queries: Any
+) -> None:
+    make_run(as_of=NOON)
+    for number in range(20):
+        make_day(number, queue=f"q{number}")
+    with django_assert_max_num_queries(12):  # session, person, permissions, frame; 4
+        text(client, PAGE)
+
+
+def test_an_operator_asks_for_a_run(omar: User, client: Client) -> None:
+    assert "Run now" in text(client, PAGE)
+
+    response = client.post(RUN)
+
+    assert response["Location"] == PAGE
+    run = ReportRun.objects.get()
+    assert (run.state, run.requested_by) == (ReportRun.State.WAITING, omar)
+    client.post(RUN)  # a second click joins it
+    assert ReportRun.objects.get() == run
+
+
+def test_a_viewer_sees_why_there_is_no_button(vera: User, client: Client) -> None:
+    assert "Operators can run reports." in text(client, PAGE)
+    assert client.post(RUN).status_code == 403
+    assert not ReportRun.objects.exists()
+
+
+def test_progress_is_shown_and_asked_for_again(vera: User, client: Client) -> None:
+    run = make_run(
+        state=ReportRun.State.RUNNING, stage="Counting", progress=0.42,
+        requested_by=vera,
+    )  # fmt: skip
+    with locks.attempted(run.pk):
+        page = text(client, PAGE)
+        part = text(client, RUN)
+    for html in (page, part):
+        assert f'hx-get="{RUN}"' in html
+        assert 'hx-trigger="every 1s"' in html
+        assert 'max="100" value="42"' in html
+        assert "Counting" in html
+        assert "by vera" in html
+    assert "<html" not in part
+
+
+def test_the_page_is_read_again_when_the_run_has_ended(
+    vera: User, client: Client
+) -> None:
+    make_run(as_of=NOON)
+    assert client.get(RUN)["HX-Refresh"] == "true"
+
+
+def test_a_run_that_stopped_says_why(vera: User, client: Client) -> None:
+    make_run(as_of=NOON)
+    make_run(
+        state=ReportRun.State.STOPPED, error="The check does not hold.", ended_at=NOON
+    )
+    page = text(client, PAGE)
+    assert "The check does not hold." in page
+    assert "2026-03-14T12:00:00" in page, "what was found before is still shown"
+
+
+def test_a_run_whose_worker_died_can_be_run_again(omar: User, client: Client) -> None:
+    make_run(state=ReportRun.State.RUNNING, stage="Counting", progress=0.4)
+
+    page = text(client, PAGE)
+    assert "The process that ran this report ended at 40 %, at “Counting”." in page
+    assert "Run now" in page
+    client.post(RUN)
+
+    assert runs.active(SLUG).get().state == ReportRun.State.WAITING
+
+
+def test_there_is_no_page_for_a_report_that_does_not_exist(
+    vera: User, client: Client
+) -> None:
+    assert client.get("/reports/weather/").status_code == 404
+    assert client.get("/reports/weather/run/").status_code == 404

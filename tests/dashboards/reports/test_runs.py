@@ -1,0 +1,112 @@
+"""Asking for runs: one at a time, taken once, and never lost with who took them."""
+
+from __future__ import annotations
+
+import pytest
+from django_celery_beat.models import PeriodicTask
+from pytest_django import DjangoCaptureOnCommitCallbacks
+
+from dashboards import tasks
+from dashboards.models import ReportRun
+from dashboards.reports import locks, pipeline, runs
+from dashboards.reports.errors import Overtaken
+from tests.dashboards.reports.journal import other_connection
+from tests.make import NOON, make_user
+
+State = ReportRun.State
+SLUG = "dead-letters"
+
+
+@pytest.mark.django_db
+def test_asking_twice_gives_the_same_run() -> None:
+    asked = runs.ask_for(SLUG, make_user("omar"))
+    again = runs.ask_for(SLUG, make_user("ada"))
+
+    assert again == asked
+    assert asked.requested_by
+    assert asked.requested_by.username == "omar"
+
+
+@pytest.mark.django_db
+def test_a_run_is_taken_once() -> None:
+    asked = runs.ask_for(SLUG)
+
+    taken = runs.take(asked.pk)
+
+    assert taken
+    assert taken.state == State.RUNNING
+    assert runs.take(asked.pk) is None
+
+
+@pytest.mark.django_db
+def test_progress_never_goes_back() -> None:
+    run = runs.take(runs.ask_for(SLUG).pk)
+    assert run
+    runs.tell(run, 0.5, "Counting")
+    runs.tell(run, 0.2)
+    run.refresh_from_db()
+
+    assert (run.percent, run.stage) == (50, "Counting")
+
+
+@pytest.mark.django_db
+def test_the_worker_is_told_of_a_run_that_waits(
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    asked = runs.ask_for(SLUG)
+    with django_capture_on_commit_callbacks() as told:
+        runs.send(asked)
+        runs.send(asked)  # the first word may have been lost
+    assert len(told) == 2
+
+    taken = runs.take(asked.pk)
+    assert taken
+    with django_capture_on_commit_callbacks() as told:
+        runs.send(taken)
+    assert told == []
+
+
+@pytest.mark.django_db
+def test_every_report_is_asked_for_at_night(
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    night = PeriodicTask.objects.get(task=tasks.ask_for_reports.name)
+    assert str(night.crontab).startswith("10 1 * * *")
+
+    with django_capture_on_commit_callbacks() as told:
+        tasks.ask_for_reports()
+
+    assert ReportRun.objects.get().requested_by is None
+    assert len(told) == 1
+
+
+def test_a_run_whose_process_died_makes_room(committed: None) -> None:
+    asked = runs.ask_for(SLUG)
+    with other_connection() as worker:
+        worker.execute("SELECT pg_advisory_lock(%s, %s)", [locks.SPACE, asked.pk])
+        worker.commit()
+        run = runs.take(asked.pk)
+        assert run
+        assert not runs.has_died(run)
+        assert runs.ask_for(SLUG) == run
+        pipeline.perform(run.pk)  # the lock is another's: nothing happens
+
+    assert runs.has_died(run)
+    following = runs.ask_for(SLUG)
+
+    assert following != run
+    run.refresh_from_db()
+    assert (run.state, run.error) == (State.STOPPED, runs.GONE)
+
+
+@pytest.mark.django_db
+def test_who_was_taken_for_dead_publishes_nothing() -> None:
+    run = runs.take(runs.ask_for(SLUG).pk)
+    assert run
+    runs.stop(run, runs.GONE)
+
+    with pytest.raises(Overtaken):
+        pipeline.end(run, NOON, through=1, rows=0)
+
+    run.refresh_from_db()
+    assert run.state == State.STOPPED

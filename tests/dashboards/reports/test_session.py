@@ -1,0 +1,103 @@
+"""Java is found or brought along; Spark is for the reports worker alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dashboards.reports import discover
+
+WEB = """
+import django, sys
+django.setup()
+from dashboards import tasks, views
+assert sorted(views.discover()) == ["dead-letters"]
+print([name for name in ("pyspark", "pyarrow") if name in sys.modules])
+"""
+
+
+def make_java(folder: Path, version: str) -> Path:
+    """A home whose ``java`` says that it is of a version."""
+    java = folder / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(
+        "#!/bin/sh\n"
+        f"echo '    java.home = {folder}' >&2\n"
+        f"echo '    java.specification.version = {version}' >&2\n"
+    )
+    java.chmod(0o755)
+    return folder
+
+
+def test_pages_and_their_processes_go_without_spark() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", WEB], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.strip() == "[]", told.stderr
+
+
+def test_every_report_says_what_it_is() -> None:
+    for slug, about in discover().items():
+        assert slug == about.slug
+        assert about.question.endswith("?")
+
+
+@pytest.mark.spark
+def test_the_java_of_the_operator_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dashboards.reports import session  # noqa: PLC0415  loads Spark
+
+    named = make_java(tmp_path / "named", "21")
+    on_path = make_java(tmp_path / "on path", "17")
+    old = make_java(tmp_path / "old", "1.8")
+    monkeypatch.setenv("PATH", f"{on_path / 'bin'}:{os.environ['PATH']}")
+
+    monkeypatch.setenv("JAVA_HOME", str(named))
+    assert session.java_home(tmp_path) == named
+    for useless in (old, tmp_path / "nowhere"):
+        monkeypatch.setenv("JAVA_HOME", str(useless))
+        assert session.java_home(tmp_path) == on_path
+    monkeypatch.delenv("JAVA_HOME")
+    assert session.java_home(tmp_path) == on_path
+
+
+@pytest.mark.spark
+def test_without_a_new_java_the_bundled_one_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dashboards.reports import session  # noqa: PLC0415  loads Spark
+
+    old = make_java(tmp_path / "old", "11")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr("shutil.which", lambda _: str(old / "bin" / "java"))
+
+    home = session.java_home(tmp_path / "var with spaces")
+    told = subprocess.run(
+        [home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert home == tmp_path / "var with spaces" / "java"
+    assert "25." in told.stderr
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_a_java_that_died_is_followed_by_another(spark_files: Path) -> None:
+    from pyspark import SparkContext  # noqa: PLC0415  loads Spark
+
+    from dashboards.reports import session  # noqa: PLC0415
+
+    gateway = SparkContext._gateway
+    assert gateway
+    gateway.proc.kill()
+    gateway.proc.wait()
+
+    assert session.spark(spark_files).range(3).count() == 3

@@ -1,0 +1,99 @@
+"""Depths as pages show them: exact, and counted without counting."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from broker.models import Queue
+from broker.put import put, put_many
+from broker.unit_of_work import unit_of_work
+from dashboards import depths
+from tests.make import make_messages, make_queue, make_setting
+
+
+@pytest.fixture
+def orders(db: None) -> Queue:
+    return make_queue("orders")
+
+
+def test_every_place_is_counted(orders: Queue) -> None:
+    put_many(make_messages(5))
+    put("orders", b"later", deliver_at=timezone.now() + timedelta(hours=1))
+    with unit_of_work() as work:
+        list(work.get("orders", limit=2))
+        (depth,) = depths.queues()
+
+    assert (depth.ready, depth.claimed, depth.delayed) == (3, 2, 1)
+    assert (depth.arrived, depth.total) == (6, 6)
+
+
+def test_queues_stand_by_name_whatever_its_case(db: None) -> None:
+    for name in ("b", "C", "a"):
+        make_queue(name)
+
+    assert [depth.name for depth in depths.queues()] == ["a", "b", "C"]
+    assert [depth.name for depth in depths.queues("C")] == ["C"]
+
+
+def test_dead_letters_are_those_on_the_queues_of_dead_letter_addresses(
+    orders: Queue,
+) -> None:
+    make_queue("DLQ")
+    make_setting("#", dead_letter_address="DLQ", max_delivery_attempts=1)
+    make_setting("audit", dead_letter_address="")  # nowhere
+    put_many(make_messages(3))
+    with suppress(ValueError), unit_of_work() as work:
+        list(work.get("orders", limit=2))
+        raise ValueError("bad")
+
+    assert depths.dead_letters() == 2
+    assert depths.totals(depths.queues())["dead"] == 2
+    assert {q.name for q in depths.queues() if q.takes_dead_letters} == {"DLQ"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_untaken"),
+    [
+        ({}, True),
+        ({"paused": True}, False),
+        ({"takes_dead_letters": True}, False),
+        ({"ready": 0}, False),
+        ({"claimed": 1}, False),
+        ({"accepted": 0.5}, False),
+        ({"accepted": None}, False),  # not known is no reason for alarm
+    ],
+)
+def test_what_consumers_leave_lying_is_told(
+    changes: dict[str, object], is_untaken: bool
+) -> None:
+    fields = {
+        "queue_id": 1,
+        "name": "orders",
+        "address": "orders",
+        "paused": False,
+        "takes_dead_letters": False,
+        "ready": 3,
+        "claimed": 0,
+        "delayed": 0,
+        "arrived": 3,
+        "arriving": 0.0,
+        "accepted": 0.0,
+    }
+
+    assert depths.QueueDepth(**fields | changes).is_untaken == is_untaken  # type: ignore[arg-type]
+
+
+def test_only_what_changed_is_spelled_out_and_totals_always(orders: Queue) -> None:
+    make_queue("invoices")
+    put("orders", b"one")
+    every = depths.queues()
+
+    html = depths.html(every, [queue for queue in every if queue.name == "orders"])
+
+    assert f'data-slot="q{orders.pk}-ready" value="1"' in html
+    assert html.count("-claimed") == 1
+    assert 'data-slot="ready" value="1"' in html

@@ -1,0 +1,124 @@
+"""Publishing: once a second, for everyone, and only what changed. And the rates."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+
+from broker import journal
+from broker.journal import Depth
+from broker.models import Kind, Queue
+from broker.put import put
+from dashboards import depths, live, samples
+from tests.make import NOON, make_queue, seconds
+
+
+@pytest.fixture
+def orders(db: None) -> Queue:
+    return make_queue("orders")
+
+
+def done(put_so_far: int, accepted: int = 0) -> dict[int, Depth]:
+    return {1: Depth(done={Kind.PUT: put_so_far, Kind.ACCEPT: accepted})}
+
+
+@pytest.mark.usefixtures("redis")
+def test_rates_compare_with_the_oldest_sample() -> None:
+    samples.remember(done(100, 50), now=NOON)
+    samples.remember(done(115, 60), now=NOON + seconds(3))
+
+    rates = samples.rates(done(125, 70), now=NOON + seconds(5))
+
+    assert rates[1] == samples.Rates(arriving=5.0, accepted=4.0)
+
+
+@pytest.mark.usefixtures("redis")
+def test_old_samples_make_room() -> None:
+    for second in range(15):
+        samples.remember(done(second * 2), now=NOON + seconds(second))
+
+    rates = samples.rates(done(30), now=NOON + seconds(15))
+
+    assert rates[1].arriving == 2.0
+
+
+@pytest.mark.usefixtures("redis")
+@pytest.mark.parametrize("now", [NOON + seconds(0.1), NOON + seconds(60)])
+def test_a_rate_over_no_time_or_long_ago_is_unknown(now: datetime) -> None:
+    samples.remember(done(1), now=NOON)
+
+    assert samples.rates(done(5), now=now)[1] == samples.Rates(None, None)
+
+
+@pytest.mark.usefixtures("redis")
+def test_a_queue_that_is_new_has_a_rate() -> None:
+    samples.remember({}, now=NOON)
+
+    rates = samples.rates(done(8), now=NOON + seconds(2))
+
+    assert (rates[1].arriving, rates[2].arriving) == (4.0, 0.0)
+
+
+def test_without_redis_depths_are_right_and_rates_unknown(orders: Queue) -> None:
+    put("orders", b"one")
+
+    (depth,) = depths.queues()
+
+    assert (depth.ready, depth.arriving) == (1, None)
+
+
+class Page:
+    """What one open page is sent."""
+
+    def __init__(self) -> None:
+        self.layer = get_channel_layer()
+        self.name = async_to_sync(self.layer.new_channel)()
+        async_to_sync(self.layer.group_add)(depths.GROUP, self.name)
+
+    def received(self, count: int) -> list[str]:
+        """The first ``count`` parcels; waits for them."""
+        return async_to_sync(self.receive)(count)
+
+    async def receive(self, count: int) -> list[str]:
+        messages = [await self.layer.receive(self.name) for _ in range(count)]
+        assert {message["type"] for message in messages} == {"depths.changed"}
+        return [message["html"] for message in messages]
+
+
+@pytest.mark.usefixtures("redis")
+def test_what_changed_is_published_and_nothing_twice(orders: Queue) -> None:
+    invoices, page = make_queue("invoices"), Page()
+
+    live.publish(now=NOON)
+    live.publish(now=NOON)  # nothing changed: nothing is sent
+    put("orders", b"one")
+    live.publish(now=NOON)
+
+    everything, difference = page.received(2)
+    assert f"q{invoices.pk}-ready" in everything
+    assert f'data-slot="q{orders.pk}-ready" value="1"' in difference
+    assert f"q{invoices.pk}-ready" not in difference
+
+
+@pytest.mark.usefixtures("redis")
+def test_what_is_paused_is_told(orders: Queue) -> None:
+    page = Page()
+
+    live.publish(now=NOON)
+    Queue.objects.update(paused=True)
+    live.publish(now=NOON)
+
+    assert "paused" in page.received(2)[1]
+
+
+@pytest.mark.usefixtures("redis")
+def test_publishing_leaves_no_trace_in_the_journal(orders: Queue) -> None:
+    put("orders", b"one")
+    before = journal.depths()
+
+    live.publish_depths()
+
+    assert journal.depths() == before

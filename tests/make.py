@@ -1,0 +1,74 @@
+"""Makes everything a test needs, with defaults; a test names only what it is about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import Permission, User
+
+from broker.models import Address, AddressSetting, Queue, RoutingType
+from broker.put import NewMessage
+
+NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
+
+
+def seconds(count: float) -> timedelta:
+    return timedelta(seconds=count)
+
+
+def minutes(count: float) -> timedelta:
+    return timedelta(minutes=count)
+
+
+def make_queue(
+    name: str = "orders",
+    *,
+    address: str | None = None,
+    routing_type: RoutingType = RoutingType.ANYCAST,
+    **fields: Any,
+) -> Queue:
+    """A queue, and its address if that is missing; by default of the same name."""
+    feeds, _ = Address.objects.get_or_create(name=address or name)
+    return Queue.objects.create(
+        name=name, address=feeds, routing_type=routing_type, **fields
+    )
+
+
+def make_setting(match: str = "orders", **fields: Any) -> AddressSetting:
+    return AddressSetting.objects.create(match=match, **fields)
+
+
+def make_rule(**fields: Any) -> AddressSetting:
+    """Merged settings as a value, for the pure rules; nothing is stored."""
+    defaults: dict[str, Any] = {
+        "match": "orders",
+        "max_delivery_attempts": 10,
+        "dead_letter_address": "",
+        "redelivery_delay_ms": 0,
+        "redelivery_delay_multiplier": 1.0,
+        "redelivery_collision_avoidance_factor": 0.0,
+        "max_redelivery_delay_ms": None,
+    }
+    return AddressSetting(**defaults | fields)
+
+
+def make_messages(
+    count: int, address: str = "orders", **fields: Any
+) -> list[NewMessage]:
+    """Messages whose bodies are their numbers, from 1."""
+    return [
+        NewMessage(address, str(number).encode(), **fields)
+        for number in range(1, count + 1)
+    ]
+
+
+def make_user(name: str = "omar", *, permissions: tuple[str, ...] = ()) -> User:
+    """Vera looks, Omar operates, Ada administers; permissions as ``app.codename``."""
+    user = User.objects.create_user(name, password="correct horse")
+    for permission in permissions:
+        app, codename = permission.split(".")
+        user.user_permissions.add(
+            Permission.objects.get(content_type__app_label=app, codename=codename)
+        )
+    return user

@@ -1,0 +1,78 @@
+"""The documents say what is true: what they name, packages and commands, exists."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parent.parent
+DOCUMENTS = sorted([*TREE.glob("*.md"), *TREE.glob("docs/**/*.md")])
+NEEDED_BY_OTHERS = "# What those need"  # from here on: not our choice
+FOLDERS = "broker|console|dashboards|docs|static|templates|tests"
+
+
+def read(path: str) -> str:
+    return (TREE / path).read_text()
+
+
+def direct_packages() -> set[str]:
+    """What the project itself chose: Python's packages and the browser's."""
+    chosen = read("requirements.txt").partition(NEEDED_BY_OTHERS)[0]
+    pins = chosen + read("requirements-dev.txt")
+    frontend = json.loads(read("frontend/package.json"))
+    return {
+        *re.findall(r"^([\w.\-\[\]]+)==", pins, re.M),
+        *frontend["dependencies"],
+        *frontend["devDependencies"],
+    }
+
+
+def test_each_direct_dependency_has_its_reason() -> None:
+    explained = re.findall(r"\*\*([\w.\-\[\]]+)\*\*", read("docs/dependencies.md"))
+    assert sorted(explained) == sorted(direct_packages())
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_each_make_target_that_is_named_exists(document: Path) -> None:
+    targets = set(re.findall(r"^([\w-]+):", read("Makefile"), re.M))
+    named = re.findall(r"(?:^|`)make ([a-z][\w-]*)", document.read_text(), re.M)
+    assert set(named) <= targets
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_each_link_within_the_project_leads_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|mailto:|#)([^)#]+)", document.read_text())
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_each_file_that_is_named_exists(document: Path) -> None:
+    named = re.findall(rf"`((?:{FOLDERS})/[\w.\-/]*)`", document.read_text())
+    made_by_set_up = "static/vendor/"
+    gone = [name for name in named if not (TREE / name).exists()]
+    assert set(gone) <= {made_by_set_up}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_each_management_command_that_is_named_exists(document: Path) -> None:
+    named = set(re.findall(r"manage\.py (\w+)", document.read_text()))
+    ours = {path.stem for path in TREE.glob("*/management/commands/*.py")}
+    assert named <= ours | {"migrate", "createsuperuser"}
+
+
+def test_decisions_are_numbered_without_gaps_and_have_their_headings() -> None:
+    decisions = sorted((TREE / "docs" / "decisions").glob("*.md"))
+    numbers = [int(path.name.partition("-")[0]) for path in decisions]
+    assert numbers == list(range(1, len(decisions) + 1))
+    for decision in decisions:
+        headings = re.findall(r"^## (.+)$", decision.read_text(), re.M)
+        assert headings == [
+            "Question",
+            "Decision",
+            "Why",
+            "What else was tried",
+            "What would change our mind",
+        ], decision.name
