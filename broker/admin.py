@@ -60,12 +60,12 @@ class AddressSettingForm(forms.ModelForm):
     no_dead_letter_address = forms.BooleanField(
         required=False,
         label="No dead letter address",
-        help_text="Poison messages are discarded, whatever less specific settings say.",
+        help_text="Poison messages are discarded, whatever other settings say.",
     )
     no_expiry_address = forms.BooleanField(
         required=False,
         label="No expiry address",
-        help_text="Expired messages are discarded, whatever less specific settings say.",
+        help_text="Expired messages are discarded, whatever other settings say.",
     )
 
     class Meta:

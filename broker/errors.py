@@ -63,6 +63,22 @@ class MessageTooLarge(BrokerError):
         )
 
 
+class InvalidMessage(BrokerError):
+    """A message holds what cannot be kept; nothing was stored."""
+
+    code = "invalid-message"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+    def __str__(self) -> str:
+        return (
+            f"The message cannot be kept: {self.why}. Its headers must be text without"
+            " NUL and its properties JSON; send any bytes in the body."
+        )
+
+
 class LockLost(BrokerError):
     """The unit of work ended before this call, or no longer holds these entries.
 

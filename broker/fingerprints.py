@@ -21,7 +21,9 @@ VARIABLES = (
     (
         # One name for both: an id may happen to have no letter, a number to be long.
         re.compile(
-            r"\b(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,}\b(?![.,]\d)|\d+(?:[.,]\d+)*", re.I
+            r"\b(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,}\b(?![.,]\d)"
+            r"|\b0x[0-9a-f]+\b|\d+(?:[.,]\d+)*",
+            re.I,
         ),
         "{n}",
     ),
@@ -34,6 +36,15 @@ class Fingerprint:
 
     key: str  # 12 hexadecimal digits
     pattern: str
+
+
+def readable(error: str) -> str:
+    """An error as it can be kept: cut, and without what PostgreSQL's text cannot hold.
+
+    What a consumer says of a message is as hostile as the message.
+    """
+    visible = error[:LONGEST].replace("\0", "\\0")
+    return visible.encode(errors="backslashreplace").decode()
 
 
 def fingerprint(error: str) -> Fingerprint:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from broker import sql
-from broker.models import Kind, Message, Place
+from broker.models import Kind, Message, Place, Watermark
 
 LONGEST_CHAIN = 100  # copies of copies that a life-line follows
 
@@ -69,6 +69,14 @@ def depths() -> dict[int, Depth]:
 def fold() -> None:
     """Add the journal's next window to the tally. Harmless twice or at once."""
     sql.run("fold", {})
+
+
+def has_read(reader: str, xid: int) -> None:
+    """Note that a reader of the journal has all below ``xid``.
+
+    What a reader that ever noted anything has not read is never dropped.
+    """
+    Watermark.objects.update_or_create(reader=reader, defaults={"xid": xid})
 
 
 def lifeline(message_id: int) -> list[LifelineEvent]:

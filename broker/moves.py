@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from broker import arrivals, sql
-from broker.fingerprints import LONGEST, fingerprint
+from broker.fingerprints import fingerprint
 from broker.models import DeadLetter, Kind, Place, Queue
 
 
@@ -97,7 +97,7 @@ def copy(
     Returns:
         What each became, in the order of the entries.
     """
-    error = str(record.detail.get("error", ""))[:LONGEST]
+    error = str(record.detail.get("error", ""))
     group = fingerprint(error)
     copies = sql.fetch(
         "copy",

@@ -86,7 +86,7 @@ def cancel(operation_id: int) -> None:
         change(operation_id, State.RUNNING, state=State.CANCELLED, ended_at=Now())
 
 
-def change(operation_id: int, before: State, **fields: Any) -> None:
+def change(operation_id: int, before: Operation.State, **fields: Any) -> None:
     changed = Operation.objects.filter(pk=operation_id, state=before).update(**fields)
     if not changed:
         state = Operation.objects.values_list("state", flat=True).get(pk=operation_id)

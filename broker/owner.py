@@ -18,7 +18,7 @@ from django.db import connection
 from broker.models import Owner as OwnerRow
 
 LOCK_CLASS = 0x424B  # the first key of the two-key advisory locks
-NOT_OURS = ("cursor_factory", "context", "prepare_threshold")
+NOT_OURS = ("cursor_factory", "context", "prepare_threshold", "pool")
 
 _lock = threading.Lock()
 _current: Owner | None = None
@@ -76,7 +76,9 @@ def resign() -> None:
 def register(kind: str) -> Owner:
     """Take the lock first and show the row then: a row without a lock is dead."""
     session = connect()
-    (owner_id,) = session.execute("SELECT nextval('broker_owner_id_seq')").fetchone()
+    row = session.execute("SELECT nextval('broker_owner_id_seq')").fetchone()
+    assert row is not None, "nextval gives a row"
+    owner_id = row[0]
     session.execute("SELECT pg_advisory_lock(%s::int, %s::int)", [LOCK_CLASS, owner_id])
     session.execute(
         "INSERT INTO broker_owner (id, kind, host, pid) VALUES (%s, %s, %s, %s)",

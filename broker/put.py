@@ -11,10 +11,10 @@ from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DataError, transaction
 
 from broker import arrivals, sql
-from broker.errors import MessageTooLarge, NoSuchAddress
+from broker.errors import InvalidMessage, MessageTooLarge, NoSuchAddress
 from broker.models import RoutingType
 
 CHUNK = 1000  # messages a statement: arrays of ids stay short
@@ -60,6 +60,7 @@ def put(
     Raises:
         NoSuchAddress: nobody has created the address.
         MessageTooLarge: the body is above ``BROKER_MAX_MESSAGE_BYTES``.
+        InvalidMessage: a header holds NUL, or a property is not JSON.
     """
     (receipt,) = put_to(address, [NewMessage(address, body, **fields)], now=now)
     return receipt
@@ -108,9 +109,7 @@ def put_to(
         values = list(map(attrgetter(name), messages))
         return None if values.count(None) == len(values) else values
 
-    receipts = sql.fetch(
-        "put",
-        Receipt,
+    parameters: dict[str, Any] = dict(  # noqa: C408
         address=address,
         priorities=column("priority"),
         routing_types=column("routing_type"),
@@ -130,6 +129,10 @@ def put_to(
         actor=actor,
         now=now,
     )
+    try:
+        receipts = sql.fetch("put", Receipt, **parameters)
+    except (DataError, UnicodeEncodeError) as error:
+        raise InvalidMessage(str(error).splitlines()[0]) from error
     if messages and not receipts:
         raise NoSuchAddress(address)
     arrivals.announce_on_commit({q for one in receipts for q in one.queue_ids})

@@ -14,6 +14,7 @@ from broker import owner, sql
 from broker.addresses import merge
 from broker.errors import LockLost
 from broker.expiry import end_expired
+from broker.fingerprints import readable
 from broker.models import AddressSetting, DeadLetter, Kind, Place, Queue
 from broker.moves import Held, Record, copy, end, put_back, takes
 from broker.redelivery import (
@@ -143,7 +144,8 @@ def end_badly(
     held = sql.fetch("take_unit", Held, uow=uow, now=now)
     if not held:
         return None
-    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, {"error": error}, now)
+    detail = {"error": readable(error)}
+    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
     return dispose_of(held, record, spread)
 
 
@@ -163,7 +165,8 @@ def back_out_ready(
     """
     taken = sql.fetch("take_ready", Held, queue_id=queue_id, ids=list(ids), now=now)
     held = [replace(one, delivery_count=one.delivery_count + 1) for one in taken]
-    record = Record(Kind.BACK_OUT, Place.READY, None, actor, {"error": error}, now)
+    detail = {"error": readable(error)}
+    record = Record(Kind.BACK_OUT, Place.READY, None, actor, detail, now)
     return dispose_of(held, record, None)
 
 

@@ -115,7 +115,10 @@ class UnitOfWork:
         """
         self.check_open()
         self.ended = True
-        if self.id is None or not self.held:
+        if self.id is None:
+            return []
+        if not self.held:  # all were settled one by one
+            settle.accept(self.id, expected=0, actor=self.actor, now=self.now)
             return []
         return settle.back_out(
             self.id, error, actor=self.actor, spread=spread, now=self.now
@@ -210,8 +213,10 @@ class JoinedUnitOfWork(UnitOfWork):
         if self.savepoint is None:
             return False
         savepoint, self.savepoint = self.savepoint, None
-        kind = None if error is None else type(error)
-        savepoint.__exit__(kind, error, error and error.__traceback__)
+        if error is None:
+            savepoint.__exit__(None, None, None)
+        else:
+            savepoint.__exit__(type(error), error, error.__traceback__)
         return True
 
     def back_out_first(self, error: str) -> None:

@@ -10,6 +10,7 @@ from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+os.environ.setdefault("DATABASE_POOL", "1")
 pages = get_asgi_application()  # before what needs the applications to be loaded
 
 from dashboards import routing  # noqa: E402

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from dashboards import depths
 
-ENVIRONMENTS = {"dev": "development", "stage": "staging", "prod": "production"}
+ENVIRONMENTS = ("dev", "stage", "prod")  # that have a colour of their own
 THEMES = ("light", "dark", "system")
 
 
@@ -85,17 +85,19 @@ class Frame:
 
     @property
     def environment(self) -> str:
-        """dev, stage or prod; the colour of the band, never the only sign."""
+        """The colour of the band; any other name is taken as seriously as prod."""
         known = settings.ENVIRONMENT in ENVIRONMENTS
-        return settings.ENVIRONMENT if known else "dev"
+        return settings.ENVIRONMENT if known else "prod"
 
     @property
     def environment_word(self) -> str:
-        return ENVIRONMENTS[self.environment]
+        """Its name, beside the band: a colour is never the only sign."""
+        return str(settings.ENVIRONMENT)
 
     @property
     def title_prefix(self) -> str:
-        return "" if self.environment == "dev" else f"{self.environment.upper()} · "
+        word = self.environment_word
+        return "" if word == "dev" else f"{word.upper()} · "
 
     @property
     def theme_choice(self) -> str:

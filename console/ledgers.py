@@ -49,6 +49,7 @@ class Ledger:
     done: int
     skipped: int
     ways: list[Way]
+    names: dict[int, str]  # of the queues where the messages lie, by id
 
     @property
     def total(self) -> int:
@@ -99,6 +100,7 @@ def ledger_of(operation: Operation) -> Ledger:
         counts[Status.DONE],
         counts[Status.SKIPPED],
         [Way(*way, messages) for way, messages in ways.items()],
+        names,
     )
 
 

@@ -34,7 +34,7 @@ class Road:
 
     @property
     def label(self) -> str:
-        return self.queue or f"queue {self.queue_id}, which is gone,"
+        return self.queue or f"queue {self.queue_id} (gone)"
 
 
 @dataclass(slots=True)

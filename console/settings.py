@@ -92,7 +92,10 @@ TEMPLATES = [
 DATABASES = {"default": env.db("DATABASE_URL", default=sockets.database_url(VAR_DIR))}
 DATABASES["default"].setdefault("OPTIONS", {})
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
-DATABASES["default"]["CONN_MAX_AGE"] = 60
+# The web process answers in many short threads, which share a pool (console/asgi.py);
+# the threads of all others live long, and each keeps its connection.
+POOLED = env.bool("DATABASE_POOL", default=False)
+DATABASES["default"]["CONN_MAX_AGE"] = 0 if POOLED else 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"]["OPTIONS"].setdefault(
     "options",
@@ -102,6 +105,12 @@ DATABASES["default"]["OPTIONS"].setdefault(
 )
 # Django's own statements are bound on the client and never prepared; the broker's are.
 DATABASES["default"]["OPTIONS"].setdefault("prepare_threshold", 5)
+if POOLED:
+    DATABASES["default"]["OPTIONS"]["pool"] = {
+        "min_size": 1,
+        "max_size": 10,
+        "timeout": 10,
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env("REDIS_URL", default=sockets.redis_url(VAR_DIR))
@@ -116,7 +125,13 @@ CHANNEL_LAYERS = {
 # late, retried, or kept.
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 5}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_timeout": 5,
+    "socket_connect_timeout": 5,
+    "max_retries": 1,  # a page that asks for a report does not wait for Redis
+    "interval_start": 0,
+    "interval_step": 0,
+}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

@@ -2,7 +2,8 @@
 
 One row says it for all entries of one statement. Rows are never changed, so whoever
 follows the journal reads windows of transaction ids below ``pg_snapshot_xmin``:
-complete and final. Never ``id > last``: sequence order is not commit order, and rows are lost.
+complete and final. Never ``id > last``: sequence order is not commit order, and rows
+are lost.
 """
 
 from __future__ import annotations

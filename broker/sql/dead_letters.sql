@@ -2,7 +2,7 @@
 --
 -- Order    message, descending; from one on.
 -- Locks    none: looking changes nothing.
--- Index    broker_dead_letter_group, broker_ready_pkey
+-- Index    broker_dead_letter_pkey, broker_ready_pkey
 -- Returns  the fields of broker.triage.Letter.
 SELECT dead.message_id, dead.queue_id, dead.cause, dead.error, dead.fingerprint,
     dead.pattern, dead.origin_address, dead.origin_queue, dead.origin_id,

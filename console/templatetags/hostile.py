@@ -14,10 +14,12 @@ from django.utils.safestring import SafeString
 
 register = template.Library()
 
-CONTROLS = (
-    "NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI"
-    " DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US"
-).split()
+CONTROLS = [
+    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL"),
+    *("BS", "TAB", "LF", "VT", "FF", "CR", "SO", "SI"),
+    *("DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB"),
+    *("CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US"),
+]
 
 
 @register.filter

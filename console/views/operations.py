@@ -19,7 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.middleware import HtmxDetails
 
 from broker import operations as orders
-from broker.models import Operation, OperationItem, Queue
+from broker.models import Operation, OperationItem
 from console import cursors, ledgers
 from console.selections import PageForm, PlanForm, in_words
 
@@ -135,13 +135,15 @@ def shown(
         "aftermath": None if is_planned else ledgers.aftermath_of(found),
         "history": history_of(found),
         "start_form": start_form,
-        **items_of(request, found),
+        **items_of(request, found, ledger),
     }
     name = "_operation" if request.htmx else "operation"
     return render(request, f"console/operations/{name}.html", context, status=status)
 
 
-def items_of(request: HttpRequest, found: Operation) -> dict[str, Any]:
+def items_of(
+    request: HttpRequest, found: Operation, ledger: ledgers.Ledger
+) -> dict[str, Any]:
     """A page of an operation's items, in the order in which they are worked on."""
     form = ItemsForm(request.GET)
     said = form.cleaned_data if form.is_valid() else {"status": "", "after": None}
@@ -151,10 +153,8 @@ def items_of(request: HttpRequest, found: Operation) -> dict[str, Any]:
     if said["after"]:
         items = items.filter(pk__gt=said["after"])
     part, next_page = cut(request, items, ITEMS)
-    names = Queue.objects.filter(pk__in={item.queue_id for item in part})
     return {
-        "items": part,
-        "queues": dict(names.values_list("pk", "name")),
+        "items": [(item, ledger.names.get(item.queue_id, "")) for item in part],
         "status": said["status"],
         "page": cursors.Trail.of(request),
         "next": next_page,

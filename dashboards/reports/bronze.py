@@ -28,6 +28,7 @@ from django.db import connection, transaction
 from psycopg import pq as libpq
 from psycopg.conninfo import make_conninfo
 
+from broker.journal import has_read
 from dashboards import sql
 from dashboards.models import ExportWindow
 from dashboards.reports import locks
@@ -124,6 +125,7 @@ def close(window: ExportWindow) -> None:
     ExportWindow.objects.filter(pk=window.pk).update(
         state=ExportWindow.State.DONE, **found
     )
+    has_read("reports", window.hi)
     if not is_same:
         raise ArchiveDamaged(window.path)
 

@@ -1,7 +1,7 @@
 -- How far the journal is final, for dashboards.reports.bronze.
 --   hi      every transaction below it has ended
 --   as_of   everything that was committed before this time is below hi: the start of the
---           oldest transaction that is still writing, or now
+--           oldest transaction that is still writing and that this role may see, or now
 --   lo      where the first window begins: the oldest event, or hi without any
 WITH journal AS MATERIALIZED (
     SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS hi

@@ -12,10 +12,11 @@ from pytest_django import DjangoDbBlocker
 from broker import owner
 from tests.broker.elsewhere import Elsewhere
 
-TABLES = (
-    "address addresssetting queue operation operationitem message ready delayed owner"
-    " unit_of_work claim dead_letter event tally"
-).split()
+TABLES = [
+    *("operationitem", "operation", "queue", "address", "addresssetting"),
+    *("message", "ready", "delayed", "claim", "unit_of_work", "owner"),
+    *("dead_letter", "event", "tally"),
+]
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def empty_the_broker() -> None:
     assert connection.settings_dict["NAME"].startswith("test_"), "a real database"
     owner.resign()
     with connection.cursor() as cursor:
-        for table in reversed(TABLES):
+        for table in TABLES:
             cursor.execute(f"DELETE FROM broker_{table}")
         cursor.execute(
             "INSERT INTO broker_watermark (reader) VALUES ('tally')"

@@ -83,7 +83,7 @@ class Background:
     def run(self) -> None:
         try:
             self.call()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  # join raises it again
             self.error = error
         finally:
             connection.close()

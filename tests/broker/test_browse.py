@@ -12,13 +12,11 @@ from broker.browse import Browsed
 from broker.models import Place, Queue, RoutingType
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
+from tests.broker.conftest import TABLES
+from tests.broker.dying import back_out
 from tests.broker.elsewhere import Elsewhere
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes, seconds
 
-TABLES = (
-    "address addresssetting queue operation operationitem watermark message ready"
-    " delayed owner unit_of_work claim dead_letter event tally"
-).split()
 EVERYWHERE = list(Place)
 
 
@@ -144,7 +142,8 @@ def test_where_a_message_is_on_each_of_its_queues() -> None:
     assert (delayed.place, delayed.until) == (Place.DELAYED, NOON + seconds(1))
     assert (delayed.backout_count, claimed.backout_count) == (1, 0)
     assert (claimed.place, claimed.uow) == (Place.CLAIMED, holder.id)
-    assert claimed.holder and " on " in claimed.holder
+    assert claimed.holder is not None
+    assert " on " in claimed.holder
 
 
 @pytest.mark.django_db
@@ -199,12 +198,6 @@ def fill_with_new_and_returned() -> None:
     put_many(make_messages(2, priority=4), now=NOON)
 
 
-def back_out(queue: str, *, limit: int = 1) -> None:
-    work = UnitOfWork(now=NOON)
-    work.get(queue, limit)
-    work.back_out("no such customer", spread=0)
-
-
 def all_pages(queue: Queue, place: Place, limit: int) -> list[Browsed]:
     found = page = browse.browse(queue.pk, place, limit=limit)
     while page:
@@ -218,7 +211,7 @@ def dump() -> dict[str, list[tuple[str, ...]]]:
     """Every row of the broker, where it lies, and who wrote or locked it."""
     rows = {}
     with connection.cursor() as cursor:
-        for table in TABLES:
+        for table in [*TABLES, "watermark"]:
             cursor.execute(
                 "SELECT tableoid::text, ctid::text, xmin::text, xmax::text, t::text"
                 f" FROM broker_{table} AS t ORDER BY 1, 2"

@@ -21,11 +21,10 @@ from broker.models import (
 )
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
+from tests.broker.dying import ERROR, back_out
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
 pytestmark = pytest.mark.django_db
-
-ERROR = "no such customer 17"
 
 
 @pytest.mark.spec("DLA-2", "UOW-2", "UNIFY-1")
@@ -327,15 +326,6 @@ def make_queues(
     orders = make_queue(queue) if queue else Queue.objects.get()
     make_setting(match, dead_letter_address="DLA", **setting)
     return orders, make_queue("DLQ", address="DLA")
-
-
-def back_out(
-    queue: str = "orders", *, limit: int = 1, error: str = ERROR, at: float = 0
-) -> list[Delivery]:
-    work = UnitOfWork(now=NOON + minutes(at))
-    deliveries = work.get(queue, limit)
-    work.back_out(error)
-    return deliveries
 
 
 def deliver_until_gone() -> list[Delivery]:

@@ -37,6 +37,7 @@ class Seen:
     """A handler's notes: what it was given, and by which thread."""
 
     def __init__(self, behaviour: Callable[[Delivery], object] = id) -> None:
+        self.__qualname__ = "handle_order"  # a handler is a function, and has a name
         self.behaviour = behaviour
         self.deliveries: list[Delivery] = []
         self.threads: set[str] = set()
@@ -204,7 +205,12 @@ def test_a_handler_may_run_in_several_threads_at_once(orders: Queue) -> None:
 def test_to_stop_is_to_finish_what_was_begun_and_no_more(orders: Queue) -> None:
     put_many(make_messages(3))
     begun, may_end = threading.Event(), threading.Event()
-    seen = Seen(lambda _: (begun.set(), may_end.wait(30)))
+
+    def begin(_: Delivery) -> None:
+        begun.set()
+        assert may_end.wait(30)
+
+    seen = Seen(begin)
     dispatcher = Dispatcher([handler(seen)])
     dispatcher.start()
     assert begun.wait(30)
@@ -252,7 +258,7 @@ def test_the_loop_outlives_a_terminated_backend(
 
     def cut_once(delivery: Delivery) -> None:
         if delivery.backout_count == 0:
-            elsewhere(terminate, backend_of(connection))
+            elsewhere(terminate, connection.connection.info.backend_pid)
 
     seen = Seen(cut_once)
     with running(handler(seen, join=join)):
@@ -295,7 +301,9 @@ def test_a_queue_has_one_handler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handlers, "HANDLERS", {})
     one = Seen()
     assert consumes("orders", batch=7, concurrency=2, join=False)(one) is one
-    assert handlers.HANDLERS["orders"] == Handler("orders", one, False, 7, 2)
+    assert handlers.HANDLERS["orders"] == Handler(
+        "orders", one, join=False, batch=7, concurrency=2
+    )
     with pytest.raises(ImproperlyConfigured, match="orders has a handler already"):
         consumes("orders")(Seen())
 
@@ -303,16 +311,7 @@ def test_a_queue_has_one_handler(monkeypatch: pytest.MonkeyPatch) -> None:
 def handler(
     handle: Handle, *, join: bool = True, batch: int = 1, concurrency: int = 1
 ) -> Handler:
-    return Handler("orders", named(handle), join, batch, concurrency)
-
-
-def named(handle: Handle) -> Handle:
-    """A function, as a handler is: its name is what the journal says."""
-
-    def handle_order(delivery: Delivery, work: UnitOfWork) -> None:
-        handle(delivery, work)
-
-    return handle_order
+    return Handler("orders", handle, join, batch, concurrency)
 
 
 @contextmanager
@@ -331,10 +330,6 @@ def refuse(_: Delivery) -> None:
 
 def sweep() -> None:
     assert settle.back_out_overdue(limit=10) == 1
-
-
-def backend_of(one: Any) -> int:
-    return int(one.connection.info.backend_pid)
 
 
 def terminate(backend: int) -> None:

@@ -7,14 +7,16 @@ import json
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
 
-from broker import expiry, fsck, operations
-from broker.models import Event, Kind, Queue
+from broker import expiry, fsck
+from broker.models import Claim, Event, Kind, Queue
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
+from tests.broker.dying import back_out, plan, start
+from tests.broker.elsewhere import Background, Elsewhere
+from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
 HEALTHY = "Every message is in one place or has one end."
@@ -40,13 +42,9 @@ def use_the_broker() -> Queue:
     put("orders", deliver_at=NOON + minutes(60), now=NOON)
     put("orders", priority=0, expires_at=NOON + minutes(1), now=NOON)
     for minute in range(3):  # two backouts and, resubmitted, a third
-        work = UnitOfWork(now=NOON)
-        work.get("orders")
-        work.back_out("no such customer")
+        back_out()
         if minute == 1:
-            operator = User.objects.create(username="omar")
-            plan = operations.plan_resubmit(operator, "all")
-            operations.start(plan.pk)
+            start(plan())
     one, other = UnitOfWork(now=NOON), UnitOfWork(now=NOON)
     one.get("orders")
     one.commit()
@@ -162,7 +160,8 @@ def test_an_orphan_is_called_by_what_it_is(broker_in_use: Queue, what: str) -> N
 
     orphans = [v.sentence for v in fsck.violations() if v.rule == "no-orphans"]
 
-    assert orphans and all(one.startswith(f"There is {what}: ") for one in orphans)
+    assert orphans
+    assert all(one.startswith(f"There is {what}: ") for one in orphans)
 
 
 def test_an_end_that_was_journalled_as_something_else_is_out_of_balance(
@@ -172,6 +171,27 @@ def test_an_end_that_was_journalled_as_something_else_is_out_of_balance(
 
     assert fsck.violations() == []
     assert fsck.sums().balance == 1
+
+
+def test_two_who_settle_parts_of_one_unit_of_work_leave_it_in_health(
+    elsewhere: Elsewhere,
+) -> None:
+    """The second waits for the first, and must not bring back what that accepted."""
+    orders = make_queue("orders")
+    put_many(make_messages(3))
+    work = UnitOfWork()
+    first, second, third = work.get("orders", 3)
+    elsewhere.begin()
+    elsewhere(work.accept, first)
+    other = Background(lambda: work.accept(second))
+    until(somebody_waits)
+    elsewhere.commit()
+    other.join()
+
+    assert fsck.violations() == []
+
+    claim = Claim.objects.get()
+    assert (claim.queue_id, claim.ids) == (orders.pk, [third.message_id])
 
 
 def test_the_first_violations_of_a_rule_stand_for_all(broker_in_use: Queue) -> None:
@@ -252,6 +272,15 @@ def check(*options: str) -> str:
     out = io.StringIO()
     call_command("broker_fsck", *options, stdout=out)
     return out.getvalue()
+
+
+def somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            " AND datname = current_database())"
+        )
+        return bool(cursor.fetchone()[0])
 
 
 def do_harm(damage: str, *parameters: Any) -> None:

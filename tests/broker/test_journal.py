@@ -5,17 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db.models import F, Sum
 from django.db.models.functions import Coalesce
-from hypothesis import HealthCheck, given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from broker import fsck, journal, operations
-from broker.models import Event, Kind, Message, Place, RoutingType, Tally, Watermark
+from broker.models import (
+    Event,
+    Kind,
+    Message,
+    Operation,
+    Place,
+    RoutingType,
+    Tally,
+    Watermark,
+)
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
 from tests.broker.conftest import empty_the_broker
+from tests.broker.dying import back_out, plan
 from tests.broker.elsewhere import Elsewhere
 from tests.make import (
     NOON,
@@ -26,7 +42,7 @@ from tests.make import (
     seconds,
 )
 
-K = Kind
+K, State = Kind, Operation.State
 
 
 @pytest.mark.django_db
@@ -121,51 +137,73 @@ def test_two_folds_at_once_add_nothing_twice(elsewhere: Elsewhere) -> None:
     assert_tally_is_the_journal_below_its_watermark()
 
 
-STEPS = st.sampled_from("begin put get commit roll_back fold put_here".split())
+class Interleaving(RuleBasedStateMachine):
+    """Two transactions and a folder, step by step in any order."""
+
+    writers = st.integers(0, 1)
+
+    @initialize()
+    def a_queue_with_messages(self) -> None:
+        empty_the_broker()
+        self.orders = make_queue("orders")
+        put_many(make_messages(50))
+        self.ready = 50
+        self.elsewhere = [Elsewhere(), Elsewhere()]
+        self.unsaid = [0, 0]  # what each has put, less what it has got
+
+    def teardown(self) -> None:
+        for other in getattr(self, "elsewhere", []):
+            other.close()
+
+    @rule(writer=writers)
+    def put(self, writer: int) -> None:
+        self.begun(writer)(put, "orders")
+        self.unsaid[writer] += 1
+
+    @rule(writer=writers)
+    def get(self, writer: int) -> None:
+        if self.begun(writer)(UnitOfWork().get, "orders"):
+            self.unsaid[writer] -= 1
+
+    @rule(writer=writers)
+    def commit(self, writer: int) -> None:
+        self.begun(writer).commit()
+        self.ready += self.unsaid[writer]
+        self.unsaid[writer] = 0
+
+    @rule(writer=writers)
+    def roll_back(self, writer: int) -> None:
+        self.begun(writer).roll_back()
+        self.unsaid[writer] = 0
+
+    @rule()
+    def put_in_no_transaction(self) -> None:
+        put("orders")
+        self.ready += 1
+
+    @rule()
+    def fold(self) -> None:
+        journal.fold()
+
+    @invariant()
+    def depths_are_exact_and_the_tally_final(self) -> None:
+        if hasattr(self, "orders"):
+            assert journal.depths()[self.orders.pk].ready == self.ready
+            assert_tally_is_the_journal_below_its_watermark()
+            assert fsck.violations() == []
+
+    def begun(self, writer: int) -> Elsewhere:
+        other = self.elsewhere[writer]
+        if other.transaction is None:
+            other.begin()
+        return other
 
 
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(st.lists(st.tuples(st.booleans(), STEPS), max_size=25))
 def test_depths_are_exact_however_writers_and_folds_interleave(
-    transactional_db: None, steps: list[tuple[bool, str]]
+    transactional_db: None,
 ) -> None:
-    empty_the_broker()
-    orders = make_queue("orders")
-    put_many(make_messages(50))
-    writers, ready = (Elsewhere(), Elsewhere()), 50
-    unsaid = {writer: 0 for writer in writers}
-    for which, step in steps:
-        writer = writers[which]
-        is_open = writer.transaction is not None
-        match step:
-            case "fold":
-                journal.fold()
-            case "put_here":
-                put("orders")
-                ready += 1
-            case "begin" if not is_open:
-                writer.begin()
-            case "put" if is_open:
-                writer(put, "orders")
-                unsaid[writer] += 1
-            case "get" if is_open:
-                writer(UnitOfWork().get, "orders")
-                unsaid[writer] -= 1
-            case "commit" if is_open:
-                writer.commit()
-                ready, unsaid[writer] = ready + unsaid[writer], 0
-            case "roll_back" if is_open:
-                writer.roll_back()
-                unsaid[writer] = 0
-        assert journal.depths()[orders.pk].ready == ready
-        assert_tally_is_the_journal_below_its_watermark()
-    for writer in writers:
-        writer.close()
-    assert fsck.violations() == []
+    few = settings(max_examples=25, stateful_step_count=25, deadline=None)
+    run_state_machine_as_test(Interleaving, settings=few)
 
 
 @pytest.mark.django_db
@@ -174,7 +212,7 @@ def test_a_life_line_goes_through_every_death_and_every_return() -> None:
     orders, dlq = poisonous()
     first = put("orders", b"poison", now=NOON).message_id
     for life in range(3):
-        die(at=life)
+        back_out(at=life, actor="invoices.handle")
         if life < 2:
             resubmit(at=life)
     lives = list(Message.objects.order_by("id").values_list("id", flat=True))
@@ -186,7 +224,7 @@ def test_a_life_line_goes_through_every_death_and_every_return() -> None:
     assert [(event.queue_id, event.kind) for event in story] == [
         (orders, K.PUT), *died, *returned, *died, *returned, *died
     ]  # fmt: skip
-    assert lives[0] == first and len(lives) == 6
+    assert (lives[0], len(lives)) == (first, 6)
     assert [event.message_id for event in story if event.kind == K.PUT] == lives
     assert all(journal.lifeline(life) == story for life in lives)
 
@@ -195,7 +233,7 @@ def test_a_life_line_goes_through_every_death_and_every_return() -> None:
 def test_a_life_line_names_who_did_it_and_why() -> None:
     orders, _ = poisonous()
     first = put("orders", now=NOON).message_id
-    die(at=0)
+    back_out(actor="invoices.handle")
     resubmit(at=0)
 
     by_kind = {event.kind: event for event in journal.lifeline(first)}
@@ -219,9 +257,7 @@ def test_a_life_line_tells_of_one_message_and_not_of_those_beside_it() -> None:
     make_queue("orders")
     make_setting("orders", redelivery_delay_ms=1000)
     old = put("orders", now=NOON).message_id
-    once = UnitOfWork(now=NOON)
-    once.get("orders")
-    once.back_out("first", spread=0)
+    back_out(error="first")
     new = put("orders", now=NOON).message_id
     both = UnitOfWork(now=NOON + seconds(5))
     assert len(both.get("orders", 1) + both.get("orders", 1)) == 2
@@ -270,17 +306,11 @@ def poisonous() -> tuple[int, int]:
     return orders.pk, dlq.pk
 
 
-def die(at: int) -> None:
-    work = UnitOfWork(actor="invoices.handle", now=NOON + minutes(at))
-    work.get("orders")
-    work.back_out("no such customer 17")
-
-
 def resubmit(at: int) -> None:
-    user, _ = User.objects.get_or_create(username="omar")
-    operation = operations.plan_resubmit(user, "all")
-    operations.change(operation.pk, operations.State.PLANNED, state="running")
-    operations.step(operation.pk, now=NOON + minutes(at) + seconds(30))
+    """Half a minute after the death at that minute."""
+    operation = plan()
+    operations.change(operation.pk, State.PLANNED, state=State.RUNNING)
+    operations.step(operation.pk, now=NOON + minutes(at + 0.5))
 
 
 def assert_tally_is_the_journal_below_its_watermark() -> None:

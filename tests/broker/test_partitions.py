@@ -14,6 +14,7 @@ from broker.models import DeadLetter, Event, Message, Queue
 from broker.partitions import MESSAGES, children
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
+from tests.broker.dying import back_out
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
@@ -116,7 +117,7 @@ def test_with_its_messages_a_dead_letter_s_story_goes(orders: Queue) -> None:
     make_queue("DLQ", address="DLA")
     make_setting("orders", max_delivery_attempts=1, dead_letter_address="DLA")
     fill_old_partition(1)
-    back_out("orders", 1)
+    back_out("orders")
     accept("DLQ", 1)
 
     drop_old()
@@ -152,7 +153,7 @@ def test_few_survivors_are_carried_over_and_delivered(orders: Queue) -> None:
     """One ready, one delayed and one in the hands of a consumer."""
     ids = fill_old_partition(300)
     make_setting("orders", redelivery_delay_ms=1000)
-    back_out("orders", 1)
+    back_out("orders")
     accept("orders", 297)
     holder = UnitOfWork(now=NOON)
     holder.get("orders")
@@ -188,7 +189,7 @@ def test_a_rewritten_partition_is_healthy(orders: Queue) -> None:
     make_queue("DLQ", address="DLA")
     make_setting("orders", max_delivery_attempts=1, dead_letter_address="DLA")
     fill_old_partition(200)
-    back_out("orders", 1)
+    back_out("orders")
     accept("DLQ", 1)
     accept("orders", 198)
 
@@ -286,12 +287,6 @@ def accept(queue: str, count: int) -> None:
     work = UnitOfWork(now=NOON)
     assert len(work.get(queue, count)) == count
     work.commit()
-
-
-def back_out(queue: str, count: int) -> None:
-    work = UnitOfWork(now=NOON)
-    assert len(work.get(queue, count)) == count
-    work.back_out("no such customer", spread=0)
 
 
 def read_the_journal() -> None:

@@ -8,18 +8,18 @@ from importlib import import_module
 
 import pytest
 from django.apps import apps
-from django.contrib.auth.models import User
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 
-from broker import fsck, journal, operations, owner, partitions, tasks
+from broker import fsck, journal, owner, partitions, tasks
 from broker.models import Operation, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
 from console.celery import app
+from tests.broker.dying import make_dead_letters, plan, start
 from tests.console.until import until
-from tests.make import make_messages, make_queue, make_setting
+from tests.make import make_messages, make_queue
 
 SCHEDULE = import_module("broker.migrations.0003_housekeeping_is_scheduled")
 LONG_AGO = timedelta(days=1)
@@ -89,15 +89,8 @@ def test_a_task_goes_on_until_nothing_is_left(
 
 
 def test_a_running_operation_is_worked_through_once(orders: Queue) -> None:
-    make_queue("DLQ", address="DLA")
-    make_setting("orders", max_delivery_attempts=1, dead_letter_address="DLA")
-    put_many(make_messages(3))
-    work = UnitOfWork()
-    work.get("orders", 3)
-    work.back_out("no such customer")
-    omar = User.objects.create(username="omar")
-    operation = operations.plan_resubmit(omar, "all")
-    operations.start(operation.pk, limit=1)
+    make_dead_letters(3)
+    start(plan(), limit=1)
 
     for _ in range(2):
         tasks.step_operations()

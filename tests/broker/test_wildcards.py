@@ -48,9 +48,10 @@ def test_a_pattern_that_could_not_mean_what_it_looks_like_is_refused(
 
 @pytest.mark.spec("MATCH-3")
 def test_the_more_specific_pattern_comes_first() -> None:
-    ordered = "a.b.c a.b.* a.*.c a.*.* *.b.c *.*.c a.b.# a.*.# a.# #".split()
+    ordered = ["a.b.c", "a.b.*", "a.*.c", "a.*.*", "*.b.c", "*.*.c", "a.b.#", "a.*.#"]
+    ordered += ["a.#", "#"]
 
-    assert sorted(reversed(ordered), key=specificity) == ordered
+    assert sorted(set(ordered), key=specificity) == ordered
     assert specificity("a.*.*.d") < specificity("a.b.#")
 
 

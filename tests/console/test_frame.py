@@ -106,13 +106,16 @@ def test_a_form_leads_nowhere_else(sign_in: SignIn, url: str) -> None:
     assert "theme" not in answer.cookies
 
 
-def test_production_is_said_in_words_too(sign_in: SignIn, settings: Settings) -> None:
-    settings.ENVIRONMENT = "prod"
+@pytest.mark.parametrize("name", ["prod", "eu-live"])
+def test_production_is_said_in_words_too(
+    sign_in: SignIn, settings: Settings, name: str
+) -> None:
+    settings.ENVIRONMENT = name
 
     html = sign_in("viewer").get("/").content.decode()
 
     assert 'data-environment="prod"' in html
-    assert "<title>PROD · Queues · Backout</title>" in html
+    assert f"<title>{name.upper()} · Queues · Backout</title>" in html
     assert "favicon-prod" in html
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from broker import delays, expiry, journal, operations
-from broker.models import Queue, RoutingType
+from broker.models import Kind, Queue, RoutingType
 from broker.put import put
 from broker.unit_of_work import unit_of_work
 from console.lifelines import Life, Road, Step, lives
@@ -146,10 +146,10 @@ def test_a_message_on_two_queues_has_attempts_on_each() -> None:
 
 
 def test_a_joined_unit_of_work_leaves_a_backout_without_a_get() -> None:
-    step = Step(journal.Kind.BACK_OUT, NOON, Road(7))
+    step = Step(Kind.BACK_OUT, NOON, Road(7))
 
     assert (step.took, step.began_at) == (None, NOON)
-    assert step.road.label == "queue 7, which is gone,"
+    assert step.road.label == "queue 7 (gone)"
 
 
 def test_what_was_put_for_later_says_how_long_it_waited() -> None:

@@ -122,8 +122,6 @@ CREATE TABLE broker_dead_letter (
     origin_queue text NOT NULL,
     PRIMARY KEY (message_id, queue_id)
 );
-CREATE INDEX broker_dead_letter_group
-    ON broker_dead_letter (fingerprint, origin_queue, cause, message_id);
 
 CREATE SEQUENCE broker_event_seq CACHE 20;
 CREATE TABLE broker_event (

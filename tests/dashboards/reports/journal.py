@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
 import psycopg
 from django.db import connection
 
 from broker.models import Kind, Place, Queue
-from dashboards.reports import bronze
+from dashboards.reports import bronze, locks
 from tests.make import NOON
 
 INSERT = """
@@ -54,3 +55,12 @@ def until_final(xid: int) -> None:
 
 def other_connection() -> psycopg.Connection:
     return psycopg.connect(bronze.dsn())
+
+
+@contextmanager
+def held_elsewhere(number: int) -> Iterator[None]:
+    """A lock of reports that another process has, as long as the block lasts."""
+    with other_connection() as other:
+        other.execute("SELECT pg_advisory_lock(%s, %s)", [locks.SPACE, number])
+        yield
+        other.execute("SELECT pg_advisory_unlock(%s, %s)", [locks.SPACE, number])

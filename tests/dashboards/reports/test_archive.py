@@ -12,7 +12,12 @@ from broker.models import Kind, Queue
 from dashboards.models import ExportWindow
 from dashboards.reports import bronze, locks
 from dashboards.reports.errors import ArchiveBusy, ArchiveDamaged
-from tests.dashboards.reports.journal import other_connection, record, until_final
+from tests.dashboards.reports.journal import (
+    held_elsewhere,
+    other_connection,
+    record,
+    until_final,
+)
 
 State = ExportWindow.State
 
@@ -167,10 +172,11 @@ def test_an_empty_journal_is_archived_as_nothing(committed: None) -> None:
 
 
 def test_two_do_not_archive_at_once(orders: Queue) -> None:
-    with other_connection() as other:
-        other.execute("SELECT pg_advisory_lock(%s, %s)", [locks.SPACE, locks.ARCHIVE])
-        with pytest.raises(ArchiveBusy, match="Another process"):
-            export()
+    with (
+        held_elsewhere(locks.ARCHIVE),
+        pytest.raises(ArchiveBusy, match="Another process"),
+    ):
+        export()
 
 
 @pytest.mark.parametrize("password", ["plain", "it's \\ 50% of @:/?#[] é"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import Settings
 
 from dashboards.models import DeadLetterDay, ReportRun
 from dashboards.reports import locks, runs
@@ -22,6 +24,14 @@ LIST = "/reports/"
 PAGE = "/reports/dead-letters/"
 RUN = "/reports/dead-letters/run/"
 HOSTILE = "orders\"><script>alert('1')</script>&x=é"
+
+
+@pytest.fixture(autouse=True)
+def _files_keep_their_names(settings: Settings, tmp_path: Path) -> None:
+    """Nobody collects static files for a test."""
+    plain = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": plain}}
+    settings.STATIC_ROOT = tmp_path
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from dashboards import tasks
 from dashboards.models import ReportRun
-from dashboards.reports import locks, pipeline, runs
+from dashboards.reports import pipeline, runs
 from dashboards.reports.errors import Overtaken
-from tests.dashboards.reports.journal import other_connection
+from tests.dashboards.reports.journal import held_elsewhere
 from tests.make import NOON, make_user
 
 State = ReportRun.State
@@ -82,9 +82,7 @@ def test_every_report_is_asked_for_at_night(
 
 def test_a_run_whose_process_died_makes_room(committed: None) -> None:
     asked = runs.ask_for(SLUG)
-    with other_connection() as worker:
-        worker.execute("SELECT pg_advisory_lock(%s, %s)", [locks.SPACE, asked.pk])
-        worker.commit()
+    with held_elsewhere(asked.pk):
         run = runs.take(asked.pk)
         assert run
         assert not runs.has_died(run)
