@@ -12,6 +12,7 @@ from django.db import close_old_connections, connection
 
 from broker import arrivals, delays, owner
 from broker.errors import BrokerError
+from broker.floors import FLOORS
 from broker.handlers import Handler
 from broker.models import Queue
 from broker.unit_of_work import unit_of_work
@@ -53,6 +54,7 @@ class Dispatcher:
             except DatabaseError as error:
                 logger.warning("%s waits for the database: %s", handler.queue, error)
                 close_old_connections()
+                FLOORS.forget()
                 self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
         connection.close()
 

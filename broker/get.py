@@ -10,11 +10,13 @@ from django.conf import settings
 from django.db import connection
 
 from broker import sql
+from broker.floors import FLOORS
 
-# Positions of a lane, one for each priority: what came back, and what is new. The
-# second begins at the floor, below which nothing can appear any more.
+# Two ranges of positions for each priority: what came back, and what is new; the second
+# begins at the lane's floor.
 LOWEST, NEW, HIGHEST = -(2**63), 0, 2**63 - 1
 PRIORITIES = [priority for priority in range(9, -1, -1) for _ in range(2)]
+HIGHS = [NEW, HIGHEST] * 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Delivery:
     producer: str
     put_at: datetime
     expires_at: datetime | None
+    pos: int  # where it stood in its lane
 
 
 def get(
@@ -66,9 +69,8 @@ def get(
         actor: for the journal.
         now: when; the database's clock when not given.
     """
-    lows = [low for _ in range(10) for low in (LOWEST, NEW)]
-    highs = [high for _ in range(10) for high in (NEW, HIGHEST)]
-    return sql.fetch(
+    floors, settled = FLOORS.of(queue), FLOORS.settled
+    got = sql.fetch(
         "get",
         Delivery,
         queue=queue,
@@ -81,6 +83,10 @@ def get(
         timeout=timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
         synchronous_commit=None if connection.in_atomic_block else "off",
         priorities=PRIORITIES,
-        lows=lows,
-        highs=highs,
+        lows=[low for floor in floors for low in (LOWEST, floor)],
+        highs=HIGHS,
     )
+    if got:  # or nobody knows if it has looked: the queue may be paused
+        found = [(delivery.priority, delivery.pos) for delivery in got]
+        FLOORS.raise_to(queue, settled, found, whole=len(got) < limit)
+    return got

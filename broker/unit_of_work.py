@@ -17,6 +17,7 @@ from django.db import connection, transaction
 
 from broker import delays, owner, settle
 from broker.errors import LockLost, UnitOfWorkEnded
+from broker.floors import FLOORS
 from broker.get import Delivery, get
 from broker.put import NewMessage, put_many
 from broker.redelivery import Disposition
@@ -180,6 +181,7 @@ def joined(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
                 work.error = error
                 work.back_out_first(describe(error))
     except BaseException as error:
+        FLOORS.forget()  # entries may be ready again below them
         work.back_out_again(work.first + work.later, describe(error))
         raise
     if work.error is not None:

@@ -73,6 +73,6 @@ SELECT (SELECT id FROM work), taken.queue_id, taken.id, taken.backout_count,
     taken.delivery_count, taken.priority, message.address, message.body,
     message.content_type, message.properties, message.message_id,
     message.correlation_id, message.reply_to, message.subject, message.group_id,
-    message.producer, message.put_at, taken.expires_at
+    message.producer, message.put_at, taken.expires_at, taken.pos
 FROM taken JOIN broker_message AS message ON message.id = taken.id
 ORDER BY taken.priority DESC, taken.pos;

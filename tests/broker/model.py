@@ -86,9 +86,8 @@ class Model:
 
     def became(self, ids: list[int], queue: str) -> None:
         """Each of these messages is now a copy on another queue, in the same order."""
-        copies = dict(
-            Message.objects.filter(copied_from__in=ids).values_list("copied_from", "id")
-        )
+        copied = Message.objects.filter(copied_from__in=ids)
+        copies = {one.copied_from or 0: one.pk for one in copied}
         assert sorted(copies) == sorted(ids), "one copy of each"
         for one in ids:
             place = self.places.pop(one)

@@ -18,7 +18,7 @@ from django.db import connection
 from psycopg.sql import SQL, Literal
 
 from broker import owner, sql
-from broker.get import HIGHEST, LOWEST, NEW, PRIORITIES
+from broker.get import HIGHS, LOWEST, NEW, PRIORITIES
 from broker.models import Queue
 from broker.put import NewMessage, put_many
 from tests.make import NOON, make_queue, minutes
@@ -33,7 +33,7 @@ ENTRIES = 3000
 LANES = {
     "priorities": PRIORITIES,
     "lows": [low for _ in range(10) for low in (LOWEST, NEW)],
-    "highs": [high for _ in range(10) for high in (NEW, HIGHEST)],
+    "highs": HIGHS,
 }
 ONE_MESSAGE = {
     "priorities": [4],

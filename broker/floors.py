@@ -1,0 +1,114 @@
+"""Where gets may begin to look, so that they need not walk over what is gone.
+
+Deleted entries stay in the index at the head of a lane, one priority of one queue,
+until vacuum may remove them, which a single open snapshot prevents. A floor is a
+position of new entries below which nothing can appear any more:
+
+1. A put takes its transaction id before its first message id.
+2. A sample reads the last message id M, then takes a transaction id X of its own.
+3. Once every transaction below X has ended, all ids up to M are settled: committed, and
+   seen by the next get, or never to be.
+4. A lane's floor rises to the first new entry that a get found there, or to the end of
+   what is settled if it found none, whichever is lower.
+
+What came back stands at negative positions, which are always looked at. A get whose
+transaction was undone may put its entries back below a floor; so each queue is looked
+at without floors once in ``SAFETY_S``, and at once after this process lost a
+transaction.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+from broker import sql
+
+SAMPLE_S = 0.2
+SAFETY_S = 60.0
+SAMPLES = (
+    600  # two minutes of them; a longer transaction stops the floors, not the gets
+)
+PRIORITIES = range(9, -1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    last_id: int
+    xid: int
+    oldest_xid: int
+
+
+class Floors:
+    """The floors that this process knows, by queue and priority."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: every lane is looked at whole."""
+        with self.lock:
+            self.settled = 0  # all message ids up to it
+            self.samples: deque[Sample] = deque(maxlen=SAMPLES)
+            self.sampled_at = -SAMPLE_S
+            self.lanes: dict[str, dict[int, int]] = defaultdict(dict)
+            self.safe_until: dict[str, float] = {}
+
+    def of(self, queue: str) -> list[int]:
+        """The floors of a queue, from priority 9 to 0; zeros when it is time."""
+        self.sample_if_due()
+        now = time.monotonic()
+        with self.lock:
+            if self.safe_until.get(queue, 0) <= now:
+                self.safe_until[queue] = now + SAFETY_S
+                self.lanes[queue] = {}
+            lanes = self.lanes[queue]
+            return [lanes.get(priority, 0) for priority in PRIORITIES]
+
+    def raise_to(
+        self, queue: str, settled: int, found: Sequence[tuple[int, int]], *, whole: bool
+    ) -> None:
+        """Learn from a get that found something.
+
+        Args:
+            queue: where.
+            settled: as it was before the get.
+            found: priority and position of each entry, in order.
+            whole: it found less than it could have taken, so it saw every lane.
+        """
+        firsts: dict[int, int] = {}
+        for priority, pos in found:
+            if pos >= 0:
+                firsts.setdefault(priority, pos)
+        last = -1 if whole else found[-1][0]  # lanes above it were seen to their end
+        with self.lock:
+            lanes = self.lanes[queue]
+            for priority in PRIORITIES:
+                if priority in firsts or priority > last:
+                    floor = min(settled + 1, firsts.get(priority, settled + 1))
+                    lanes[priority] = max(lanes.get(priority, 0), floor)
+
+    def sample_if_due(self) -> None:
+        """Sample at most every ``SAMPLE_S``, and never inside a caller's transaction,
+        whose id is older than the sample."""
+        now = time.monotonic()
+        with self.lock:
+            if connection.in_atomic_block or now - self.sampled_at < SAMPLE_S:
+                return
+            self.sampled_at = now
+        (latest,) = sql.fetch("sample", Sample)
+        if latest.last_id < self.settled:  # another database, or an older one
+            self.forget()
+        with self.lock:
+            self.samples.append(latest)
+            while self.samples and self.samples[0].xid <= latest.oldest_xid:
+                self.settled = max(self.settled, self.samples.popleft().last_id)
+
+
+FLOORS = Floors()
