@@ -68,7 +68,7 @@ def browse(
     """
     match place:
         case Place.READY:
-            priority, pos = map(int, after.split(".")) if after else (9, LOWEST - 1)
+            priority, pos = map(bigint, after.split(".")) if after else (9, LOWEST - 1)
             if not 0 <= priority <= 9:
                 raise ValueError(f"no priority is {priority}")
             return sql.fetch(
@@ -81,18 +81,37 @@ def browse(
             )
         case Place.DELAYED:
             due_at, last = after.split("_") if after else ("0", "0")
-            since = datetime.fromtimestamp(float(due_at), UTC)
+            since = moment(due_at)
             return sql.fetch(
                 "browse_delayed",
                 browsed,
                 queue_id=queue_id,
                 due_at=since,
-                id=int(last),
+                id=bigint(last),
                 limit=limit,
             )
     return sql.fetch(
-        "browse_claimed", browsed, queue_id=queue_id, id=int(after or 0), limit=limit
+        "browse_claimed",
+        browsed,
+        queue_id=queue_id,
+        id=bigint(after or "0"),
+        limit=limit,
     )
+
+
+def bigint(text: str) -> int:
+    """A number that PostgreSQL can hold, with one to spare."""
+    number = int(text)
+    if not LOWEST <= number < 2**63 - 1:
+        raise ValueError(f"{text} is too large")
+    return number
+
+
+def moment(timestamp: str) -> datetime:
+    try:
+        return datetime.fromtimestamp(float(timestamp), UTC)
+    except (OverflowError, OSError) as error:
+        raise ValueError(f"no moment is {timestamp}") from error
 
 
 def where_is(message_id: int) -> list[Whereabouts]:

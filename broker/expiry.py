@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,6 +14,9 @@ from broker.addresses import settings_for
 from broker.models import DeadLetter, Kind, Place, Queue
 from broker.moves import Held, Record, copy, end, takes
 
+logger = logging.getLogger(__name__)
+
+WARNED: set[int] = set()
 REASON = "The message's time to live was over before it was delivered."
 
 
@@ -47,9 +51,19 @@ def end_expired(
         Queue.objects.filter(pk__in=by_queue).values_list("pk", "address__name")
     )
     for queue_id, expired in by_queue.items():
-        to = settings_for(addresses[queue_id]).expiry_address
+        address = addresses.get(queue_id, "")  # none, when its queue was deleted
+        to = settings_for(address).expiry_address if address else ""
         record = Record(Kind.EXPIRE, came_from, uow, "", {"error": REASON}, now)
-        if to and to != addresses[queue_id] and takes(to):
+        if to and to != address and takes(to):
             copy(expired, to, record, cause=DeadLetter.Cause.EXPIRED)
         else:
             end(expired, record)
+            warn_once(queue_id, to or "")
+
+
+def warn_once(queue_id: int, to: str) -> None:
+    """Say that expired messages of a queue are dropped; once in each process."""
+    if queue_id not in WARNED:
+        WARNED.add(queue_id)
+        why = f"{to!r} takes nothing from it" if to else "no expiry address is set"
+        logger.warning("Expired messages of queue %d are dropped: %s.", queue_id, why)

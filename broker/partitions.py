@@ -7,7 +7,9 @@ default one, a net that is empty in health; making a partition empties its part 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from functools import wraps
 from typing import Any
 
 from django.conf import settings
@@ -83,6 +85,20 @@ def drop_old(*, now: datetime | None = None) -> None:
             drop_events(child)
 
 
+def tried_again_later(drop: Callable[..., None]) -> Callable[..., None]:
+    """Let a drop give way to whoever reads the table; the next call tries again."""
+
+    @wraps(drop)
+    def patient(child: str, *rest: int) -> None:
+        try:
+            drop(child, *rest)
+        except OperationalError as error:
+            logger.warning("%s is not dropped yet: %s", child, error)
+
+    return patient
+
+
+@tried_again_later
 def drop_messages(child: str, low: int) -> None:
     """Drop a partition of messages, or rewrite it with the few that are on a queue."""
     names = {
@@ -132,6 +148,7 @@ def needed(names: dict[str, sql.Composable]) -> tuple[int, int]:
     return survivors, size
 
 
+@tried_again_later
 def drop_events(child: str) -> None:
     """Drop a day of the journal that every reader has read."""
     names: dict[str, sql.Composable] = {"child": Identifier(child)}

@@ -33,7 +33,15 @@ class Discard:
     """The entry's attempts are used up and no dead letter address is set."""
 
 
-Disposition = Redeliver | DeadLetter | Discard
+@dataclass(frozen=True, slots=True)
+class Park:
+    """The entry's attempts are used up where dead letters go; it stays, and somebody
+    must be told."""
+
+    after: timedelta
+
+
+Disposition = Redeliver | DeadLetter | Discard | Park
 
 
 def dispose(
@@ -59,6 +67,7 @@ def dispose(
             return Discard()
         if settings.dead_letter_address != address:
             return DeadLetter(settings.dead_letter_address)
+        return Park(redelivery_delay(settings, attempts, spread))
     return Redeliver(redelivery_delay(settings, attempts, spread))
 
 

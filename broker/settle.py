@@ -23,6 +23,7 @@ from broker.redelivery import (
 from broker.redelivery import (
     Discard,
     Disposition,
+    Park,
     Redeliver,
     dispose,
 )
@@ -31,6 +32,10 @@ logger = logging.getLogger(__name__)
 
 DIED = "The consumer's process ended before its unit of work did."
 OVERDUE = "The consumer did not end its unit of work in time."
+PARKED = (
+    "Message %d used up its attempts on queue %d, which is where dead letters go: it"
+    " stays there. Stop its consumer, or raise max delivery attempts to -1."
+)
 MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -191,6 +196,8 @@ def dispose_of(
             random.uniform(-1, 1) if spread is None else spread,  # noqa: S311
             address=addresses[entry.queue_id],
         )
+        if entry.queue_id in addresses
+        else Discard()  # its queue was deleted
         for entry in counted
     ]
     carry_out(counted, outcomes, record)
@@ -206,9 +213,11 @@ def carry_out(
     dead: dict[str, list[Held]] = {}
     for entry, outcome in zip(entries, outcomes, strict=True):
         match outcome:
-            case Redeliver(after):
+            case Redeliver(after) | Park(after):
                 back.append(entry)
                 delays_ms.append(after // MILLISECOND)
+                if isinstance(outcome, Park):
+                    logger.warning(PARKED, entry.id, entry.queue_id)
             case ToDeadLetters(to):
                 dead.setdefault(to, []).append(entry)
             case Discard():

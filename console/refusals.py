@@ -14,6 +14,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     errors.NoSuchAddress: 404,
     errors.NoSuchQueue: 404,
     errors.MessageTooLarge: 413,
+    errors.InvalidMessage: 400,
     errors.LockLost: 409,
     errors.UnitOfWorkEnded: 409,
     errors.NotResubmittable: 409,

@@ -36,7 +36,8 @@ TEXT = {".css", ".html", ".js", ".md", ".py", ".sql", ".toml", ".txt", ".yaml", 
 
 
 def test_files_are_short() -> None:
-    assert too_long(modules(), LINES_OF_A_FILE) == []
+    written = [path for path in modules() if "migrations" not in path.parts]
+    assert too_long(written, LINES_OF_A_FILE) == []
 
 
 def test_functions_are_short() -> None:

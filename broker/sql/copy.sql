@@ -12,13 +12,14 @@ WITH own AS MATERIALIZED (
 ),
 target AS MATERIALIZED (
     SELECT address.name,
-        ARRAY(SELECT id FROM broker_queue WHERE address_id = address.id
-              AND routing_type = 1 AND name = coalesce(%(only_queue)s::text, name)
-              ORDER BY id) AS anycast,
-        ARRAY(SELECT id FROM broker_queue WHERE address_id = address.id
-              AND routing_type = 0 AND name = coalesce(%(only_queue)s::text, name)
-              ORDER BY id) AS multicast
-    FROM broker_address AS address WHERE address.name = %(address)s::text
+        coalesce(array_agg(queue.id ORDER BY queue.id) FILTER (
+            WHERE queue.routing_type = 1), '{}') AS anycast,
+        coalesce(array_agg(queue.id ORDER BY queue.id) FILTER (
+            WHERE queue.routing_type = 0), '{}') AS multicast
+    FROM broker_address AS address JOIN broker_queue AS queue
+        ON queue.address_id = address.id
+        AND queue.name = coalesce(%(only_queue)s::text, queue.name)
+    WHERE address.name = %(address)s::text GROUP BY address.name
 ),
 copied AS MATERIALIZED (
     SELECT nextval('broker_message_id_seq') AS new_id, entry.*
@@ -26,7 +27,13 @@ copied AS MATERIALIZED (
         SELECT source.*, message.address, message.routing_type,
             message.properties - ARRAY['_AMQ_ORIG_ROUTING_TYPE', '_AMQ_ACTUAL_EXPIRY',
                 '_BRK_DEATH_REASON', '_BRK_DEATH_COUNT', '_BRK_DEATH_TIME'] AS properties,
-            message.properties AS old_properties
+            -- A sender may have written anything there.
+            CASE WHEN %(restore)s::boolean THEN substring(
+                message.properties ->> '_AMQ_ORIG_ROUTING_TYPE' FROM '^[01]$')::smallint
+            END AS route_as,
+            %(restore)s::boolean::integer + coalesce(substring(
+                message.properties ->> '_BRK_RESUBMIT_COUNT' FROM '^\d{1,6}$')::integer,
+                0) AS resubmits
         FROM unnest(%(queue_ids)b::integer[], %(ids)b::bigint[],
                 %(priorities)b::smallint[], %(backout_counts)b::integer[])
             WITH ORDINALITY AS source (queue_id, id, priority, backout_count, ord)
@@ -38,17 +45,18 @@ entry AS MATERIALIZED (
     SELECT copied.*, own.at, origin.name AS origin_queue, taker.queue_id AS new_queue_id
     FROM own, target, copied
     JOIN broker_queue AS origin ON origin.id = copied.queue_id,
-    unnest(target.multicast || target.anycast[
-        1 + new_id %% greatest(cardinality(target.anycast), 1):
-        1 + new_id %% greatest(cardinality(target.anycast), 1)]) AS taker (queue_id)
+    unnest(
+        CASE WHEN route_as = 1 AND anycast <> '{}' THEN '{}' ELSE multicast END
+        || CASE WHEN route_as = 0 AND multicast <> '{}' OR anycast = '{}' THEN '{}'
+           ELSE ARRAY[anycast[1 + new_id %% cardinality(anycast)]] END
+    ) AS taker (queue_id)
 ),
 stored AS (
     INSERT INTO broker_message (id, put_at, copied_from, priority, routing_type, durable,
         address, content_type, producer, message_id, correlation_id, reply_to, subject,
         group_id, properties, body)
     SELECT entry.new_id, entry.at, message.id, entry.priority,
-        CASE WHEN %(restore)s::boolean
-            THEN (entry.old_properties ->> '_AMQ_ORIG_ROUTING_TYPE')::smallint END,
+        entry.route_as,
         message.durable, target.name, message.content_type, message.producer,
         message.message_id, message.correlation_id, message.reply_to, message.subject,
         message.group_id,
@@ -62,9 +70,7 @@ stored AS (
                 THEN floor(extract(epoch FROM entry.at) * 1000) END,
             '_AMQ_ACTUAL_EXPIRY', CASE WHEN %(cause)s::text = 'EXPIRED'
                 THEN floor(extract(epoch FROM entry.at) * 1000) END,
-            '_BRK_RESUBMIT_COUNT', CASE WHEN %(restore)s::boolean THEN
-                coalesce((entry.properties ->> '_BRK_RESUBMIT_COUNT')::integer, 0) + 1
-                END)),
+            '_BRK_RESUBMIT_COUNT', nullif(entry.resubmits, 0))),
         message.body
     FROM (SELECT DISTINCT ON (new_id) * FROM entry ORDER BY new_id) AS entry
     JOIN broker_message AS message ON message.id = entry.id, target
@@ -78,7 +84,7 @@ story AS (
         backout_count, resubmit_count, cause, error, fingerprint, pattern,
         origin_address, origin_queue)
     SELECT new_id, new_queue_id, at, id, backout_count,
-        coalesce((properties ->> '_BRK_RESUBMIT_COUNT')::integer, 0), %(cause)s::text,
+        resubmits, %(cause)s::text,
         %(error)s::text, %(fingerprint)s::text, %(pattern)s::text, address, origin_queue
     FROM entry WHERE %(cause)s::text IS NOT NULL
 ),

@@ -15,11 +15,11 @@ WHERE dead.fingerprint = coalesce(%(fingerprint)s::text, dead.fingerprint)
   AND dead.cause = coalesce(%(cause)s::text, dead.cause)
   AND dead.queue_id = coalesce(%(queue_id)s::integer, dead.queue_id)
   AND dead.message_id < %(before)s::bigint
-  AND EXISTS (
-      SELECT FROM broker_ready AS ready
+  AND (SELECT true FROM broker_ready AS ready
       WHERE ready.queue_id = dead.queue_id
         AND ready.priority = ANY (ARRAY[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]::smallint[])
         AND ready.pos = ANY (ARRAY[
-            dead.message_id, dead.message_id - 4611686018427387904]))
+            dead.message_id, dead.message_id - 4611686018427387904])
+       LIMIT 1)
 ORDER BY dead.message_id DESC
 LIMIT %(limit)s::bigint;

@@ -20,13 +20,12 @@ SELECT * FROM (
     WHERE NOT EXISTS (
         SELECT FROM broker_unit_of_work WHERE broker_unit_of_work.id = broker_claim.uow)
     UNION ALL
-    SELECT 'a copy that the journal names and nobody put', copy.id::bigint
-    FROM broker_event AS event,
-        jsonb_array_elements_text(event.detail -> 'copies') AS copy (id)
-    WHERE event.detail ? 'copies'
-      AND NOT EXISTS (
-          SELECT FROM broker_message WHERE broker_message.id = copy.id::bigint)
-      AND copy.id::bigint > (SELECT min(id) FROM broker_message)
+    SELECT 'a copy that the journal names and nobody put', id FROM (
+        SELECT jsonb_array_elements_text(detail -> 'copies')::bigint AS id
+        FROM broker_event WHERE detail ? 'copies'
+        EXCEPT
+        SELECT unnest(ids) FROM broker_event WHERE kind = 1
+    ) AS named
 ) AS orphans
 ORDER BY what, number
 LIMIT %(limit)s::bigint;

@@ -7,15 +7,20 @@
 WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = %(uow)s::bigint FOR UPDATE
 ),
+-- Locked, and so as they are after whoever had them before.
+claim AS MATERIALIZED (
+    SELECT * FROM broker_claim
+    WHERE uow = %(uow)s::bigint AND queue_id = %(queue_id)s::integer
+      AND ids && %(ids)b::bigint[] AND EXISTS (SELECT FROM unit)
+    ORDER BY claim_id FOR UPDATE
+),
 held AS MATERIALIZED (
     SELECT claim.claim_id, claim.queue_id, entry.*,
         entry.id = ANY (%(ids)b::bigint[]) AS goes
-    FROM unit, broker_claim AS claim,
+    FROM claim,
         unnest(claim.ids, claim.priorities, claim.backout_counts,
             claim.delivery_counts, claim.expiries) AS entry (
             id, priority, backout_count, delivery_count, expires_at)
-    WHERE claim.uow = %(uow)s::bigint AND claim.queue_id = %(queue_id)s::integer
-      AND claim.ids && %(ids)b::bigint[]
 ),
 rest AS (
     SELECT claim_id, array_agg(id) AS ids, array_agg(priority) AS priorities,

@@ -26,7 +26,6 @@ WORKER = "SELECT id FROM procrastinate_register_worker_v1() AS worker (id)"
 def connect() -> psycopg.Connection:
     """A connection with the plans that it has out of the box."""
     connection = owner.connect()
-    connection.execute("RESET plan_cache_mode")
     connection.execute("SET plan_cache_mode = auto")
     return connection
 

@@ -19,7 +19,7 @@ from psycopg.sql import SQL, Literal
 
 from broker import owner, sql
 from broker.get import HIGHS, LOWEST, NEW, PRIORITIES
-from broker.models import Queue
+from broker.models import Address, Queue
 from broker.put import NewMessage, put_many
 from tests.make import NOON, make_queue, minutes
 
@@ -103,6 +103,7 @@ def busy() -> Queue:
     queue = make_queue("orders")
     for other in range(5):
         make_queue(f"other {other}")
+    Address.objects.bulk_create(Address(name=f"address {n}") for n in range(1000))
     later = NOON + minutes(1)
     put_many(
         [

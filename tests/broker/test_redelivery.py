@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from broker.redelivery import (
     DeadLetter,
     Discard,
+    Park,
     Redeliver,
     dispose,
     longest_delay_ms,
@@ -142,4 +143,4 @@ def test_without_a_dead_letter_address_it_is_discarded() -> None:
 @pytest.mark.spec("DLA-8")
 def test_a_dead_letter_address_never_feeds_itself() -> None:
     rule = make_rule(max_delivery_attempts=1, dead_letter_address="DLA")
-    assert dispose(rule, 5, 0, address="DLA") == Redeliver(timedelta(0))
+    assert dispose(rule, 5, 0, address="DLA") == Park(timedelta(0))

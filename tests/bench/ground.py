@@ -1,0 +1,107 @@
+"""The database that is measured: made for it, emptied, vacuumed, checked, dropped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+from broker import fsck, journal, owner, partitions
+from tests.bench import rival
+from tests.bench.workloads import ATTEMPTS, GRAVEYARD
+from tests.make import make_queue, make_setting
+
+QUEUES = ("put", "get", "cycle", "poison", "plain", "beside", "held", GRAVEYARD)
+HOT = ("message", "ready", "delayed", "claim", "unit_of_work", "dead_letter", "event")
+MOVED = ", ".join([*(f"broker_{table}" for table in HOT), "broker_tally", "bench_heap"])
+
+
+class WrongError(Exception):
+    """What is in the database is not what was done to it."""
+
+
+@contextmanager
+def own_database() -> Iterator[str]:
+    """A database beside the one that is configured; yields its name.
+
+    What a killed measurement left behind is replaced.
+    """
+    configured = connection.settings_dict["NAME"]
+    connection.settings_dict["TEST"]["NAME"] = f"{configured}_bench"
+    name = connection.creation.create_test_db(verbosity=0, autoclobber=True)
+    try:
+        prepare()
+        yield name
+    finally:
+        owner.resign()
+        rival.connect().close()
+        connection.creation.destroy_test_db(configured, verbosity=0)
+
+
+def prepare() -> None:
+    for queue in QUEUES:
+        make_queue(queue)
+    make_setting(
+        "poison", max_delivery_attempts=ATTEMPTS, dead_letter_address=GRAVEYARD
+    )
+    fetch("CREATE TABLE bench_heap (body bytea NOT NULL)")
+    rival.install()
+
+
+def clear() -> None:
+    """Begin anew: no message, no journal, no leavings of autovacuum."""
+    fetch(f"TRUNCATE {MOVED}, procrastinate_jobs CASCADE")
+    fetch("UPDATE broker_watermark SET xid = 0")
+    partitions.make_ahead()
+
+
+def settle_down() -> None:
+    """What housekeeping does in its own time: statistics, maps, the tally."""
+    journal.fold()
+    fetch("VACUUM ANALYZE")
+
+
+@contextmanager
+def held_snapshot() -> Iterator[None]:
+    """Somebody reads, elsewhere, and does not end."""
+    reader: psycopg.Connection = owner.connect()
+    reader.execute("SET idle_in_transaction_session_timeout = 0")
+    reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    reader.execute("SELECT 1")  # takes the snapshot
+    try:
+        yield
+    finally:
+        reader.close()
+
+
+def check(expected: Counter[str], delayed: int = 0) -> None:
+    """Compare what was sent less what was received with what is there.
+
+    Raises:
+        WrongError: they differ, or the consistency check finds something.
+    """
+    ready = Counter[str](
+        dict(
+            fetch(
+                "SELECT queue.name, count(*) FROM broker_ready AS ready"
+                " JOIN broker_queue AS queue ON queue.id = ready.queue_id GROUP BY 1"
+            )
+        )
+    )
+    if ready != +expected:
+        raise WrongError(f"{dict(ready)} are ready and should be {dict(+expected)}.")
+    ((waiting,),) = fetch("SELECT count(*) FROM broker_delayed")
+    if waiting != delayed:
+        raise WrongError(f"{waiting} are delayed and should be {delayed}.")
+    if wrong := fsck.violations():
+        raise WrongError(" ".join(violation.sentence for violation in wrong))
+
+
+def fetch(statement: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchall() if cursor.description else []

@@ -1,0 +1,90 @@
+"""Short slices of work in random order, round by round, so that noise hits all alike."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import median
+
+from tests.bench.clients import Clients, Order, Slice
+from tests.bench.workloads import CHANGES, GRAVEYARD
+
+# Messages a second that nobody takes: what is stocked for a slice, so that it never ends
+# before its time.
+FASTEST = {1: 8_000, 10: 50_000, 100: 200_000, 1000: 300_000}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    rounds: int
+    seconds: float  # of a slice
+    delayed: int  # messages beside which a queue is read
+    held: int  # messages that pass while a snapshot is held
+
+
+FULL = Size(rounds=8, seconds=0.4, delayed=100_000, held=300_000)
+QUICK = Size(rounds=6, seconds=0.15, delayed=100_000, held=60_000)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the table: the slices of one kind of work."""
+
+    work: str
+    batch: int
+    rates: list[float]  # messages a second
+    against: str = ""
+    ratios: list[float] = field(default_factory=list)  # to slices of the same rounds
+
+    @property
+    def rate(self) -> float:
+        return median(self.rates)
+
+    @property
+    def ratio(self) -> float | None:
+        return median(self.ratios) if self.ratios else None
+
+
+class Cell:
+    """What is compared with each other, and the sums of what was done."""
+
+    def __init__(self, clients: Clients, size: Size) -> None:
+        self.clients = clients
+        self.size = size
+        self.ready: Counter[str] = Counter()  # that should be, by queue
+
+    def do(self, order: Order) -> Slice:
+        done = self.clients.do(order)
+        self.ready[order.queue] += CHANGES.get(order.work, 0) * done.messages
+        if order.work == "die":
+            self.ready[GRAVEYARD] += done.messages
+        return done
+
+    def stock(self, queue: str, messages: float) -> None:
+        """Put what is missing, so that each slice begins at the same depth."""
+        missing = (messages - self.ready[queue]) / len(self.clients.pipes)
+        if missing > 0:
+            self.do(Order("put", 1000, queue, most=missing))
+
+    def rates(self, orders: Mapping[str, Order]) -> dict[str, list[float]]:
+        """Messages a second of each kind of work, round by round."""
+        found: dict[str, list[float]] = defaultdict(list)
+        for number in range(self.size.rounds + 1):
+            for name in random.sample(list(orders), len(orders)):
+                order = orders[name]
+                if CHANGES.get(order.work) == -1:
+                    clients = len(self.clients.pipes)
+                    fastest = FASTEST[order.batch] * clients
+                    self.stock(order.queue, fastest * order.seconds)
+                done = self.do(order)
+                if number:  # the first round warms up
+                    found[name].append(done.rate)
+        return found
+
+
+def ratios(these: list[float], those: list[float]) -> list[float]:
+    return [this / that for this, that in zip(these, those, strict=True)]
