@@ -70,6 +70,11 @@ class Story:
         return self.newest or self.here
 
     @property
+    def goes_on(self) -> bool:
+        """Whether more may happen by itself; a dead letter waits for a person."""
+        return any(now.place and now.state != "dead" for now in self.verdicts)
+
+    @property
     def size(self) -> int:
         """Of the body, in bytes."""
         return getattr(self.message, "size", 0)

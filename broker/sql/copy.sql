@@ -8,14 +8,13 @@
 -- Index    broker_message_pkey
 -- Returns  for each entry, in order: its id, its copy's id, the queues that took it.
 WITH own AS MATERIALIZED (
-    SELECT pg_current_xact_id(), coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
+    SELECT at, floor(extract(epoch FROM at) * 1000) AS at_ms, pg_current_xact_id()
+    FROM coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),
 target AS MATERIALIZED (
     SELECT address.name,
-        coalesce(array_agg(queue.id ORDER BY queue.id) FILTER (
-            WHERE queue.routing_type = 1), '{}') AS anycast,
-        coalesce(array_agg(queue.id ORDER BY queue.id) FILTER (
-            WHERE queue.routing_type = 0), '{}') AS multicast
+        coalesce(array_agg(queue.id) FILTER (WHERE routing_type = 1), '{}') AS anycast,
+        coalesce(array_agg(queue.id) FILTER (WHERE routing_type = 0), '{}') AS multicast
     FROM broker_address AS address JOIN broker_queue AS queue
         ON queue.address_id = address.id
         AND queue.name = coalesce(%(only_queue)s::text, queue.name)
@@ -42,7 +41,7 @@ copied AS MATERIALIZED (
     ) AS entry
 ),
 entry AS MATERIALIZED (
-    SELECT copied.*, own.at, origin.name AS origin_queue, taker.queue_id AS new_queue_id
+    SELECT copied.*, own.*, origin.name AS origin_queue, taker.queue_id AS new_queue_id
     FROM own, target, copied
     JOIN broker_queue AS origin ON origin.id = copied.queue_id,
     unnest(
@@ -66,10 +65,8 @@ stored AS (
             '_AMQ_ORIG_ROUTING_TYPE', entry.routing_type,
             '_BRK_DEATH_COUNT', CASE WHEN %(cause)s::text IS NOT NULL THEN backout_count END,
             '_BRK_DEATH_REASON', %(cause)s::text,
-            '_BRK_DEATH_TIME', CASE WHEN %(cause)s::text IS NOT NULL
-                THEN floor(extract(epoch FROM entry.at) * 1000) END,
-            '_AMQ_ACTUAL_EXPIRY', CASE WHEN %(cause)s::text = 'EXPIRED'
-                THEN floor(extract(epoch FROM entry.at) * 1000) END,
+            '_BRK_DEATH_TIME', CASE WHEN %(cause)s::text IS NOT NULL THEN at_ms END,
+            '_AMQ_ACTUAL_EXPIRY', CASE WHEN %(cause)s::text = 'EXPIRED' THEN at_ms END,
             '_BRK_RESUBMIT_COUNT', nullif(entry.resubmits, 0))),
         message.body
     FROM (SELECT DISTINCT ON (new_id) * FROM entry ORDER BY new_id) AS entry

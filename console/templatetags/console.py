@@ -98,13 +98,16 @@ def size(count: int | None) -> str:
 
 @register.filter
 def duration(span: timedelta | float | None) -> str:
-    """A length of time in its two largest units; bare numbers are seconds."""
+    """A length of time in its two largest units, a short one to a tenth of a second;
+    bare numbers are seconds."""
     if span is None:
         return UNKNOWN
     exact = span.total_seconds() if isinstance(span, timedelta) else span
-    if exact < 1:
-        return f"{round(exact * 1000)} ms"
-    minutes, seconds = divmod(int(exact), 60)
+    if exact < 9.95:
+        milliseconds = round(exact * 1000)
+        short = f"{exact:.1f} s".replace(".0", "")
+        return f"{milliseconds} ms" if milliseconds < 1000 else short
+    minutes, seconds = divmod(round(exact), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     if days:
@@ -116,13 +119,11 @@ def duration(span: timedelta | float | None) -> str:
 
 @register.filter
 def ago(at: datetime, now: datetime | None = None) -> str:
-    """How long ago a moment was, or in how long it will be."""
-    span = (now or timezone.now()) - at
-    if abs(span) < timedelta(seconds=1):
+    """How long ago a moment was, or in how long it will be, in whole seconds."""
+    span = round(((now or timezone.now()) - at).total_seconds())
+    if not span:
         return "now"
-    if span < timedelta(0):
-        return f"in {duration(-span)}"
-    return f"{duration(span)} ago"
+    return f"{duration(span)} ago" if span > 0 else f"in {duration(-span)}"
 
 
 @register.simple_tag

@@ -3,7 +3,8 @@
    The server sends <data data-slot="q3-ready">…</data> and the like, over the socket when
    something changed. While the socket is silent or closed the same is asked for over
    HTTP, so that a number is never older than the page says. Rows never move: what a list
-   does not show yet is offered by its Refresh button. */
+   does not show yet is offered by its Refresh button. The same switch stops the parts of
+   pages that ask for themselves again: an operation, a report, a message on its way. */
 
 const ASK_WHEN_SILENT_MS = 10_000;
 const ASK_WITHOUT_SOCKET_MS = 5_000;
@@ -33,6 +34,14 @@ document.body.addEventListener("htmx:wsBeforeMessage", (event) => {
   event.preventDefault(); // numbers go to every place that shows them, not to one id
   arrived(event.detail.message);
 });
+document.body.addEventListener("htmx:beforeRequest", (event) => {
+  const trigger = event.detail.elt.getAttribute("hx-trigger");
+  if (trigger?.startsWith("every") && (isPaused || document.hidden)) {
+    event.preventDefault();
+  }
+});
+Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, element) =>
+  name !== "open" || !element.matches("details, dialog"); // what one opened stays open
 pause.hidden = false;
 pause.addEventListener("click", () => {
   isPaused = !isPaused;

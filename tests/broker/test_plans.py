@@ -132,9 +132,9 @@ ANALYSED = (
 MORE = [
     "INSERT INTO broker_ready (queue_id, priority, pos, id)"
     " SELECT %(queue)s + n %% 50, 4, n, n FROM generate_series(1000001, 1080000) n",
-    "INSERT INTO broker_unit_of_work SELECT n, 1, now(), now()"
+    "INSERT INTO broker_unit_of_work SELECT -n, 1, now(), now()"
     " FROM generate_series(1000, 3000) n",
-    "INSERT INTO broker_claim SELECT n, 0, %(queue)s, now(), ARRAY[n], ARRAY[4],"
+    "INSERT INTO broker_claim SELECT -n, 0, %(queue)s, now(), ARRAY[n], ARRAY[4],"
     " ARRAY[0], ARRAY[1], ARRAY[NULL::timestamptz] FROM generate_series(1000, 3000) n",
     "INSERT INTO broker_delayed (due_at, id, queue_id, priority)"
     " SELECT now() + n * interval '1 s', n, %(queue)s + n %% 50, 4"

@@ -58,7 +58,7 @@ def test_letters_with_one_error_are_one_group(sign_in: SignIn, orders: Queue) ->
         "ValueError: row {n} is bad delivery attempts used up orders on DLQ 3" in said
     )
     assert "resubmitted up to 1 time before" in said
-    assert "Resubmit 4…" in said
+    assert "Resubmit all 4…" in said
     assert "Resubmit 3…" in said
 
 

@@ -151,7 +151,7 @@ def test_the_result_says_what_became_of_the_messages(
     seen = said(client, url("operation", done))
 
     assert "4 sent" in seen
-    assert "By now: 1 done with 2 still on their queues 1 dead again" in seen
+    assert "By now: 1 finished 2 still on their queues 1 dead again" in seen
 
 
 def test_what_is_gone_is_skipped_and_noted(sign_in: SignIn, orders: Queue) -> None:
