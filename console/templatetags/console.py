@@ -103,11 +103,11 @@ def duration(span: timedelta | float | None) -> str:
     if span is None:
         return UNKNOWN
     exact = span.total_seconds() if isinstance(span, timedelta) else span
-    if exact < 9.95:
+    if exact < 10:
         milliseconds = round(exact * 1000)
         short = f"{exact:.1f} s".replace(".0", "")
         return f"{milliseconds} ms" if milliseconds < 1000 else short
-    minutes, seconds = divmod(round(exact), 60)
+    minutes, seconds = divmod(int(exact), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     if days:
@@ -120,7 +120,7 @@ def duration(span: timedelta | float | None) -> str:
 @register.filter
 def ago(at: datetime, now: datetime | None = None) -> str:
     """How long ago a moment was, or in how long it will be, in whole seconds."""
-    span = round(((now or timezone.now()) - at).total_seconds())
+    span = int(((now or timezone.now()) - at).total_seconds())
     if not span:
         return "now"
     return f"{duration(span)} ago" if span > 0 else f"in {duration(-span)}"

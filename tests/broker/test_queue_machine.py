@@ -122,10 +122,11 @@ class QueueMachine(RuleBasedStateMachine):
         self.get_more(unit, 1, "orders")
         (self.commit if well else self.back_out)(unit)
 
-    @rule(unit=units, data=st.data(), well=st.booleans())
-    def settle_one(self, unit: Unit, data: st.DataObject, well: bool) -> None:
+    @rule(target=units, limit=st.integers(1, 3), data=st.data(), well=st.booleans())
+    def get_and_settle_one(self, limit: int, data: st.DataObject, well: bool) -> Unit:
+        unit = self.get(limit)
         if not self.model.of(unit):
-            return
+            return unit
         one = data.draw(st.sampled_from(sorted(self.model.of(unit))))
         queue = self.queue_id(self.model.places[one].queue)
         end = settle.accept_some if well else settle.release_some
@@ -137,15 +138,18 @@ class QueueMachine(RuleBasedStateMachine):
             self.model.places[one] = replace(
                 self.model.places[one], state="ready", unit=None, returned=True
             )
+        return unit
 
-    @rule(unit=units)
-    def settle_one_that_was_lost(self, unit: Unit) -> None:
-        held = self.model.of(unit)
-        others = [k for k, p in self.model.places.items() if p.unit and k not in held]
-        for message_id in others:
+    @rule(well=st.booleans())
+    def consumer_settles_what_another_has(self, well: bool) -> None:
+        unit, other = self.get(1), self.get(1)
+        for message_id in self.model.of(other):
             queue = self.queue_id(self.model.places[message_id].queue)
+            end = settle.accept_some if well else settle.release_some
             with pytest.raises(LockLost), transaction.atomic():
-                settle.accept_some(unit.uow, queue, [message_id], now=self.model.now)
+                end(unit.uow, queue, [message_id], now=self.model.now)
+        self.back_out(other)
+        self.commit(unit)
 
     @rule()
     def head_fails_until_it_is_dead(self) -> None:

@@ -44,7 +44,7 @@ def test_sizes(count: int | None, shown: str) -> None:
         (0.9996, "1 s"),
         (1.84, "1.8 s"),
         (9.96, "10 s"),
-        (59.6, "1 m 00 s"),
+        (59.6, "59 s"),
         (seconds(59), "59 s"),
         (minutes(3), "3 m 00 s"),
         (minutes(64), "1 h 04 m"),
