@@ -19,7 +19,7 @@ from broker.models import Address, Kind, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
-from tests.broker.elsewhere import Elsewhere
+from tests.broker.elsewhere import Background, Elsewhere
 from tests.console.until import until
 from tests.make import make_messages, make_queue, make_setting
 
@@ -215,11 +215,12 @@ def test_to_stop_is_to_finish_what_was_begun_and_no_more(orders: Queue) -> None:
     dispatcher.start()
     assert begun.wait(30)
 
-    stopper = threading.Thread(target=dispatcher.stop)
-    stopper.start()
+    stopper = Background(dispatcher.stop)
     until(dispatcher.stopping.is_set)
+    stopper.thread.join(0.2)
+    assert stopper.thread.is_alive(), "it waits for the handler"
     may_end.set()
-    stopper.join(30)
+    stopper.join()
 
     assert seen.bodies == [b"1"]
     depth = journal.depths()[orders.pk]
@@ -235,11 +236,7 @@ def test_an_idle_dispatcher_stops_at_once(
     dispatcher.start()
     until(lambda: arrivals.here().changed._waiters)  # type: ignore[attr-defined]
 
-    stopper = threading.Thread(target=dispatcher.stop)
-    stopper.start()
-    stopper.join(10)
-
-    assert not stopper.is_alive()
+    Background(dispatcher.stop).join(10)
 
 
 def test_a_queue_may_be_made_after_its_handler_was_started() -> None:
@@ -258,7 +255,7 @@ def test_the_loop_outlives_a_terminated_backend(
 
     def cut_once(delivery: Delivery) -> None:
         if delivery.backout_count == 0:
-            elsewhere(terminate, connection.connection.info.backend_pid)
+            elsewhere(terminate, backend())
 
     seen = Seen(cut_once)
     with running(handler(seen, join=join)):
@@ -268,14 +265,19 @@ def test_the_loop_outlives_a_terminated_backend(
     assert fsck.violations() == []
 
 
+@JOINED_OR_LEASED
 def test_the_loop_outlives_a_backend_that_is_terminated_while_it_waits(
-    orders: Queue,
+    orders: Queue, join: bool
 ) -> None:
-    seen = Seen()
-    with running(handler(seen)):
-        until(lambda: terminate_others())
-        put("orders", b"1")
-        until(lambda: seen.bodies == [b"1"])
+    put("orders", b"1")
+    backends: list[int] = []
+    seen = Seen(lambda _: backends.append(backend()))
+    with running(handler(seen, join=join)):
+        until(lambda: not journal.depths()[orders.pk].total)
+        terminate(backends[0])
+        put("orders", b"2")
+        until(lambda: seen.bodies == [b"1", b"2"])
+    assert backends[0] != backends[1]
 
 
 def test_a_handler_whose_time_was_over_is_told_and_the_loop_goes_on(
@@ -332,17 +334,14 @@ def sweep() -> None:
     assert settle.back_out_overdue(limit=10) == 1
 
 
-def terminate(backend: int) -> None:
+def backend() -> int:
+    """The server's process behind this thread's connection."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(%s)", [backend])
-
-
-def terminate_others() -> int:
-    """Cut every connection to this database but this one and the owner's."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            " AND application_name <> 'backout owner' AND state = 'idle'"
-        )
+        cursor.execute("SELECT pg_backend_pid()")
         return int(cursor.fetchone()[0])
+
+
+def terminate(one: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [one])
+        assert cursor.fetchone() == (True,)

@@ -62,7 +62,7 @@ class QueueMachine(RuleBasedStateMachine):
     # What producers and consumers do.
 
     @rule(priority=st.integers(3, 5), expires=st.booleans())
-    def put(self, priority: int, expires: bool) -> None:
+    def put(self, priority: int, *, expires: bool) -> None:
         until = self.model.now + TTL if expires else None
         receipt = put(
             "orders", b"x", priority=priority, expires_at=until, now=self.model.now
@@ -150,6 +150,13 @@ class QueueMachine(RuleBasedStateMachine):
                 end(unit.uow, queue, [message_id], now=self.model.now)
         self.back_out(other)
         self.commit(unit)
+
+    @rule(well=st.booleans())
+    def message_expires_under_its_holder(self, well: bool) -> None:
+        self.put(9, expires=True)
+        unit = self.get(2)
+        self.model.now += TTL
+        (self.commit if well else self.back_out)(unit)
 
     @rule()
     def head_fails_until_it_is_dead(self) -> None:
