@@ -89,6 +89,7 @@ class Model:
         copied = Message.objects.filter(copied_from__in=ids)
         copies = {one.copied_from or 0: one.pk for one in copied}
         assert sorted(copies) == sorted(ids), "one copy of each"
+        assert [copies[one] for one in ids] == sorted(copies.values()), "in their order"
         for one in ids:
             place = self.places.pop(one)
             self.places[copies[one]] = Place(

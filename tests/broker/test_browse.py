@@ -12,9 +12,9 @@ from broker.browse import Browsed
 from broker.models import Place, Queue, RoutingType
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
-from tests.broker.conftest import TABLES
 from tests.broker.dying import back_out
 from tests.broker.elsewhere import Elsewhere
+from tests.conftest import HOT, MAP
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes, seconds
 
 EVERYWHERE = list(Place)
@@ -211,7 +211,7 @@ def dump() -> dict[str, list[tuple[str, ...]]]:
     """Every row of the broker, where it lies, and who wrote or locked it."""
     rows = {}
     with connection.cursor() as cursor:
-        for table in [*TABLES, "watermark"]:
+        for table in [*MAP, *HOT, "watermark"]:
             cursor.execute(
                 "SELECT tableoid::text, ctid::text, xmin::text, xmax::text, t::text"
                 f" FROM broker_{table} AS t ORDER BY 1, 2"

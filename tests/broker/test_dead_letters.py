@@ -27,7 +27,7 @@ from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.spec("DLA-2", "UOW-2", "UNIFY-1")
+@pytest.mark.spec("DLA-2", "UOW-2")
 @pytest.mark.parametrize("limit", [1, 2, 5])
 def test_a_limit_of_n_is_n_deliveries(limit: int) -> None:
     _, dlq = make_queues(max_delivery_attempts=limit)
@@ -47,7 +47,7 @@ def test_where_nothing_is_set_ten_deliveries_are_the_limit() -> None:
     assert not Ready.objects.exists()
 
 
-@pytest.mark.spec("DLA-1", "POISON-1")
+@pytest.mark.spec("DLA-1")
 @pytest.mark.parametrize("no_limit", [-1, 0])
 def test_minus_one_is_no_limit(no_limit: int) -> None:
     orders, dlq = make_queues(max_delivery_attempts=no_limit)
@@ -58,6 +58,12 @@ def test_minus_one_is_no_limit(no_limit: int) -> None:
 
     assert (count(orders), count(dlq)) == (1, 0)
     assert Ready.objects.get().backout_count == 50
+
+
+@pytest.mark.spec("DLA-1")
+def test_a_limit_below_minus_one_means_nothing_and_is_refused() -> None:
+    with pytest.raises(ValidationError, match="greater than or equal to -1"):
+        AddressSetting(match="orders", max_delivery_attempts=-2).full_clean()
 
 
 @pytest.mark.spec("DLA-6")
@@ -72,7 +78,7 @@ def test_one_address_may_be_without_limit_where_all_others_have_one() -> None:
     assert (count(orders), count(dlq)) == (1, 0)
 
 
-@pytest.mark.spec("DLA-3", "DLA-12")
+@pytest.mark.spec("DLA-3")
 def test_without_a_dead_letter_address_it_is_discarded_with_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -30,9 +30,9 @@ from broker.models import (
 )
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
-from tests.broker.conftest import empty_the_broker
 from tests.broker.dying import back_out, plan
 from tests.broker.elsewhere import Elsewhere
+from tests.conftest import empty_the_broker
 from tests.make import (
     NOON,
     make_messages,

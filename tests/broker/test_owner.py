@@ -34,7 +34,6 @@ except LockLost as error:
 """
 
 
-@pytest.mark.spec("UOW-4")
 def test_what_a_killed_process_held_comes_back_at_once_and_counted(
     transactional_db: None,
 ) -> None:

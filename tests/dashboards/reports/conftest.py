@@ -1,13 +1,11 @@
-"""A database whose commits are real, swept afterwards, and one Spark for all tests."""
+"""A database whose commits are real, files of a test's own, and one Spark for all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from django.db import connection
 from pytest_django import Settings
 
 from broker.models import Queue
@@ -18,22 +16,11 @@ if TYPE_CHECKING:
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # twice as quick to start
 
-# Django's own sweep leaves these out.
-SWEEP = """
-    TRUNCATE broker_message, broker_ready, broker_delayed, broker_claim,
-    broker_dead_letter, broker_event
-"""
-
 
 @pytest.fixture
-def committed(
-    transactional_db: None, settings: Settings, tmp_path: Path
-) -> Iterator[None]:
-    """Other connections see what a test writes, until Django's sweep and this one."""
+def committed(transactional_db: None, settings: Settings, tmp_path: Path) -> None:
+    """Other connections see what a test writes, and what it archives is its own."""
     settings.VAR_DIR = tmp_path
-    yield
-    with connection.cursor() as cursor:
-        cursor.execute(SWEEP)
 
 
 @pytest.fixture

@@ -1,0 +1,156 @@
+"""A real console, and a real browser that looks at it.
+
+The programs are those of the Procfile, on the database of the tests. Nothing beats the
+time for them: what housekeeping would do, a test asks for.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, expect
+
+from console import sockets, supervision
+from console.management.commands import run
+from console.supervision import MARK, Kept, Terminal
+from tests.console.until import until
+
+PROGRAMS = ("web", "worker")
+AXE = settings.BASE_DIR / "static" / "vendor" / "axe.min.js"
+CUT_OFF = "net::ERR_ABORTED"  # by the page that came next
+CHROMIUM = ("chromium", "chromium-browser", "/usr/bin/chromium")
+LONGEST_WALK = 60  # keys
+
+
+@contextmanager
+def running_console(var: Path) -> Iterator[str]:
+    """The pages and the worker, as ``make run`` starts them; yields their URL."""
+    environment = environment_of_programs(var)
+    subprocess.run(
+        [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity=0"],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        check=True,
+    )
+    said = {name: io.StringIO() for name in PROGRAMS}
+    kept = [
+        Kept(program, Terminal(said[program.name]))
+        for program in run.table(settings.BASE_DIR / "Procfile", None, environment)
+        if program.name in PROGRAMS
+    ]
+    try:
+        for one in kept:
+            one.start()
+        port = int(environment["PORT"])
+        until(lambda: said["web"].getvalue() or run.answers("127.0.0.1", port))
+        assert said["web"].getvalue() == ""
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        supervision.stop(kept)
+    assert said["web"].getvalue() == "", "a warning, or an error"
+
+
+def environment_of_programs(var: Path) -> dict[str, str]:
+    address = os.environ.get("DATABASE_URL") or sockets.database_url(settings.VAR_DIR)
+    database = urlsplit(address)._replace(path=f"/{connection.settings_dict['NAME']}")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    return run.environment_of_children(None) | {
+        "BACKOUT_VAR": str(var),
+        "DATABASE_URL": database.geturl(),
+        "LOG_LEVEL": "WARNING",
+        "PORT": str(port),
+        "REDIS_URL": settings.REDIS_URL,
+        "SECRET_KEY": settings.SECRET_KEY,
+        MARK: str(var),
+    }
+
+
+def chromium() -> str:
+    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if found is None:
+        pytest.fail(
+            "There is no Chromium for this test to drive. On Debian it is installed"
+            " with: apt-get install chromium",
+            pytrace=False,
+        )
+    return found
+
+
+def complaints_of(page: Page) -> list[str]:
+    """What goes wrong in a page from now on: policy, scripts, requests."""
+    wrong: list[str] = []
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            wrong.append(f"{message.type}: {message.text}")
+
+    def ended(request: Request) -> None:
+        if request.failure != CUT_OFF:
+            wrong.append(f"{request.url}: {request.failure}")
+
+    def answered(response: Response) -> None:
+        if response.status >= 400:
+            wrong.append(f"{response.url}: {response.status}")
+
+    page.on("console", said)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("requestfailed", ended)
+    page.on("response", answered)
+    return wrong
+
+
+def sign_in(page: Page, path: str = "/") -> None:
+    """Omar signs in, and gets to where he wanted."""
+    page.goto(path)
+    page.get_by_label("Name").fill("omar")
+    page.get_by_label("Password").fill("correct horse")
+    page.keyboard.press("Enter")
+    page.wait_for_url(path)
+
+
+def heading(page: Page) -> Locator:
+    return page.get_by_role("heading", level=1)
+
+
+def walk_to(page: Page, words: str) -> None:
+    """Press Tab until what has the focus says these words, and can be seen to have it.
+
+    Args:
+        words: a regular expression for all of its text.
+    """
+    for _ in range(LONGEST_WALK):
+        page.keyboard.press("Tab")
+        here = page.locator(":focus-visible")
+        if here.count() and re.fullmatch(words, here.inner_text().strip()):
+            expect(here).to_be_in_viewport()
+            return
+    raise AssertionError(f"no key leads to {words}")
+
+
+def violations(page: Page) -> list[str]:
+    """What axe has against a page as it is now, however small."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE.read_text())
+    found: list[dict[str, Any]] = page.evaluate(
+        "async () => (await axe.run({resultTypes: ['violations']})).violations"
+    )
+    return [
+        f"{rule['id']}: {rule['help']}: {node['html'][:200]}"
+        for rule in found
+        for node in rule["nodes"]
+    ]
