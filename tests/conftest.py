@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from hypothesis import Phase
@@ -24,6 +25,11 @@ AROUND = ("dashboards", "sessions", "axes")  # applications
 hypothesis_settings.register_profile(
     "no-shrinking", phases=[Phase.explicit, Phase.generate]
 )
+
+
+def pytest_configure() -> None:
+    """Passwords are hashed slowly on purpose; tests make many users."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -39,8 +39,8 @@ MUTANTS = [
     Mutant(
         "a settlement of what another unit of work holds",
         "broker/sql/take_some.sql",
-        "WHERE uow = %(uow)s::bigint AND queue_id = %(queue_id)s::integer\n      AND ids",
-        "WHERE queue_id = %(queue_id)s::integer\n      AND ids",
+        "WHERE uow = %(uow)s::bigint AND queue_id",
+        "WHERE queue_id",
     ),
     Mutant(
         "a get that goes on in a unit of work that ended",

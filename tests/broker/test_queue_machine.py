@@ -75,11 +75,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(target=units, limit=st.integers(1, 3))
     def get(self, limit: int) -> Unit:
-        unit = Unit(
-            next(self.model.numbers), UnitOfWork(now=self.model.now), self.model.now
-        )
-        self.take(unit, "orders", limit)
-        return unit
+        return self.begin(limit)
 
     @rule(unit=units, limit=st.integers(1, 2), queue=st.sampled_from(["orders", "DLQ"]))
     def get_more(self, unit: Unit, limit: int, queue: str) -> None:
@@ -113,20 +109,20 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(limit=st.integers(1, 2), well=st.booleans(), late=st.booleans())
     def consumer_ends_twice(self, limit: int, well: bool, late: bool) -> None:
-        unit = self.get(limit)
+        unit = self.begin(limit)
         (self.commit if well else self.back_out)(unit)
         (self.commit if late else self.back_out)(unit)
 
     @rule(limit=st.integers(1, 2), well=st.booleans())
     def consumer_comes_back_too_late(self, limit: int, well: bool) -> None:
-        unit = self.get(limit)
+        unit = self.begin(limit)
         self.consumers_hang(LONG)
         self.get_more(unit, 1, "orders")
         (self.commit if well else self.back_out)(unit)
 
     @rule(target=units, limit=st.integers(1, 3), data=st.data(), well=st.booleans())
     def get_and_settle_one(self, limit: int, data: st.DataObject, well: bool) -> Unit:
-        unit = self.get(limit)
+        unit = self.begin(limit)
         if not self.model.of(unit):
             return unit
         one = data.draw(st.sampled_from(sorted(self.model.of(unit))))
@@ -144,7 +140,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(well=st.booleans())
     def consumer_settles_what_another_has(self, well: bool) -> None:
-        unit, other = self.get(1), self.get(1)
+        unit, other = self.begin(1), self.begin(1)
         for message_id in self.model.of(other):
             queue = self.queue_id(self.model.places[message_id].queue)
             end = settle.accept_some if well else settle.release_some
@@ -156,7 +152,7 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(well=st.booleans())
     def message_expires_under_its_holder(self, well: bool) -> None:
         self.put(9, expires=True)
-        unit = self.get(2)
+        unit = self.begin(2)
         self.model.now += TTL
         (self.commit if well else self.back_out)(unit)
 
@@ -165,9 +161,9 @@ class QueueMachine(RuleBasedStateMachine):
         for _ in range(3):
             self.put(4, expires=False)
         for _ in range(self.model.attempts):
-            self.back_out(self.get(limit))
+            self.back_out(self.begin(limit))
             self.delays_run(DELAY)
-        self.commit(self.get(1))
+        self.commit(self.begin(1))
 
     # What time and the broker's own processes do.
 
@@ -234,6 +230,13 @@ class QueueMachine(RuleBasedStateMachine):
         assert fsck.sums().balance == 0
 
     # What the machine asks.
+
+    def begin(self, limit: int) -> Unit:
+        unit = Unit(
+            next(self.model.numbers), UnitOfWork(now=self.model.now), self.model.now
+        )
+        self.take(unit, "orders", limit)
+        return unit
 
     def take(self, unit: Unit, queue: str, limit: int) -> None:
         unit.work.now = self.model.now
