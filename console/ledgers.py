@@ -27,6 +27,7 @@ from broker.models import (
 State, Status = Operation.State, OperationItem.Status
 
 ASKS_WHY = 100  # messages; above that, a reason must be given
+SHORTEST = timedelta(seconds=1)  # that somebody waits for
 TRACED = 1000  # copies at most whose further way is looked up
 LOWERED = 2**62  # by so much stands what came back before what is new
 PRIORITIES = range(10)
@@ -64,10 +65,11 @@ class Ledger:
         return self.total > ASKS_WHY
 
     def left(self, started_at: datetime | None) -> timedelta | None:
-        """How long the rest will take at the pace so far."""
+        """How long the rest will take at the pace so far, if it is worth saying."""
         if started_at is None or not self.handled:
             return None
-        return (timezone.now() - started_at) / self.handled * self.planned
+        left = (timezone.now() - started_at) / self.handled * self.planned
+        return left if left >= SHORTEST else None
 
 
 @dataclass(frozen=True, slots=True)

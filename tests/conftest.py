@@ -27,9 +27,12 @@ hypothesis_settings.register_profile(
 )
 
 
+QUICK = "django.contrib.auth.hashers.MD5PasswordHasher"
+
+
 def pytest_configure() -> None:
     """Passwords are hashed slowly on purpose; tests make many users."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.PASSWORD_HASHERS = [QUICK, *settings.PASSWORD_HASHERS]
 
 
 @pytest.fixture(scope="session", autouse=True)

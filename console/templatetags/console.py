@@ -136,7 +136,8 @@ def moment(at: datetime | None, now: datetime | None = None) -> SafeString:
     today = at.date() == now.astimezone(UTC).date()
     clock = f"{at:%H:%M:%S}.{at.microsecond // 1000:03}"
     return format_html(
-        '<time datetime="{}" title="{} UTC">{} <span class="muted">· {}</span></time>',
+        '<time datetime="{}" title="{} UTC">{}'
+        ' <span class="muted ago">{}</span></time>',
         at.isoformat(timespec="milliseconds"),
         f"{at:%Y-%m-%d} {clock}",
         clock if today else f"{at:%Y-%m-%d} {clock}",

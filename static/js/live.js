@@ -133,7 +133,8 @@ function tell() {
   } else if (isCutOff) {
     say("lost", `reconnecting, data as of ${at}`);
   } else {
-    say("live", isOpen ? `live ${age} s` : `every 5 s, ${age} s`);
+    const old = age < 2 ? "" : `, ${age} s old`;
+    say("live", isOpen ? `live${old}` : `every 5 s${old}`);
   }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from tests.bench import ground
 from tests.bench.clients import Clients, Order
@@ -88,21 +89,25 @@ def beside_delayed(cell: Cell) -> list[Result]:
 
 
 def under_a_held_snapshot(cell: Cell) -> list[Result]:
-    """The rate of one second before and after; between them, messages come and go."""
-    batch, second = 100, FASTEST[100] * len(cell.clients.pipes)
-    get = Order("get", batch, "held", seconds=1)
-    begin(cell, "held", second)
-    cell.do(Order("get", batch, "held", cell.size.seconds))
-    cell.stock("held", second)
+    """The rates of one second before and after; between them, messages come and go."""
+    clients = len(cell.clients.pipes)
+    gets = [Order("get", batch, "held", seconds=1) for batch in (1, 100)]
+    depth = FASTEST[100] * clients
+    begin(cell, "held", depth)
+    for get in gets:
+        cell.do(replace(get, seconds=cell.size.seconds))
     with ground.held_snapshot():
-        first = cell.do(get)
-        cell.do(
-            Order("cycle", 1000, "held", most=cell.size.held / len(cell.clients.pipes))
-        )
-        cell.stock("held", second)
-        last = cell.do(get)
+        first = [cell.do(get).rate for get in gets]
+        singly, all_ = cell.size.held_singly, cell.size.held
+        cell.do(Order("cycle", 1, "held", most=singly / clients))
+        cell.do(Order("cycle", 1000, "held", most=(all_ - singly) / clients))
+        cell.stock("held", depth)
+        last = [cell.do(get).rate for get in gets]
     ground.check(cell.ready)
-    return [Result(HELD, batch, [last.rate], FIRST, [last.rate / first.rate])]
+    return [
+        Result(HELD, get.batch, [after], FIRST, [after / before])
+        for get, before, after in zip(gets, first, last, strict=True)
+    ]
 
 
 def begin(cell: Cell, queue: str, messages: float) -> None:

@@ -19,6 +19,11 @@ QUEUES = ("put", "get", "cycle", "poison", "plain", "beside", "held", GRAVEYARD)
 HOT = ("message", "ready", "delayed", "claim", "unit_of_work", "dead_letter", "event")
 MOVED = ", ".join([*(f"broker_{table}" for table in HOT), "broker_tally", "bench_heap"])
 
+LEAVE = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+  AND backend_type = 'client backend'"""
+
 
 class WrongError(Exception):
     """What is in the database is not what was done to it."""
@@ -37,8 +42,7 @@ def own_database() -> Iterator[str]:
         prepare()
         yield name
     finally:
-        owner.resign()
-        rival.connect().close()
+        fetch(LEAVE)
         connection.creation.destroy_test_db(configured, verbosity=0)
 
 

@@ -15,6 +15,7 @@ TARGETS = {  # the least ratio: what is done, in which batches, against what
     (PUT, 1000, FLOOR): 0.5,
     (CYCLE, 1, "procrastinate"): 1.5,
     (BESIDE, 1, PLAIN): 0.83,
+    (HELD, 1, FIRST): 0.9,
     (HELD, 100, FIRST): 0.9,
 }
 HEAD = ("work", "batch", "messages/s", "against", "ratio", "of slices", "target", "")
@@ -46,7 +47,8 @@ was received had to be what is ready, and the consistency check had to find noth
   it has become a dead letter.
 - **beside delayed**: a queue with {delayed:,} delayed messages against a queue without.
 - **under a held snapshot**: one second of it, after {held:,} messages came and went while
-  another connection kept a snapshot open, against the first second.
+  another connection kept a snapshot open, {held_singly:,} of them one by one, against the
+  first second.
 
 PGMQ and RabbitMQ are not Python packages and are not measured here.
 """

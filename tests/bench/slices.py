@@ -24,10 +24,11 @@ class Size:
     seconds: float  # of a slice
     delayed: int  # messages beside which a queue is read
     held: int  # messages that pass while a snapshot is held
+    held_singly: int  # of them, in units of work of their own
 
 
-FULL = Size(rounds=8, seconds=0.4, delayed=100_000, held=300_000)
-QUICK = Size(rounds=6, seconds=0.15, delayed=100_000, held=60_000)
+FULL = Size(8, seconds=0.4, delayed=100_000, held=300_000, held_singly=10_000)
+QUICK = Size(6, seconds=0.15, delayed=100_000, held=60_000, held_singly=2_000)
 
 
 @dataclass(frozen=True)
