@@ -1,4 +1,4 @@
-"""What is measured: each cell begins with an empty broker and ends with a check of it."""
+"""What is measured: a cell begins with an empty broker and ends with its check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients: processes that do the same work for the same length of time, and count it."""
+"""Clients: processes that do the same work for the same time, and count it."""
 
 from __future__ import annotations
 

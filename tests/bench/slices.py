@@ -1,4 +1,4 @@
-"""Short slices of work in random order, round by round, so that noise hits all alike."""
+"""Short slices of work in random order, round by round: noise hits all alike."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from statistics import median
 from tests.bench.clients import Clients, Order, Slice
 from tests.bench.workloads import CHANGES, GRAVEYARD
 
-# Messages a second that nobody takes: what is stocked for a slice, so that it never ends
+# Messages a second that nobody takes: stocked for a slice, so that it never ends
 # before its time.
 FASTEST = {1: 8_000, 10: 50_000, 100: 200_000, 1000: 300_000}
 

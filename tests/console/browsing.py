@@ -127,6 +127,12 @@ def heading(page: Page) -> Locator:
     return page.get_by_role("heading", level=1)
 
 
+def arrive(page: Page, words: str | re.Pattern[str]) -> None:
+    """Wait for a page of this heading, until its scripts listen to the keyboard."""
+    expect(heading(page)).to_have_text(words)
+    page.wait_for_load_state()
+
+
 def walk_to(page: Page, words: str) -> None:
     """Press Tab until what has the focus says these words, and can be seen to have it.
 

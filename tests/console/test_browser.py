@@ -18,6 +18,7 @@ from console import roles
 from dashboards.models import DeadLetterDay, ReportRun
 from tests.broker.elsewhere import process, said
 from tests.console.browsing import (
+    arrive,
     chromium,
     complaints_of,
     heading,
@@ -127,21 +128,21 @@ def test_a_dead_letter_is_resubmitted_and_followed_to_its_end(
 
 def test_the_keyboard_alone_resubmits_a_dead_letter(page: Page) -> None:
     sign_in(page)
-    expect(heading(page)).to_have_text("Queues")
+    arrive(page, "Queues")
     press = page.keyboard.press
 
     press("g")
     press("d")
-    expect(heading(page)).to_have_text("Dead letters")
+    arrive(page, "Dead letters")
     press("j")
     press("Enter")
-    expect(heading(page)).to_have_text("ValueError: row {n} is bad")
+    arrive(page, "ValueError: row {n} is bad")
     press("j")
     press("Enter")
-    expect(heading(page)).to_have_text(re.compile("^Message"))
+    arrive(page, re.compile("^Message"))
     walk_to(page, "Resubmit…")
     press("Enter")
-    expect(heading(page)).to_have_text("Resubmit 1 message")
+    arrive(page, "Resubmit 1 message")
     walk_to(page, "Resubmit 1 message")
     press("Enter")
     expect(page.locator(".result")).to_have_text("1 sent")

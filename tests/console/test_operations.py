@@ -207,8 +207,13 @@ def test_progress_is_a_part_that_asks_for_itself_until_the_end(
 
     operations.step(order.pk)
     part = client.get(url("operation", order), headers={"HX-Request": "true"})
-    assert "hx-get" not in part.content.decode()
     assert "150 sent" in part.content.decode()
+    assert 'hx-trigger="every 5s"' in part.content.decode()  # all are on their queue
+
+    assert len(attempt(limit=150)) == 150
+    part = client.get(url("operation", order), headers={"HX-Request": "true"})
+    assert "150 finished" in part.content.decode()
+    assert "hx-get" not in part.content.decode()
 
 
 def test_stopping_leaves_what_is_sent_and_what_is_not(
