@@ -67,7 +67,7 @@ def die(queue: str, batch: int) -> int:
     return taken
 
 
-def defer_to_finish(_: str, batch: int) -> int:
+def defer_to_finish(queue: str, batch: int) -> int:
     """Procrastinate's whole life of a task, one at a time: it takes one a call."""
     for _ in range(batch):
         rival.defer(BODY.decode())
