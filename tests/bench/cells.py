@@ -14,7 +14,7 @@ PUT, GET, CYCLE = "put", "get, accept", "put, get, accept"
 RIVAL = "procrastinate: defer, fetch, finish"
 DIE = "back out 3 times, dead letter"
 BESIDE, PLAIN = "get, accept beside delayed", "the same without"
-HELD, FIRST = "get, accept under a held snapshot", "its first second"
+HELD, FIRST = "get, accept under a held snapshot", "itself at first"
 BATCHES = (1, 10, 100, 1000)
 
 
@@ -29,7 +29,7 @@ def measure(
     say(f"Beside {size.delayed:,} delayed messages")
     yield from beside_delayed(Cell(clients, size))
     say(f"{size.held:,} messages under a held snapshot")
-    yield from under_a_held_snapshot(Cell(clients, size))
+    yield from under_a_held_snapshot(Cell(clients, replace(size, rounds=4)))
 
 
 def floor(cell: Cell, batch: int) -> list[Result]:
@@ -89,25 +89,31 @@ def beside_delayed(cell: Cell) -> list[Result]:
 
 
 def under_a_held_snapshot(cell: Cell) -> list[Result]:
-    """The rates of one second before and after; between them, messages come and go."""
-    clients = len(cell.clients.pipes)
-    gets = [Order("get", batch, "held", seconds=1) for batch in (1, 100)]
-    depth = FASTEST[100] * clients
-    begin(cell, "held", depth)
-    for get in gets:
-        cell.do(replace(get, seconds=cell.size.seconds))
+    """The rates beside the floor, before and after; between, messages come and go."""
+    clients, size = len(cell.clients.pipes), cell.size
+    begin(cell, "held", FASTEST[100] * size.seconds)
     with ground.held_snapshot():
-        first = [cell.do(get).rate for get in gets]
-        singly, all_ = cell.size.held_singly, cell.size.held
-        cell.do(Order("cycle", 1, "held", most=singly / clients))
-        cell.do(Order("cycle", 1000, "held", most=(all_ - singly) / clients))
-        cell.stock("held", depth)
-        last = [cell.do(get).rate for get in gets]
+        before = {batch: beside_the_floor(cell, batch) for batch in (1, 100)}
+        for batch, messages in ((1, size.held_singly), (1000, size.held)):
+            cell.do(Order("cycle", batch, "held", most=messages / clients))
+        after = {batch: beside_the_floor(cell, batch) for batch in before}
     ground.check(cell.ready)
     return [
-        Result(HELD, get.batch, [after], FIRST, [after / before])
-        for get, before, after in zip(gets, first, last, strict=True)
+        Result(HELD, batch, rates, FIRST, ratios(floors, before[batch][1]))
+        for batch, (rates, floors) in after.items()
     ]
+
+
+def beside_the_floor(cell: Cell, batch: int) -> tuple[list[float], list[float]]:
+    """The rates of gets, and their ratios to the floor."""
+    seconds = cell.size.seconds
+    rates = cell.rates(
+        {
+            FLOOR: Order("heap", batch, seconds=seconds),
+            GET: Order("get", batch, "held", seconds),
+        }
+    )
+    return rates[GET], ratios(rates[GET], rates[FLOOR])
 
 
 def begin(cell: Cell, queue: str, messages: float) -> None:

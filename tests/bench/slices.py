@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
@@ -73,7 +73,7 @@ class Cell:
 
     def rates(self, orders: Mapping[str, Order]) -> dict[str, list[float]]:
         """Messages a second of each kind of work, round by round."""
-        found: dict[str, list[float]] = defaultdict(list)
+        found: dict[str, list[float]] = {name: [] for name in orders}
         for number in range(self.size.rounds + 1):
             for name in random.sample(list(orders), len(orders)):
                 order = orders[name]

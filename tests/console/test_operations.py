@@ -10,45 +10,20 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from broker import operations, triage
-from broker.models import AddressSetting, Operation, Queue
+from broker.models import Operation, Queue
 from broker.put import put_many
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
+from tests.console.ordering import PLAN, many, part_of, plan, said, url
 from tests.console.test_messages import EVIL, words
 from tests.make import make_messages, make_user
 
-PLAN = reverse("console:plan_resubmit")
 LIST = reverse("console:operations")
 
 
 @pytest.fixture
 def orders(db: None) -> Queue:
     return make_places()
-
-
-def url(name: str, operation: Operation) -> str:
-    return reverse(f"console:{name}", args=[operation.pk])
-
-
-def said(client: Client, address: str, **query: str) -> str:
-    answer = client.get(address, query)
-    assert answer.status_code == 200
-    return words(answer.content.decode())
-
-
-def plan(client: Client, **fields: object) -> Operation:
-    answer = client.post(PLAN, fields)
-    operation = Operation.objects.latest("pk")
-    assert answer.status_code == 302
-    assert answer["Location"] == url("operation", operation)
-    return operation
-
-
-def many(count: int) -> None:
-    """Dead letters of one get."""
-    AddressSetting.objects.update(max_delivery_attempts=1)
-    put_many(make_messages(count))
-    attempt("ValueError: row 7 is bad", limit=count)
 
 
 def test_a_plan_says_everything_and_does_nothing(
@@ -196,24 +171,22 @@ def test_progress_is_a_part_that_asks_for_itself_until_the_end(
     order = plan(client)
     client.post(url("start", order), {"reason": "mended"})
 
-    part = client.get(url("operation", order), headers={"HX-Request": "true"})
-    html = part.content.decode()
+    html = part_of(client, order)
     assert "<main" not in html
     assert f'hx-get="{url("operation", order)}" hx-trigger="every 1s"' in html
     assert '<progress id="progress" max="150" value="100">' in html
     assert "100 sent</span> <span>50 to go" in html
-    assert "HX-Request" in part["Vary"]
     assert f'<noscript><a class="button" href="{url("operation", order)}">' in html
 
     operations.step(order.pk)
-    part = client.get(url("operation", order), headers={"HX-Request": "true"})
-    assert "150 sent" in part.content.decode()
-    assert 'hx-trigger="every 5s"' in part.content.decode()  # all are on their queue
+    html = part_of(client, order)
+    assert "150 sent" in html
+    assert 'hx-trigger="every 5s"' in html  # all are on their queue
 
     assert len(attempt(limit=150)) == 150
-    part = client.get(url("operation", order), headers={"HX-Request": "true"})
-    assert "150 finished" in part.content.decode()
-    assert "hx-get" not in part.content.decode()
+    html = part_of(client, order)
+    assert "150 finished" in html
+    assert "hx-get" not in html
 
 
 def test_stopping_leaves_what_is_sent_and_what_is_not(
