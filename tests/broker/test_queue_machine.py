@@ -113,10 +113,14 @@ class QueueMachine(RuleBasedStateMachine):
         (self.commit if well else self.back_out)(unit)
         (self.commit if late else self.back_out)(unit)
 
-    @rule(limit=st.integers(1, 2), well=st.booleans())
-    def consumer_comes_back_too_late(self, limit: int, well: bool) -> None:
+    @rule(
+        limit=st.integers(1, 2),
+        well=st.booleans(),
+        away=st.sampled_from([LONG / 2, LONG]),
+    )
+    def consumer_comes_back(self, limit: int, well: bool, away: timedelta) -> None:
         unit = self.begin(limit)
-        self.consumers_hang(LONG)
+        self.consumers_hang(away)
         self.get_more(unit, 1, "orders")
         (self.commit if well else self.back_out)(unit)
 
