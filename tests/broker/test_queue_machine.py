@@ -181,6 +181,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.model.now += wait
         delays.wake_due(limit=100, now=self.model.now)
         self.model.due()
+        self.every_message_is_where_it_ought_to_be()
 
     @rule(wait=st.sampled_from([LONG / 2, LONG]))
     def consumers_hang(self, wait: timedelta) -> None:
