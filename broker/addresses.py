@@ -8,6 +8,8 @@ from typing import Any
 from broker.models import AddressSetting
 from broker.wildcards import matches, specificity
 
+Policy = AddressSetting.PoisonPolicy
+
 DEFAULTS: dict[str, Any] = {
     "max_delivery_attempts": 10,
     "dead_letter_address": "",
@@ -16,6 +18,8 @@ DEFAULTS: dict[str, Any] = {
     "redelivery_collision_avoidance_factor": 0.0,
     "max_redelivery_delay_ms": None,  # ten times the merged delay
     "expiry_address": "",
+    "poison_policy": None,  # by whether the queue has a threshold
+    "discard_retention_s": 7 * 24 * 3600,
 }
 
 
@@ -51,3 +55,15 @@ def merge(address: str, settings: Iterable[AddressSetting]) -> AddressSetting:
             for field, default in DEFAULTS.items()
         },
     )
+
+
+def policy_of(setting: AddressSetting, threshold: int) -> AddressSetting.PoisonPolicy:
+    """Who moves poison messages away from a queue.
+
+    Args:
+        setting: of the queue's address, merged.
+        threshold: of the queue.
+    """
+    if setting.poison_policy is not None:
+        return Policy(setting.poison_policy)
+    return Policy.IBM if threshold else Policy.ARTEMIS

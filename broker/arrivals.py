@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 
 import redis
@@ -116,12 +116,19 @@ def wait(queue_id: int, seen: int, *, longest_s: float = POLL_S) -> None:
 
     An arrival between the look and the wait is not missed: it has moved the version.
     """
+    wait_for_any({queue_id: seen}, longest_s=longest_s)
+
+
+def wait_for_any(seen: Mapping[int, int], *, longest_s: float = POLL_S) -> None:
+    """The same for several queues: versions seen, by queue."""
     arrivals = here()
     arrivals.run_in_background("arrivals-hear", arrivals.hear_for_ever)
     with arrivals.changed:
-        arrivals.versions.setdefault(queue_id, 0)  # so that wake_all knows of it
+        for queue_id in seen:
+            arrivals.versions.setdefault(queue_id, 0)  # so that wake_all knows of it
         arrivals.changed.wait_for(
-            lambda: arrivals.versions[queue_id] != seen, min(longest_s, POLL_S)
+            lambda: any(arrivals.versions[one] != then for one, then in seen.items()),
+            min(longest_s, POLL_S),
         )
 
 

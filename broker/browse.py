@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from broker import sql
-from broker.get import LOWEST
-from broker.models import Place
+from broker.get import LOWEST, Delivery
+from broker.models import Message, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,52 @@ def browse(
         queue_id=queue_id,
         id=bigint(after or "0"),
         limit=limit,
+    )
+
+
+def whole(queue_id: int, entries: Sequence[Browsed]) -> list[Delivery]:
+    """The messages of a page, as a get would hand them out; of no unit of work."""
+    rows = Message.objects.in_bulk([entry.message_id for entry in entries])
+    return [
+        as_delivery(
+            row,
+            queue_id=queue_id,
+            backout_count=entry.backout_count,
+            priority=entry.priority,
+            expires_at=entry.expires_at,
+            pos=entry.pos,
+        )
+        for entry in entries
+        if (row := rows.get(entry.message_id)) is not None
+    ]
+
+
+def as_delivery(row: Message, **entry: Any) -> Delivery:
+    """A message as a get would hand it out.
+
+    Args:
+        row: the message.
+        entry: ``queue_id``, ``backout_count``, ``priority``, ``expires_at``, ``pos``.
+    """
+    return Delivery(
+        uow=0,
+        message_id=row.pk,
+        delivery_count=0,
+        address=row.address,
+        body=bytes(row.body),
+        content_type=row.content_type,
+        properties=row.properties,
+        client_message_id=row.message_id,
+        correlation_id=row.correlation_id,
+        reply_to=row.reply_to,
+        subject=row.subject,
+        group_id=row.group_id,
+        producer=row.producer,
+        put_at=row.put_at,
+        durable=row.durable,
+        descriptor=row.descriptor,
+        headers=None if row.headers is None else bytes(row.headers),
+        **entry,
     )
 
 

@@ -1,13 +1,15 @@
-"""What the broker asks of its server before it runs."""
+"""What the broker asks of its server before it runs, and advises on its settings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
-from django.db import connections
+from django.db import ProgrammingError, connections, transaction
 
+from broker.advice import advice
 from broker.errors import UnsafeServer
 
 NEEDED = ("fsync", "full_page_writes")
@@ -33,6 +35,24 @@ def server_keeps_what_it_confirms(
             if setting(connection, name) == "off"
         ]
     return found
+
+
+@register(Tags.database)
+def settings_are_meant(
+    *, databases: Sequence[str] | None = None, **_: Any
+) -> list[CheckMessage]:
+    """Warn of settings under which messages are lost or stuck."""
+    if "default" not in (databases or []):
+        return []
+    try:
+        with transaction.atomic():
+            found = advice()
+    except ProgrammingError:  # its tables are made by the migration that comes next
+        return []
+    return [
+        checks.Warning(one.sentence, hint=one.remedy, id=f"broker.{one.code}")
+        for one in found
+    ]
 
 
 def refuse_unsafe_server() -> None:

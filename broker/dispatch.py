@@ -1,25 +1,55 @@
-"""The loop of a dispatcher: an arrival, a unit of work, the handler, its end."""
+"""The loop of a dispatcher: an arrival, a round of a server session, the next."""
 
 from __future__ import annotations
 
 import logging
 import random
 import threading
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection
 
 from broker import arrivals, delays, owner
-from broker.errors import BrokerError
+from broker.connection_consumers import ConnectionConsumer, ServerSession
+from broker.errors import BrokerError, NoSuchQueue
+from broker.errors.queues import DeliveryStopped
 from broker.floors import FLOORS
 from broker.handlers import Handler
-from broker.models import Queue
-from broker.unit_of_work import unit_of_work
 
 logger = logging.getLogger(__name__)
 
-AWAY_S = 1.0  # how long a database is left alone that does not answer
+AWAY_S = 1.0  # how long a database, or a refusal, is left alone
+
+
+class Pool:
+    """A handler's ConnectionConsumer, which is made anew when it is no longer open."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+        self.lock = threading.Lock()
+        self.consumer: ConnectionConsumer | None = None
+
+    def open_consumer(self) -> ConnectionConsumer:
+        """The one that is open; its sessions share it.
+
+        Raises:
+            BrokerError: there can be none at present.
+        """
+        with self.lock:
+            before = self.consumer
+            if before is None or not before.is_open():
+                self.consumer = ConnectionConsumer.open(self.handler)
+                if before is not None:
+                    before.close()
+            assert self.consumer is not None
+            return self.consumer
+
+    def close(self) -> None:
+        if self.consumer is not None:
+            self.consumer.close()
 
 
 class Dispatcher:
@@ -27,10 +57,11 @@ class Dispatcher:
 
     def __init__(self, handlers: Iterable[Handler]) -> None:
         self.stopping = threading.Event()
+        self.pools = [Pool(handler) for handler in handlers]
         self.threads = [
-            threading.Thread(target=self.run, args=[handler], name=handler.queue)
-            for handler in handlers
-            for _ in range(handler.concurrency)
+            threading.Thread(target=self.run, args=[pool], name=pool.handler.queue)
+            for pool in self.pools
+            for _ in range(pool.handler.concurrency)
         ]
 
     def start(self) -> None:
@@ -44,59 +75,49 @@ class Dispatcher:
         arrivals.wake_all()
         for thread in self.threads:
             thread.join()
+        with suppress(DatabaseError):  # whoever finds us gone tidies up
+            for pool in self.pools:
+                pool.close()
         owner.resign()
 
-    def run(self, handler: Handler) -> None:
-        """Consume one queue; outlive a database that goes away for a while."""
+    def run(self, pool: Pool) -> None:
+        """Feed one handler; outlive a database that goes away for a while."""
+        queue = pool.handler.queue
         while not self.stopping.is_set():
             try:
-                self.consume(handler)
+                self.feed(pool)
             except DatabaseError as error:
-                logger.warning("%s waits for the database: %s", handler.queue, error)
+                logger.warning("%s waits for the database: %s", queue, error)
                 close_old_connections()
                 FLOORS.forget()
                 self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
+            except (NoSuchQueue, DeliveryStopped):  # until it is made, or started again
+                self.stopping.wait(arrivals.POLL_S)
+            except BrokerError as error:
+                logger.warning("%s waits: %s", queue, error)
+                self.stopping.wait(AWAY_S)
         connection.close()
 
-    def consume(self, handler: Handler) -> None:
-        """Handle messages while there are any, then wait for more, until stopping."""
-        queue_id = self.queue_id(handler.queue)
+    def feed(self, pool: Pool) -> None:
+        """Handle messages while there are any, then wait for more, until stopping or
+        until the ConnectionConsumer is no longer open.
+
+        Raises:
+            BrokerError: it cannot be, or go on.
+        """
+        consumer = pool.open_consumer()
+        session, queue_id = ServerSession(consumer), consumer.queue.pk
+        looked_at = time.monotonic()
         while not self.stopping.is_set():
             seen = arrivals.version(queue_id)
-            if not handle_next(handler) and not self.stopping.is_set():
-                arrivals.wait(queue_id, seen, longest_s=until_due_s(handler.queue))
-
-    def queue_id(self, queue: str) -> int:
-        """The id of a queue, as soon as it exists; 0 when stopping."""
-        while not self.stopping.wait(0):
-            found = Queue.objects.filter(name=queue).values_list("pk", flat=True)
-            if found:
-                return found[0]
-            self.stopping.wait(arrivals.POLL_S)
-        return 0
-
-
-def handle_next(handler: Handler) -> int:
-    """Run a handler on the next deliveries; return how many there were.
-
-    Whatever it raises backs its unit of work out, and goes no further.
-    """
-    count = 0
-    try:
-        with unit_of_work(join=handler.join, actor=handler.name) as work:
-            deliveries = work.get(handler.queue, handler.batch)
-            count = len(deliveries)
-            for delivery in deliveries:
-                handler.handle(delivery, work)
-    except DatabaseError:
-        if not connection.is_usable():
-            raise
-        logger.info("%s was backed out.", handler.queue, exc_info=True)
-    except BrokerError as error:
-        logger.warning("%s: %s", handler.queue, error)
-    except Exception as error:  # noqa: BLE001  # any error of a handler is a backout
-        logger.info("%s was backed out: %s", handler.queue, error)
-    return count
+            is_idle = not session.serve()
+            if is_idle or time.monotonic() - looked_at >= arrivals.POLL_S:
+                looked_at = time.monotonic()
+                if not consumer.is_open():
+                    return
+            if is_idle and not self.stopping.is_set():
+                longest_s = until_due_s(consumer.queue.name)
+                arrivals.wait(queue_id, seen, longest_s=longest_s)
 
 
 def until_due_s(queue: str) -> float:

@@ -10,9 +10,10 @@ from datetime import datetime
 from django.db import transaction
 
 from broker import sql
-from broker.addresses import settings_for
+from broker.addresses import Policy, policy_of, settings_for
 from broker.models import DeadLetter, Kind, Place, Queue
 from broker.moves import Held, Record, copy, end, takes
+from broker.report_messages import tell_of_expiry
 
 logger = logging.getLogger(__name__)
 
@@ -33,12 +34,13 @@ def expire(*, limit: int, now: datetime | None = None) -> int:
 
 def end_expired(
     entries: Sequence[Held],
-    came_from: Place,
+    came_from: Place | None,
     *,
     uow: int | None = None,
     now: datetime | None = None,
 ) -> None:
-    """Copy expired entries to their expiry addresses; drop those that have none.
+    """Copy expired entries to their expiry addresses; drop those that have none. Tell
+    their senders, if they asked for that.
 
     Source:
         ActiveMQ Artemis manual, "Message Expiry": without an expiry address, or with
@@ -47,18 +49,35 @@ def end_expired(
     by_queue: dict[int, list[Held]] = defaultdict(list)
     for entry in entries:
         by_queue[entry.queue_id].append(entry)
-    addresses = dict(
-        Queue.objects.filter(pk__in=by_queue).values_list("pk", "address__name")
-    )
+    queues = Queue.objects.select_related("address").in_bulk(by_queue)
     for queue_id, expired in by_queue.items():
-        address = addresses.get(queue_id, "")  # none, when its queue was deleted
-        to = settings_for(address).expiry_address if address else ""
+        queue = queues.get(queue_id)  # none, when it was deleted
         record = Record(Kind.EXPIRE, came_from, uow, "", {"error": REASON}, now)
-        if to and to != address and takes(to):
+        to = expiry_address_of(queue) if queue is not None else ""
+        if to:
             copy(expired, to, record, cause=DeadLetter.Cause.EXPIRED)
         else:
             end(expired, record)
-            warn_once(queue_id, to or "")
+        tell_of_expiry(expired, now=now)
+
+
+def expiry_address_of(queue: Queue) -> str:
+    """Where what expires on a queue goes; empty where it is dropped, with a warning if
+    that is not by the rules.
+
+    Source:
+        IBM MQ, "Expiry": what expired is discarded, never dead-lettered. So it is where
+        the poison policy is IBM MQ's.
+    """
+    address = queue.address.name
+    rule = settings_for(address)
+    if policy_of(rule, queue.backout_threshold) is Policy.IBM:
+        return ""
+    to = rule.expiry_address or ""
+    if not to or to == address or not takes(to):
+        warn_once(queue.pk, to)
+        return ""
+    return to
 
 
 def warn_once(queue_id: int, to: str) -> None:

@@ -49,11 +49,13 @@ class Floors:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.forgotten = 0  # times; who builds on what it knows forgets, too
         self.forget()
 
     def forget(self) -> None:
         """Begin anew: every lane is looked at whole."""
         with self.lock:
+            self.forgotten += 1
             self.settled = 0  # all message ids up to it
             self.samples: deque[Sample] = deque(maxlen=SAMPLES)
             self.sampled_at = -SAMPLE_S

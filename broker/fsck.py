@@ -32,18 +32,19 @@ class Sums:
     resubmitted: int
     expired: int
     discarded: int
+    restored: int  # from the discard bin, so that it did not end after all
     present: int  # on a queue now
 
     @property
     def balance(self) -> int:
         """Entries put, less those that ended and those that are here; zero."""
-        ended = self.accepted + self.dead_lettered + self.resubmitted
-        return self.put - ended - self.expired - self.discarded - self.present
+        ended = self.accepted + self.dead_lettered + self.resubmitted + self.expired
+        return self.put - ended - (self.discarded - self.restored) - self.present
 
 
 def violations() -> list[Violation]:
     """Every broken rule, at most ``SHOWN`` times each; nothing in health."""
-    return [*misplaced(), *miscounted(), *orphaned()]
+    return [*misplaced(), *miscounted(), *orphaned(), *misbinned()]
 
 
 def misplaced() -> list[Violation]:
@@ -85,6 +86,17 @@ def orphaned() -> list[Violation]:
     ]
 
 
+def misbinned() -> list[Violation]:
+    return [
+        Violation(
+            "bin-or-queue",
+            f"Message {message_id} of queue {queue_id} is in the discard bin, and"
+            f" {why}.",
+        )
+        for queue_id, message_id, why in sql.run("fsck_discarded", {"limit": SHOWN})
+    ]
+
+
 def sums() -> Sums:
     """The four sums and the rest; they balance."""
     depths = journal.depths().values()
@@ -100,5 +112,6 @@ def sums() -> Sums:
         resubmitted=done(Kind.RESUBMIT),
         expired=done(Kind.EXPIRE),
         discarded=done(Kind.DISCARD),
+        restored=done(Kind.RESTORE),
         present=sum(depth.total for depth in depths),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -17,6 +17,14 @@ from broker.floors import FLOORS
 LOWEST, NEW, HIGHEST = -(2**63), 0, 2**63 - 1
 PRIORITIES = [priority for priority in range(9, -1, -1) for _ in range(2)]
 HIGHS = [NEW, HIGHEST] * 10
+
+
+class Lanes(NamedTuple):
+    """Ranges of positions, in the order in which a get looks at them."""
+
+    priorities: list[int]
+    lows: list[int]
+    highs: list[int]  # exclusive
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,9 @@ class Delivery:
     put_at: datetime
     expires_at: datetime | None
     pos: int  # where it stood in its lane
+    durable: bool
+    descriptor: dict[str, Any] | None  # fields of IBM's MQMD, where they differ
+    headers: bytes | None  # IBM's, chained, before the body
 
 
 def get(
@@ -51,6 +62,8 @@ def get(
     uow: int | None = None,
     claim_id: int = 0,
     limit: int = 1,
+    lanes: Lanes | None = None,
+    pooled: bool = False,
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Delivery]:
@@ -66,10 +79,14 @@ def get(
         claim_id: from where this unit of work numbers its claims; each takes one for
             every 200 entries.
         limit: entries at most.
+        lanes: where to look; None is the whole queue.
+        pooled: whether a ConnectionConsumer asks; a stopped queue gives it nothing.
         actor: for the journal.
         now: when; the database's clock when not given.
     """
     floors, settled = FLOORS.of(queue), FLOORS.settled
+    everywhere = [low for floor in floors for low in (LOWEST, floor)]
+    look_at = lanes or Lanes(PRIORITIES, everywhere, HIGHS)
     got = sql.fetch(
         "get",
         Delivery,
@@ -78,15 +95,15 @@ def get(
         uow=uow,
         claim_id=claim_id,
         limit=limit,
+        pooled=pooled,
         actor=actor,
         now=now,
         timeout=timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
         synchronous_commit=None if connection.in_atomic_block else "off",
-        priorities=PRIORITIES,
-        lows=[low for floor in floors for low in (LOWEST, floor)],
-        highs=HIGHS,
+        **look_at._asdict(),
     )
-    if got:  # or nobody knows if it has looked: the queue may be paused
+    # Or nobody knows if it has looked: the queue may be paused.
+    if got and lanes is None:
         found = [(delivery.priority, delivery.pos) for delivery in got]
         FLOORS.raise_to(queue, settled, found, whole=len(got) < limit)
     return got

@@ -7,13 +7,14 @@ a backout always, after a crash when it was not joined to its database transacti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import autodiscover_modules
 
 from broker.get import Delivery
+from broker.selectors.parsing import parse
 from broker.unit_of_work import UnitOfWork
 
 Handle = Callable[[Delivery, UnitOfWork], None]
@@ -21,45 +22,68 @@ Handle = Callable[[Delivery, UnitOfWork], None]
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """One queue's function, and how it is run."""
+    """A function for some or all messages of a queue, and how it is run."""
 
     queue: str
     handle: Handle
     join: bool  # with the database transaction of its own rows; or leased
     batch: int  # deliveries of one unit of work
-    concurrency: int  # threads, of each dispatcher
+    concurrency: int  # server sessions, of each dispatcher
+    selector: str = ""  # of the messages that are wanted; all
+    retain_unwanted: bool = True  # leave what nobody wants (MSGRETENTION)
+    user: str | None = None  # whose authorities it needs; the application's own
 
     @property
     def name(self) -> str:
         return f"{self.handle.__module__}.{self.handle.__qualname__}"
 
 
-HANDLERS: dict[str, Handler] = {}
+HANDLERS: dict[tuple[str, str], Handler] = {}  # by queue and selector
 
 
-def consumes(
-    queue: str, *, join: bool = True, batch: int = 1, concurrency: int = 1
+def consumes(  # noqa: PLR0913  # each is named where it is used
+    queue: str,
+    *,
+    join: bool = True,
+    batch: int = 1,
+    concurrency: int = 1,
+    selector: str = "",
+    retain_unwanted: bool = True,
+    user: str | None = None,
 ) -> Callable[[Handle], Handle]:
-    """Register a function for a queue; each has one.
+    """Register a function for a queue; each has one, or one for each selector.
 
     Args:
-        queue: its name; it need not exist yet.
+        queue: its name, or an alias; it need not exist yet.
         join: run inside a database transaction that also settles the message. Give
             False where the work is long or not about the database.
         batch: deliveries that share a unit of work, and so each other's fate.
-        concurrency: threads that run the function at once.
+        concurrency: server sessions: threads that run the function at once.
+        selector: which messages it is for; the others are for other handlers.
+        retain_unwanted: leave messages on the queue that no handler's selector matches,
+            of any process; give False to have them put away (MSGRETENTION).
+        user: the name of whom its authorities are; the application's own, which may
+            all, when not given.
+
+    Raises:
+        InvalidSelector: the selector cannot be read.
     """
 
     def register(handle: Handle) -> Handle:
-        if queue in HANDLERS:
-            raise ImproperlyConfigured(f"{queue} has a handler already")
-        HANDLERS[queue] = Handler(queue, handle, join, batch, concurrency)
+        if (queue, selector) in HANDLERS:
+            which = f" for {selector}" if selector else ""
+            raise ImproperlyConfigured(f"{queue} has a handler{which} already")
+        if selector:
+            parse(selector)
+        HANDLERS[queue, selector] = Handler(
+            queue, handle, join, batch, concurrency, selector, retain_unwanted, user
+        )
         return handle
 
     return register
 
 
-def discover() -> dict[str, Handler]:
-    """The handlers of all installed applications, by queue."""
+def discover() -> Collection[Handler]:
+    """The handlers of all installed applications."""
     autodiscover_modules("handlers")
-    return HANDLERS
+    return HANDLERS.values()

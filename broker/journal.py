@@ -11,6 +11,7 @@ from broker import sql
 from broker.models import Kind, Message, Place, Watermark
 
 LONGEST_CHAIN = 100  # copies of copies that a life-line follows
+ATTEMPTS = {Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER}
 
 
 @dataclass(slots=True)
@@ -21,10 +22,21 @@ class Depth:
     claimed: int = 0
     delayed: int = 0
     done: dict[Kind, int] = field(default_factory=lambda: defaultdict(int))
+    accept_attempts: int = 0  # deliveries that ended well, or were counted
 
     @property
     def total(self) -> int:
         return self.ready + self.claimed + self.delayed
+
+    @property
+    def accepted(self) -> int:
+        return self.done[Kind.ACCEPT]
+
+    def note(self, kind: Kind, came_from: int, entries: int) -> None:
+        self.done[kind] += entries
+        taken_away = kind == Kind.DISCARD and came_from == Place.CLAIMED
+        if kind in ATTEMPTS or taken_away:
+            self.accept_attempts += entries
 
     def add(self, place: int, entries: int) -> None:
         match place:
@@ -62,7 +74,7 @@ def depths() -> dict[int, Depth]:
         depth = result[queue_id]
         depth.add(went_to, entries)
         depth.add(came_from, -entries)
-        depth.done[Kind(kind)] += entries
+        depth.note(Kind(kind), came_from, entries)
     return dict(result)
 
 
@@ -96,6 +108,16 @@ def lifeline(message_id: int) -> list[LifelineEvent]:
         events += own
         waiting += [e.detail["copy"] for e in own if "copy" in e.detail]
     return sorted(events, key=lambda event: (event.at, event.seq))
+
+
+def last_error(queue_id: int, message_id: int) -> str:
+    """Why a message was backed out the last time; empty if it never was."""
+    errors = [
+        str(event.detail.get("error", ""))
+        for event in events_of(message_id)
+        if event.kind == Kind.BACK_OUT and event.queue_id == queue_id
+    ]
+    return errors[-1] if errors else ""
 
 
 def first_life(message_id: int) -> int:

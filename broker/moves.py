@@ -7,7 +7,7 @@ transaction. That is the one rule that keeps every message in exactly one place.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -40,11 +40,19 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class Dress:
+    """What a copy has before its body, in place of the original's."""
+
+    descriptor: Mapping[str, Any]
+    headers: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """What the journal says of a move."""
 
     kind: Kind
-    came_from: Place
+    came_from: Place | None  # none: it had ended
     uow: int | None = None
     actor: str = ""
     detail: dict[str, Any] = field(default_factory=dict)
@@ -84,6 +92,7 @@ def copy(
     *,
     cause: DeadLetter.Cause | None = None,
     only_queue: str | None = None,
+    dress: Sequence[Dress] | None = None,
 ) -> list[Copy]:
     """End entries by copying their messages to an address that has a queue.
 
@@ -93,6 +102,8 @@ def copy(
         record: for the journal; its ``error`` groups dead letters.
         cause: why they are dead letters; none when they are not.
         only_queue: of the address, when the others must not take the copies.
+        dress: what IBM MQ's rules make of each message's headers. Such a copy keeps its
+            expiry, and nothing is written into its properties.
 
     Returns:
         What each became, in the order of the entries.
@@ -111,6 +122,10 @@ def copy(
         fingerprint=group.key,
         pattern=group.pattern,
         restore=record.kind == Kind.RESUBMIT,
+        as_ibm=dress is not None,
+        descriptors=dress and [json.dumps(one.descriptor) for one in dress],
+        headers=dress and [one.headers or b"" for one in dress],
+        reason=record.detail.get("reason"),
     )
     assert all(one.queue_ids for one in copies), f"{address} takes nothing"
     arrivals.announce_on_commit({q for one in copies for q in one.queue_ids})

@@ -16,8 +16,18 @@ from django.db.models.functions import Now
 
 from broker import sql
 from broker.errors import NotResubmittable, OperationNotPlanned
-from broker.models import Kind, Operation, OperationItem, Place, Queue
-from broker.moves import Copy, Held, Record, copy
+from broker.errors.messages import MalformedDeadLetterHeader
+from broker.models import (
+    DeadLetter,
+    Kind,
+    Message,
+    Operation,
+    OperationItem,
+    Place,
+    Queue,
+)
+from broker.moves import Copy, Dress, Held, Record, copy
+from broker.mq.chain import without_dead_letter_header
 from broker.triage import Selection
 
 State, Status = Operation.State, OperationItem.Status
@@ -142,8 +152,37 @@ def resubmit(
     record = Record(Kind.RESUBMIT, Place.READY, None, actor, detail, now)
     address = queue.address.name
     only = None if target == address else target
-    copies = copy(held, address, record, only_queue=only) if held else []
+    before = by_ibm(held)
+    others = [entry for entry in held if entry.id not in before]
+    theirs = [entry for entry in held if entry.id in before]
+    copies = copy(others, address, record, only_queue=only) if others else []
+    if theirs:
+        dress = [before[entry.id] for entry in theirs]
+        copies += copy(theirs, address, record, only_queue=only, dress=dress)
     note(items, {one.id: one for one in copies}, GONE)
+
+
+def by_ibm(held: list[Held]) -> dict[int, Dress]:
+    """Those that IBM MQ's rules brought here, as they were before: without an MQDLH.
+
+    Source:
+        IBM MQ, "MQDLH - Dead-letter header": to resend, remove it, and restore what it
+        says of the encoding, the character set and the format.
+    """
+    letters = DeadLetter.objects.filter(
+        message_id__in=[entry.id for entry in held], cause__in=DeadLetter.IBM_CAUSES
+    ).values("message_id")
+    messages = Message.objects.filter(pk__in=letters).only("descriptor", "headers")
+    return {message.pk: undressed(message) for message in messages}
+
+
+def undressed(message: Message) -> Dress:
+    descriptor = message.descriptor
+    headers = bytes(message.headers) if message.headers else None
+    try:
+        return Dress(*without_dead_letter_header(descriptor, headers))
+    except MalformedDeadLetterHeader:
+        return Dress(descriptor or {}, headers)
 
 
 def note(items: list[OperationItem], copies: dict[int, Copy], why_not: str) -> None:

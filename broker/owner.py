@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import psycopg
 from django.db import connection
 
+from broker.models import ConnectionConsumer
 from broker.models import Owner as OwnerRow
 
 LOCK_CLASS = 0x424B  # the first key of the two-key advisory locks
@@ -105,4 +106,5 @@ def close(owner: Owner | None) -> None:
 
 def forget(owner_ids: Sequence[int]) -> None:
     """Remove the rows of dead owners that hold nothing any more."""
+    ConnectionConsumer.objects.filter(owner_id__in=owner_ids).delete()
     OwnerRow.objects.filter(pk__in=owner_ids).delete()

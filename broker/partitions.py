@@ -100,7 +100,8 @@ def tried_again_later(drop: Callable[..., None]) -> Callable[..., None]:
 
 @tried_again_later
 def drop_messages(child: str, low: int) -> None:
-    """Drop a partition of messages, or rewrite it with the few that are on a queue."""
+    """Drop a partition of messages, or rewrite it with the few that are needed: those
+    on a queue or in the discard bin."""
     names = {
         "child": Identifier(child),
         "new": Identifier(f"{child}_new"),
@@ -136,11 +137,13 @@ def drop_messages(child: str, low: int) -> None:
 NEEDED = """id IN (
     SELECT id FROM broker_ready WHERE id >= {low} AND id < {high}
     UNION ALL SELECT id FROM broker_delayed WHERE id >= {low} AND id < {high}
+    UNION ALL SELECT message_id FROM broker_discarded
+        WHERE message_id >= {low} AND message_id < {high}
     UNION ALL SELECT unnest(ids) FROM broker_claim)"""
 
 
 def needed(names: dict[str, sql.Composable]) -> tuple[int, int]:
-    """How many messages of a partition are on a queue, and how many it has."""
+    """How many messages of a partition are needed, and how many it has."""
     ((survivors, size),) = run(
         f"SELECT count(*) FILTER (WHERE {NEEDED}), count(*) FROM {{child}}",  # noqa: S608
         names,

@@ -6,10 +6,12 @@ Pure: the caller brings the settings, the counts and the dice.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
 from broker.models import AddressSetting
+from broker.mq.codes import Reason, Report
 
 LONGEST_MS = 100 * 365 * 24 * 3600 * 1000  # a century; what PostgreSQL can still add
 
@@ -42,6 +44,74 @@ class Park:
 
 
 Disposition = Redeliver | DeadLetter | Discard | Park
+
+
+@dataclass(frozen=True, slots=True)
+class BackoutQueue:
+    """A poison message goes to the backout queue of its own."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterQueue:
+    """A message goes to the broker's dead letter queue, with a header that says why."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardAsAsked:
+    """A message goes to the discard bin, because its report options say so."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlace:
+    """No queue takes the message; what then is its consumer's kind to say."""
+
+    reason: Reason  # why it had to go
+    refused: Reason  # why the last queue did not take it
+
+
+Removal = BackoutQueue | DeadLetterQueue | DiscardAsAsked | NoPlace
+
+
+def remove(
+    why: Reason | None,
+    *,
+    backout_queue: str,
+    dead_letter_queue: str,
+    report: Report,
+    refusal: Callable[[str], Reason | None],
+) -> Removal:
+    """Where a message goes that its consumer will not have, by IBM MQ's rules.
+
+    Args:
+        why: it is not wanted or cannot be read; None when it is poison, which first of
+            all tries the backout queue.
+        backout_queue: of the queue it is on; empty where there is none.
+        dead_letter_queue: of the broker.
+        report: the message's report options.
+        refusal: why a queue would not take it; None when it would.
+
+    Source:
+        IBM MQ, "Handling poison messages in IBM MQ classes for JMS" and "Removing
+        messages from the queue in ASF".
+    """
+    if why is None and backout_queue:
+        why = refusal(backout_queue)
+        if why is None:
+            return BackoutQueue(backout_queue)
+    if why is None:
+        why = Reason.BACKOUT_THRESHOLD_REACHED
+    if report & Report.DISCARD_MSG:
+        return DiscardAsAsked(why)
+    refused = refusal(dead_letter_queue)
+    if refused is None:
+        return DeadLetterQueue(why)
+    return NoPlace(why, refused)
 
 
 def dispose(

@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 
 from broker import owner, sql
-from broker.addresses import merge
+from broker.addresses import Policy, merge, policy_of
+from broker.discards import discard
 from broker.errors import LockLost
 from broker.expiry import end_expired
 from broker.fingerprints import readable
+from broker.get import Delivery
 from broker.models import AddressSetting, DeadLetter, Kind, Place, Queue
 from broker.moves import Held, Record, copy, end, put_back, takes
 from broker.redelivery import (
@@ -39,6 +42,7 @@ PARKED = (
 MILLISECOND = timedelta(milliseconds=1)
 
 
+@transaction.atomic(savepoint=False)
 def accept(
     uow: int, *, expected: int, actor: str = "", now: datetime | None = None
 ) -> None:
@@ -47,15 +51,15 @@ def accept(
     Args:
         uow: the unit of work.
         expected: how many entries its holder believes it has; with any other number
-            nothing is accepted.
+            nothing is accepted, and the transaction is to be rolled back.
         actor: for the journal.
         now: when; the database's clock when not given.
 
     Raises:
         LockLost: it has ended already, or lost a claim in a crash.
     """
-    (ended,) = sql.fetch_one("accept", uow=uow, expected=expected, actor=actor, now=now)
-    if not ended:
+    ended, left = sql.fetch_one("accept", uow=uow, actor=actor, now=now)
+    if (ended, left) != (1, expected):
         raise LockLost(uow)
 
 
@@ -108,12 +112,52 @@ def take_some(
 
 
 @transaction.atomic
+def carry_over(
+    delivery: Delivery, error: str, *, actor: str = "", now: datetime | None = None
+) -> int:
+    """Move one delivery of a unit of work into another, which begins with it.
+
+    Args:
+        delivery: which.
+        error: why, for the operator.
+        actor: for the journal.
+        now: when; the database's clock when not given.
+
+    Returns:
+        The other unit of work, with the usual time until its deadline.
+
+    Raises:
+        LockLost: the first no longer holds the entry.
+    """
+    before = delivery.uow
+    (held,) = take_some(before, delivery.queue_id, [delivery.message_id], now)
+    (after,) = sql.fetch_one(
+        "reclaim",
+        owner=owner.current(),
+        timeout=timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
+        queue_id=held.queue_id,
+        id=held.id,
+        priority=held.priority,
+        backout_count=held.backout_count,
+        delivery_count=held.delivery_count,
+        expires_at=held.expires_at,
+        uow=before,
+        error=readable(error),
+        actor=actor,
+        now=now,
+    )
+    assert isinstance(after, int)
+    return after
+
+
+@transaction.atomic
 def back_out(
     uow: int,
     error: str,
     *,
     actor: str = "",
     spread: float | None = None,
+    at_once: bool = False,
     now: datetime | None = None,
 ) -> list[Disposition]:
     """End a unit of work badly: each of its entries is counted and disposed of.
@@ -123,6 +167,7 @@ def back_out(
         error: what went wrong, for the operator.
         actor: for the journal.
         spread: as in ``redelivery_delay``; drawn for each entry when not given.
+        at_once: what comes back waits for no delay.
         now: when; the database's clock when not given.
 
     Returns:
@@ -131,7 +176,9 @@ def back_out(
     Raises:
         LockLost: it has ended already.
     """
-    outcomes = end_badly(uow, error, actor=actor, spread=spread, now=now)
+    outcomes = end_badly(
+        uow, error, actor=actor, spread=spread, at_once=at_once, now=now
+    )
     if outcomes is None:
         raise LockLost(uow)
     return outcomes
@@ -143,6 +190,7 @@ def end_badly(
     *,
     actor: str = "",
     spread: float | None = None,
+    at_once: bool = False,
     now: datetime | None = None,
 ) -> list[Disposition] | None:
     """As ``back_out``; None where the unit of work holds nothing (any more)."""
@@ -151,7 +199,7 @@ def end_badly(
         return None
     detail = {"error": readable(error)}
     record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
-    return dispose_of(held, record, spread)
+    return dispose_of(held, record, spread, at_once=at_once)
 
 
 @transaction.atomic
@@ -176,7 +224,11 @@ def back_out_ready(
 
 
 def dispose_of(
-    held: Sequence[Held], record: Record, spread: float | None
+    held: Sequence[Held],
+    record: Record,
+    spread: float | None,
+    *,
+    at_once: bool = False,
 ) -> list[Disposition]:
     """Count each entry's backout and put it where its address's settings say."""
     expired = [entry for entry in held if entry.expired]
@@ -186,17 +238,18 @@ def dispose_of(
         for entry in held
         if not entry.expired
     ]
-    addresses = addresses_of({entry.queue_id for entry in counted})
-    settings = list(AddressSetting.objects.all())
-    merged = {address: merge(address, settings) for address in addresses.values()}
+    rules = rules_of({entry.queue_id for entry in counted})
+    if at_once:
+        for rule in rules.values():
+            rule.redelivery_delay_ms = 0
     outcomes = [
         dispose(
-            merged[addresses[entry.queue_id]],
+            rules[entry.queue_id],
             entry.backout_count,
             random.uniform(-1, 1) if spread is None else spread,  # noqa: S311
-            address=addresses[entry.queue_id],
+            address=rules[entry.queue_id].match,
         )
-        if entry.queue_id in addresses
+        if entry.queue_id in rules
         else Discard()  # its queue was deleted
         for entry in counted
     ]
@@ -242,8 +295,7 @@ def dead_letter(entries: Sequence[Held], to: str, record: Record) -> None:
         return
     why = f"{to!r} feeds no queue" if to else "no dead letter address is set"
     logger.warning("%d poison messages are discarded: %s.", len(entries), why)
-    detail |= {"to": to, "why": why}
-    end(entries, replace(record, kind=Kind.DISCARD, detail=detail))
+    discard(entries, replace(record, detail=detail | {"to": to}), why=why)
 
 
 def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
@@ -271,7 +323,16 @@ def id_and_reason(uow: int, is_late: bool) -> tuple[int, bool]:  # noqa: FBT001
     return uow, is_late
 
 
-def addresses_of(queue_ids: set[int]) -> dict[int, str]:
-    return dict(
-        Queue.objects.filter(pk__in=queue_ids).values_list("pk", "address__name")
-    )
+def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:
+    """The merged settings of each queue; those without the broker's own limit where its
+    consumers look for poison messages, or nobody does."""
+    every = list(AddressSetting.objects.all())
+    rules: dict[int, AddressSetting] = {}
+    queues = Queue.objects.filter(pk__in=queue_ids)
+    for queue_id, address, threshold in queues.values_list(
+        "pk", "address__name", "backout_threshold"
+    ):
+        rule = rules[queue_id] = merge(address, every)
+        if policy_of(rule, threshold) not in (Policy.ARTEMIS, Policy.BOTH):
+            rule.max_delivery_attempts = -1
+    return rules

@@ -12,7 +12,16 @@ from collections.abc import Callable
 
 from celery import shared_task
 
-from broker import delays, expiry, journal, operations, partitions, settle
+from broker import (
+    delays,
+    discards,
+    expiry,
+    journal,
+    operations,
+    partitions,
+    settle,
+    subscriptions,
+)
 
 BATCH = 500
 BEAT_S = 1.0
@@ -33,8 +42,11 @@ def release_due() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def back_out_overdue() -> None:
-    """Back out units of work of dead processes and past deadlines. Every second."""
+    """Back out units of work of dead processes and past deadlines, and end what dead
+    processes had subscribed to. Every second."""
     until_short(settle.back_out_overdue)
+    while subscriptions.end_dead(limit=BATCH):
+        pass
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
@@ -47,6 +59,12 @@ def expire() -> None:
 def fold_journal() -> None:
     """Add the journal to the tally, so that depths stay quick. Every second."""
     journal.fold()
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def empty_discard_bin() -> None:
+    """Empty the discard bin of what was kept long enough. Every minute."""
+    until_short(discards.empty_due)
 
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)

@@ -17,6 +17,7 @@ class Selection:
     origin_queue: str | None = None
     cause: str | None = None
     queue_id: int | None = None  # where they lie
+    within: tuple[int, ...] | None = None  # the queues that are looked at, by id
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -24,6 +25,7 @@ class Selection:
             "origin_queue": self.origin_queue,
             "cause": self.cause,
             "queue_id": self.queue_id,
+            "within": None if self.within is None else list(self.within),
         }
 
 
@@ -41,6 +43,7 @@ class Group:
     last_died_at: datetime
     most_resubmits: int
     newest_id: int
+    reasons: list[int]  # IBM MQ's codes
 
     @property
     def selection(self) -> Selection:
@@ -65,6 +68,7 @@ class Letter:
     died_at: datetime
     content_type: str
     size_bytes: int
+    reason: int | None  # IBM MQ's code
 
 
 NEWEST = 2**63 - 1

@@ -15,7 +15,10 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from broker.models import Address, AddressSetting, Queue
 from console.supervision import Say
+
+DLQ, EXPIRY_QUEUE = "DLQ", "ExpiryQueue"
 
 
 def make_secret_key(path: Path) -> None:
@@ -57,6 +60,24 @@ def static_fingerprint() -> str:
             found = os.stat(storage.path(name))
             seen.update(f"{name} {found.st_size} {found.st_mtime_ns}\n".encode())
     return seen.hexdigest()
+
+
+def make_places() -> None:
+    """Give a new broker somewhere for what goes wrong, under the names people look for.
+
+    Only where there is nothing at all yet: what an administrator removes stays away.
+
+    Source:
+        IBM MQ's SYSTEM.DEAD.LETTER.QUEUE, and the addresses DLQ and ExpiryQueue of the
+        configuration that ActiveMQ Artemis generates.
+    """
+    if Address.objects.exists() or AddressSetting.objects.exists():
+        return
+    for name in (DLQ, EXPIRY_QUEUE, settings.BROKER_DEAD_LETTER_QUEUE):
+        Queue.objects.create(name=name, address=Address.objects.create(name=name))
+    AddressSetting.objects.create(
+        match="#", dead_letter_address=DLQ, expiry_address=EXPIRY_QUEUE
+    )
 
 
 def first_administrator() -> str | None:

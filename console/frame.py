@@ -15,6 +15,8 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
+from broker import authorities, stoppages
+from console import findings
 from dashboards import depths
 
 ENVIRONMENTS = ("dev", "stage", "prod")  # that have a colour of their own
@@ -32,6 +34,7 @@ class Destination:
     key: str = ""  # after g
     views: tuple[str, ...] = ()  # that are also this place
     counts_dead_letters: bool = False
+    counts_findings: bool = False
     leaves: bool = False
     url: str = ""
     is_here: bool = False
@@ -56,12 +59,36 @@ DESTINATIONS = (
         counts_dead_letters=True,
     ),
     Destination(
+        "Discard bin",
+        "discards",
+        "console:discards",
+        "broker.view_queue",
+        key="b",
+        views=("console:restore",),
+    ),
+    Destination(
+        "Consumers",
+        "consumers",
+        "console:consumers",
+        "broker.view_queue",
+        key="c",
+    ),
+    Destination(
         "Operations",
         "operations",
         "console:operations",
         "broker.view_queue",
         key="p",
         views=("console:operation",),
+    ),
+    Destination(
+        "Health",
+        "health",
+        "console:health",
+        "broker.view_queue",
+        key="h",
+        views=("console:commit_prepared", "console:back_out_prepared"),
+        counts_findings=True,
     ),
     Destination(
         "Reports",
@@ -118,8 +145,24 @@ class Frame:
         return self.request.user.has_perm("broker.view_queue")
 
     @cached_property
+    def held(self) -> authorities.Held:
+        """What this person may do; asked once for all that stands around the page."""
+        return authorities.held_by(self.request.user)
+
+    @cached_property
+    def stopped(self) -> list[str]:
+        """The queues, of those one may see, whose ConnectionConsumers stand still."""
+        names = [one.queue.name for one in stoppages.standing()]
+        return [name for name in names if self.held.on("inquire", name)]
+
+    @cached_property
     def dead_letters(self) -> int:
-        return depths.dead_letters()
+        return depths.dead_letters(self.held)
+
+    @cached_property
+    def findings(self) -> int:
+        """How many settings should be put right, some seconds ago at most."""
+        return findings.count(self.held)
 
     @cached_property
     def destinations(self) -> list[Destination]:

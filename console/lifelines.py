@@ -15,9 +15,10 @@ from itertools import pairwise
 
 from broker.fingerprints import fingerprint
 from broker.journal import LifelineEvent
-from broker.models import Kind, Place
+from broker.models import DeadLetter, Kind, Place
 
 COUNTED = (Kind.BACK_OUT, Kind.DEAD_LETTER)
+BEGIN_AGAIN = (Kind.RESTORE, Kind.RESET)
 STANDS = 2  # steps of a run of like ones that are shown at each of its ends
 LONGEST_MIDDLE = 100  # steps between them that can be unfolded
 
@@ -53,6 +54,10 @@ class Step:
     is_delayed: bool = False
     to: str = ""  # the address of the copy
     copy: int | None = None
+    queues: list[str] = field(default_factory=list)  # that took the copy
+    cause: str = ""  # of a dead letter
+    reason: int | None = None  # IBM MQ's code
+    backouts: int = 0  # on its queue so far
     operation: int | None = None
     why: str = ""
     after: timedelta | None = None  # since the step before it ended
@@ -71,6 +76,12 @@ class Step:
     @property
     def ended_at(self) -> datetime:
         return self.woken_at or self.at
+
+    @property
+    def is_removal(self) -> bool:
+        """Whether a consumer took it away unread, by IBM MQ's rules."""
+        by_rule = self.cause in DeadLetter.IBM_CAUSES or self.reason is not None
+        return by_rule and self.kind in (Kind.DEAD_LETTER, Kind.DISCARD)
 
     @property
     def took(self) -> timedelta | None:
@@ -135,7 +146,15 @@ def lives(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[Li
         life = Life(message_id, originals.get(message_id))
         life.steps = folded(compared(steps(own, roads)))
         found[message_id] = life
+    for step in (step for life in found.values() for step in life.steps):
+        step.queues = arrivals(found.get(step.copy or 0))
     return list(found.values())
+
+
+def arrivals(life: Life | None) -> list[str]:
+    """The queues on which a life began."""
+    begun = life.steps if life else []
+    return [step.road.label for step in begun if step.kind == Kind.PUT]
 
 
 def steps(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[Step]:
@@ -149,23 +168,41 @@ def steps(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[St
         if event.kind == Kind.WAKE and queue_id in delayed:
             delayed.pop(queue_id).woken_at = event.at
             continue
-        step = held.pop((queue_id, event.uow), None)
+        road = roads.get(queue_id) or Road(queue_id)
+        uow = event.detail.get("from_uow", event.uow)
+        goes_on = event.kind == Kind.RESET  # whatever holds it
+        step = None if goes_on else held.pop((queue_id, uow), None)
         if step is None:
-            step = Step(event.kind, event.at, roads.get(queue_id) or Road(queue_id))
+            step = Step(event.kind, event.at, road)
             told.append(step)
         if event.kind == Kind.GET:
             step.attempt = backouts[queue_id] + 1
             step.got_at = event.at
             held[queue_id, event.uow] = step
-        if event.kind in COUNTED:
-            backouts[queue_id] += 1
-            step.attempt = backouts[queue_id] = event.detail.get(
-                "backout_count", backouts[queue_id]
-            )
         tell(step, event)
+        count(step, event, backouts)
+        if event.kind == Kind.SKIP:  # the attempt goes on in another unit of work
+            held[queue_id, event.uow] = kept = Step(Kind.GET, event.at, road)
+            kept.attempt, kept.got_at = step.attempt, event.at
+            told.append(kept)
         if step.is_delayed:
             delayed[queue_id] = step
     return told
+
+
+def count(step: Step, event: LifelineEvent, backouts: Counter[int]) -> None:
+    """Number the attempts on a queue; one that was taken away unread is none."""
+    queue_id = event.queue_id
+    if event.kind in BEGIN_AGAIN:
+        backouts[queue_id] = 0
+    if step.is_removal:
+        step.attempt = None
+    elif event.kind in COUNTED:
+        backouts[queue_id] += 1
+        step.attempt = backouts[queue_id] = event.detail.get(
+            "backout_count", backouts[queue_id]
+        )
+    step.backouts = backouts[queue_id]
 
 
 def tell(step: Step, event: LifelineEvent) -> None:
@@ -181,6 +218,8 @@ def tell(step: Step, event: LifelineEvent) -> None:
     step.copy = detail.get("copy")
     step.operation = detail.get("operation")
     step.why = detail.get("why", "")
+    step.cause = detail.get("cause", "")
+    step.reason = detail.get("reason")
 
 
 def compared(told: list[Step]) -> list[Step]:

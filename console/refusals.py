@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from broker import errors
+from broker.errors import discards, messages, queues, units_of_work
 
 STATUS: dict[type[errors.BrokerError], int] = {
     errors.NoSuchAddress: 404,
@@ -20,6 +21,33 @@ STATUS: dict[type[errors.BrokerError], int] = {
     errors.NotResubmittable: 409,
     errors.OperationNotPlanned: 409,
     errors.UnsafeServer: 503,
+    discards.DiscardedExpired: 409,
+    discards.NotInDiscardBin: 409,
+    messages.InvalidSelector: 400,
+    messages.MalformedHeader: 400,
+    messages.MissingReplyTo: 400,
+    messages.WrongExpiry: 400,
+    messages.WrongReportOptions: 400,
+    queues.CauseRemains: 409,
+    queues.DeliveryStopped: 409,
+    queues.GetInhibited: 409,
+    queues.MessageTooBigForQueue: 413,
+    queues.NoModelQueue: 409,
+    queues.NoSuchQueueManager: 404,
+    queues.NoSuchSubscription: 404,
+    queues.NotAuthorized: 403,
+    queues.PutInhibited: 409,
+    queues.QueueFull: 409,
+    queues.SubscriptionInUse: 409,
+    units_of_work.BackedOut: 409,
+    units_of_work.MarkNotPossible: 409,
+    units_of_work.NoSuchXid: 404,
+    units_of_work.NotCoordinated: 409,
+    units_of_work.SecondMark: 409,
+    units_of_work.TooMuchUncommitted: 409,
+    units_of_work.WrongOptions: 400,
+    units_of_work.WrongXid: 400,
+    units_of_work.XidInUse: 409,
 }
 
 

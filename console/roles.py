@@ -1,18 +1,28 @@
 """Who may do what: three roles, as groups, each with all that the one before it may.
 
-The groups are made after every migration, because permissions are. People are put into
-them under Settings; a group that an administrator has given more keeps it.
+A role has permissions, which open pages, and authorities, which the broker asks for on
+each queue. The groups are made after every migration, because permissions are. People
+are put into them under Settings; a group that an administrator has given more keeps it.
+
+Authorities can also be narrowed: an administrator who takes ``#`` from the operators,
+to give them some queues by name or none, means it. So they are not made after every
+migration, nor where a group has none, but once: with the group, or with the table of
+authorities where the group is older. What is taken away then stays away.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.apps import AppConfig
 from django.apps import apps as applications
 from django.apps.registry import Apps
 from django.contrib.auth.management import create_permissions
+from django.db.migrations import CreateModel, Migration
 from django.db.models import Q
+
+from broker import authorities
 
 VIEWER = {
     "broker.view_queue",
@@ -24,18 +34,32 @@ OPERATOR = VIEWER | {
     "broker.pause_queue",
     "dashboards.run_report",
 }
-ADMINISTRATOR = OPERATOR | {
-    f"{model[0]}.{action}_{model[1]}"
-    for model in (
-        ("broker", "address"),
-        ("broker", "addresssetting"),
-        ("broker", "queue"),
-        ("auth", "user"),
-        ("auth", "group"),
-    )
-    for action in ("add", "change", "delete", "view")
-}
+ADMINISTRATOR = (
+    OPERATOR
+    | {"broker.view_subscription"}
+    | {
+        f"{model[0]}.{action}_{model[1]}"
+        for model in (
+            ("broker", "address"),
+            ("broker", "addresssetting"),
+            ("broker", "authority"),
+            ("broker", "modelqueue"),
+            ("broker", "queue"),
+            ("broker", "queuealias"),
+            ("auth", "user"),
+            ("auth", "group"),
+        )
+        for action in ("add", "change", "delete", "view")
+    }
+)
 ROLES = {"viewer": VIEWER, "operator": OPERATOR, "administrator": ADMINISTRATOR}
+AUTHORITIES: dict[str, tuple[authorities.Authority, ...]] = {  # on every queue
+    "viewer": ("inquire",),
+    "operator": authorities.ALL,  # also set: it is what pausing a queue needs
+    "administrator": authorities.ALL,
+}
+EVERY_QUEUE = "#"
+Plan = Sequence[tuple[Migration, bool]]  # a migration, and whether it was undone
 
 
 def grant(
@@ -43,6 +67,7 @@ def grant(
     app_config: AppConfig,
     using: str,
     apps: Apps = applications,
+    plan: Plan = (),
     verbosity: int = 0,
     **rest: Any,
 ) -> None:
@@ -63,5 +88,27 @@ def grant(
         for label, codename in (permission.split(".") for permission in role):
             if label == app_config.label:
                 wanted |= Q(content_type__app_label=label, codename=codename)
-        group, _ = groups.get_or_create(name=name)
+        group, is_new = groups.get_or_create(name=name)
         group.permissions.add(*permissions.filter(wanted))
+        if is_new or makes_authorities(plan):
+            authorize(group, using, apps)
+
+
+def makes_authorities(plan: Plan) -> bool:
+    """Whether the table of authorities was made by these migrations."""
+    return any(
+        isinstance(operation, CreateModel) and operation.name == "Authority"
+        for migration, was_undone in plan
+        if migration.app_label == "broker" and not was_undone
+        for operation in migration.operations
+    )
+
+
+def authorize(group: Any, using: str, apps: Apps) -> None:
+    """Give a role its authorities on every queue, if there are authorities yet."""
+    try:
+        rows = apps.get_model("broker", "Authority").objects.using(using)
+    except LookupError:  # they come with a later migration
+        return
+    granted = {authorities.FIELDS[one]: True for one in AUTHORITIES[group.name]}
+    rows.get_or_create(group_id=group.pk, pattern=EVERY_QUEUE, defaults=granted)

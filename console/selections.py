@@ -3,8 +3,11 @@ and its plan, so that what is done is what was seen."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django import forms
 
+from broker import authorities
 from broker.models import DeadLetter, Queue
 from broker.triage import NEWEST, Group, Selection
 
@@ -45,6 +48,18 @@ class PlanForm(SelectionForm):
     message = forms.IntegerField(min_value=1, max_value=NEWEST, required=False)
 
 
+def names_for(user: authorities.Principal) -> dict[int, str]:
+    """The queues that a person may look at: their names, by id."""
+    names = dict(Queue.objects.values_list("pk", "name"))
+    seen = authorities.allowed(user, "inquire", names.values())
+    return {pk: name for pk, name in names.items() if name in seen}
+
+
+def seen_by(user: authorities.Principal, selection: Selection) -> Selection:
+    """What a person sees of a selection."""
+    return replace(selection, within=tuple(names_for(user)))
+
+
 def fields_of(selection: Selection) -> dict[str, object]:
     """The query that selects the same, as a form sends it."""
     pairs = {
@@ -58,6 +73,8 @@ def fields_of(selection: Selection) -> dict[str, object]:
 
 def matches(group: Group, selection: Selection) -> bool:
     """Whether a group is selected; it never is in part."""
+    if selection.within is not None and group.queue_id not in selection.within:
+        return False
     return all(
         wanted is None or wanted == has
         for wanted, has in (

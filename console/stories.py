@@ -14,9 +14,17 @@ from django.db.models import F, Func, IntegerField, QuerySet
 from django.utils import timezone
 
 from broker import journal
-from broker.addresses import merge
+from broker.addresses import Policy, merge, policy_of
 from broker.browse import Whereabouts, where_is
-from broker.models import AddressSetting, DeadLetter, Kind, Message, Place, Queue
+from broker.models import (
+    AddressSetting,
+    DeadLetter,
+    Discarded,
+    Kind,
+    Message,
+    Place,
+    Queue,
+)
 from console.lifelines import Life, Road, lives
 
 ENDS = {  # of the kinds that end a life: the chip's state, and its word
@@ -43,6 +51,7 @@ class Now:
     road: Road
     place: Whereabouts | None = None  # none: it ended
     letter: DeadLetter | None = None
+    binned: Discarded | None = None  # that it can be restored
 
     @property
     def attempt(self) -> int:
@@ -80,6 +89,23 @@ class Story:
         return getattr(self.message, "size", 0)
 
     @property
+    def backout_count(self) -> int:
+        """Of the message where it is; of one that is nowhere, none."""
+        return max(
+            (now.place.backout_count for now in self.here if now.place), default=0
+        )
+
+    @property
+    def queues(self) -> set[str]:
+        """The names of the queues that the message is on or was on.
+
+        Of the address that it was sent to, where none of them is known any more.
+        """
+        own = [life for life in self.lives if life.message_id == self.message_id]
+        names = {step.road.queue for life in own for step in life.steps} - {""}
+        return names or ({self.message.address} if self.message else set())
+
+    @property
     def letter(self) -> DeadLetter | None:
         return next((now.letter for now in self.here if now.letter), None)
 
@@ -113,9 +139,14 @@ def story_of(message_id: int) -> Story | None:
 
 
 def messages() -> QuerySet[Message]:
-    """Messages without their bodies, but with their ``size`` in bytes."""
-    length = Func(F("body"), function="octet_length", output_field=IntegerField())
-    return Message.objects.defer("body").annotate(size=length)
+    """Messages without their bytes, but with how many: ``size``, ``headers_size``."""
+    return Message.objects.defer("body", "headers").annotate(
+        size=octets("body"), headers_size=octets("headers")
+    )
+
+
+def octets(column: str) -> Func:
+    return Func(F(column), function="octet_length", output_field=IntegerField())
 
 
 def roads_of(queue_ids: Iterable[int]) -> dict[int, Road]:
@@ -127,10 +158,24 @@ def roads_of(queue_ids: Iterable[int]) -> dict[int, Road]:
             queue.name,
             queue.address.name,
             queue.paused,
-            merge(queue.address.name, settings).max_delivery_attempts or 0,
+            limit_of(queue, merge(queue.address.name, settings)),
         )
         for queue in queues
     }
+
+
+def limit_of(queue: Queue, setting: AddressSetting) -> int:
+    """The attempts after which a message is moved away, by whoever; 0 is no limit."""
+    by_broker, by_consumer = setting.max_delivery_attempts or 0, queue.backout_threshold
+    match policy_of(setting, by_consumer):
+        case Policy.ARTEMIS:
+            return max(by_broker, 0)
+        case Policy.IBM:
+            return by_consumer
+        case Policy.BOTH:
+            limits = (limit for limit in (by_broker, by_consumer) if limit > 0)
+            return min(limits, default=0)
+    return 0
 
 
 def letters_of(message_ids: Iterable[int]) -> Letters:
@@ -171,6 +216,14 @@ def ended(life: Life, letters: Letters) -> Now:
     if life.last is None:
         return Now(life, *UNKNOWN_END, None, Road(0))
     state, word = ENDS.get(life.last.kind, UNKNOWN_END)
+    if life.last.is_removal and life.last.copy:
+        word = "moved"
     road = life.last.road
     letter = letters.get((life.message_id, road.queue_id))
-    return Now(life, state, word, life.last.at, road, None, letter)
+    binned = binned_as(life) if life.last.kind == Kind.DISCARD else None
+    return Now(life, state, word, life.last.at, road, None, letter, binned)
+
+
+def binned_as(life: Life) -> Discarded | None:
+    """What the discard bin has of a life."""
+    return Discarded.objects.filter(message_id=life.message_id).first()

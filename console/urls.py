@@ -7,7 +7,17 @@ from django.contrib.auth import views as accounts
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 
 from console.converters import QueueName
-from console.views import dead_letters, messages, operations, preferences, queues
+from console.views import (
+    consumers,
+    dead_letters,
+    discards,
+    health,
+    messages,
+    operations,
+    preferences,
+    prepared,
+    queues,
+)
 
 register_converter(QueueName, "queue")
 
@@ -19,12 +29,24 @@ pages: list[URLPattern | URLResolver] = [
     path("queues/<queue:name>/resume/", queues.resume, name="resume"),
     path("messages/<int:message_id>/", messages.message, name="message"),
     path("messages/<int:message_id>/body/", messages.body, name="body"),
+    path("messages/<int:message_id>/data/", messages.data, name="data"),
     path("dead/", dead_letters.dead_letters, name="dead_letters"),
     path("dead/resubmit/", operations.plan_resubmit, name="plan_resubmit"),
     path(
         "dead/<slug:fingerprint>/",
         dead_letters.dead_letter_group,
         name="dead_letter_group",
+    ),
+    path("discards/", discards.discards, name="discards"),
+    path("discards/restore/", discards.restore, name="restore"),
+    path("consumers/", consumers.consumers, name="consumers"),
+    path("consumers/<queue:name>/start/", consumers.start, name="start_delivery"),
+    path("health/", health.health, name="health"),
+    path("health/prepared/<int:uow>/commit/", prepared.commit, name="commit_prepared"),
+    path(
+        "health/prepared/<int:uow>/back-out/",
+        prepared.back_out,
+        name="back_out_prepared",
     ),
     path("operations/", operations.operations, name="operations"),
     path("operations/<int:operation_id>/", operations.operation, name="operation"),

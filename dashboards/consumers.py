@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 from redis import RedisError
 
+from broker import authorities
 from dashboards import depths
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -31,6 +32,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
     """
 
     may_look = True
+    sees_all = False  # else what is published is not for this page
     checked_at = 0.0  # never
 
     async def __call__(
@@ -47,7 +49,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         await self.channel_layer.group_add(depths.GROUP, self.channel_name)
         await self.accept()
         if await self.is_welcome():
-            await self.send(await database_sync_to_async(whole)())
+            await self.send(await self.whole())
 
     async def disconnect(self, code: int) -> None:
         await self.channel_layer.group_discard(depths.GROUP, self.channel_name)
@@ -56,9 +58,12 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         """Pages have nothing to say here."""
 
     async def depths_changed(self, event: dict[str, str]) -> None:
-        """Pass on what was published, to those who may still see it."""
+        """Pass on what was published, to those who may still see it.
+
+        Who may see some queues only gets the numbers of those, counted once more.
+        """
         if await self.is_welcome():
-            await self.send(event["html"])
+            await self.send(event["html"] if self.sees_all else await self.whole())
 
     async def is_welcome(self) -> bool:
         """Whether this person may look, asked anew when the answer is old.
@@ -77,13 +82,20 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         """Ask the database, not the scope: that one is as old as the socket."""
         key = self.scope["session"].session_key
         session = import_module(settings.SESSION_ENGINE).SessionStore(key)
-        user = await get_user({"session": session})
+        self.user = await get_user({"session": session})
         # Also through a thread: it closes its connection, and a socket has no request
         # to do so.
-        may: bool = await database_sync_to_async(user.has_perm)("broker.view_queue")
+        held = await database_sync_to_async(authorities.held_by)(self.user)
+        self.sees_all = held.everywhere("inquire")
+        has_perm = database_sync_to_async(self.user.has_perm)
+        may: bool = await has_perm("broker.view_queue")
         return may
 
+    async def whole(self) -> str:
+        """All numbers of all queues that this person may inquire."""
+        html: str = await database_sync_to_async(html_for)(self.user)
+        return html
 
-def whole() -> str:
-    """All numbers of all queues."""
-    return depths.html(depths.queues())
+
+def html_for(user: authorities.Principal) -> str:
+    return depths.html(depths.queues(user=user))

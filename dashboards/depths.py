@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import F
+from django.conf import settings
+from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q
 from django.db.models.functions import Lower
 from django.template.loader import render_to_string
 
-from broker import addresses, journal
+from broker import addresses, authorities, journal
 from broker.models import AddressSetting, Kind, Queue
 from dashboards import samples
 
@@ -25,17 +26,20 @@ NOTHING = journal.Depth()
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """One queue. Rates are entries a second; ``arrived`` only ever grows."""
+    """One queue. Rates are entries a second; what was done only ever grows."""
 
     queue_id: int
     name: str
     address: str
     paused: bool
+    stopped: bool  # for ConnectionConsumers
     takes_dead_letters: bool
     ready: int
     claimed: int
     delayed: int
     arrived: int
+    left: int  # accepted, since the queue exists
+    attempts: int  # deliveries that were to be accepted, whatever came of them
     arriving: float | None
     accepted: float | None
 
@@ -46,51 +50,79 @@ class QueueDepth:
     @property
     def is_untaken(self) -> bool:
         """Something is ready that consumers should take, and for seconds none did."""
-        is_for_consumers = not (self.paused or self.takes_dead_letters)
+        is_still = self.paused or self.stopped
+        is_for_consumers = not (is_still or self.takes_dead_letters)
         return is_for_consumers and self.ready > 0 == self.claimed == self.accepted
 
 
 def queues(
     name: str | None = None,
     *,
+    user: authorities.Principal = None,
     counts: Mapping[int, journal.Depth] | None = None,
     now: datetime | None = None,
 ) -> list[QueueDepth]:
     """Every queue, or the one of that name, by name. Three queries, however many.
 
     Args:
+        user: who looks, and sees the queues that they may inquire, for one query more;
+            None is the process itself.
         counts: what the journal says, where the caller has asked it already.
     """
     chosen = Queue.objects.all() if name is None else Queue.objects.filter(name=name)
+    takes = ExpressionWrapper(takes_dead_letters(), output_field=BooleanField())
     rows = chosen.order_by(Lower("name"), "name").values_list(
-        "pk", "name", F("address__name"), "paused"
+        "pk", "name", F("address__name"), "paused", "stopped", takes
     )
-    dead = dead_letter_addresses()
     counts = journal.depths() if counts is None else counts
     rates = samples.rates(counts, now)
+    held = authorities.held_by(user)
     return [
         QueueDepth(
             queue_id=pk,
             name=queue,
             address=address,
             paused=paused,
-            takes_dead_letters=address in dead,
+            stopped=stopped,
+            takes_dead_letters=is_dead,
             ready=counts.get(pk, NOTHING).ready,
             claimed=counts.get(pk, NOTHING).claimed,
             delayed=counts.get(pk, NOTHING).delayed,
             arrived=counts.get(pk, NOTHING).done.get(Kind.PUT, 0),
+            left=counts.get(pk, NOTHING).accepted,
+            attempts=counts.get(pk, NOTHING).accept_attempts,
             arriving=rates[pk].arriving,
             accepted=rates[pk].accepted,
         )
-        for pk, queue, address, paused in rows
+        for pk, queue, address, paused, stopped, is_dead in rows
+        if held.on("inquire", queue)
     ]
 
 
-def dead_letters() -> int:
-    """How many dead letters lie on all queues together. Three queries."""
-    ids = Queue.objects.filter(address__name__in=dead_letter_addresses())
+def dead_letters(held: authorities.Held = authorities.EVERYTHING) -> int:
+    """How many dead letters lie on all queues that somebody may inquire.
+
+    Args:
+        held: what they may do.
+    """
+    queues = Queue.objects.filter(takes_dead_letters())
     counts = journal.depths()
-    return sum(counts.get(pk, NOTHING).total for pk in ids.values_list("pk", flat=True))
+    return sum(
+        counts.get(pk, NOTHING).total
+        for pk, name in queues.values_list("pk", "name")
+        if held.on("inquire", name)
+    )
+
+
+def takes_dead_letters() -> Q:
+    """Whether a queue is one where messages are moved to that nobody could process: of
+    a dead letter address, somebody's backout queue, or the broker's own."""
+    name = OuterRef("name")
+    return (
+        Q(address__name__in=dead_letter_addresses())
+        | Q(name=settings.BROKER_DEAD_LETTER_QUEUE)
+        | Q(Exists(Queue.objects.filter(backout_queue=name)))
+    )
 
 
 def dead_letter_addresses() -> set[str]:
@@ -112,6 +144,7 @@ def html(every: list[QueueDepth], changed: Iterable[QueueDepth] | None = None) -
     context = {
         "queues": every if changed is None else list(changed),
         "totals": totals(every),
+        "stopped": [queue.name for queue in every if queue.stopped],
     }
     return render_to_string("dashboards/_depths.html", context)
 

@@ -15,10 +15,13 @@ from pytest_django import DjangoDbBlocker
 
 from broker import arrivals, owner
 
-MAP = ["operationitem", "operation", "queue", "address", "addresssetting"]
+MAP = [
+    *("operationitem", "operation", "stoppage", "connectionconsumer", "subscription"),
+    *("queuealias", "queue", "address", "addresssetting"),
+]
 HOT = [
     *("message", "ready", "delayed", "claim", "unit_of_work", "owner"),
-    *("dead_letter", "event", "tally"),
+    *("dead_letter", "discarded", "prepared_put", "event", "tally"),
 ]
 AROUND = ("dashboards", "sessions", "axes")  # applications
 
@@ -71,6 +74,7 @@ def empty_the_broker() -> None:
     with connection.cursor() as cursor:
         for table in MAP:
             cursor.execute(f"DELETE FROM broker_{table}")
+        cursor.execute("DELETE FROM broker_modelqueue WHERE name NOT LIKE 'SYSTEM.%'")
         # Not deleted: tests that read everything would read what is dead, too.
         cursor.execute("TRUNCATE " + ", ".join(f"broker_{table}" for table in HOT))
         cursor.execute(

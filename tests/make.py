@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Group, Permission, User
 
-from broker.models import Address, AddressSetting, Queue, RoutingType
+from broker import authorities
+from broker.models import Address, AddressSetting, Authority, Queue, RoutingType
 from broker.put import NewMessage
 
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
@@ -63,12 +64,32 @@ def make_messages(
     ]
 
 
-def make_user(name: str = "omar", *, permissions: tuple[str, ...] = ()) -> User:
-    """Vera looks, Omar operates, Ada administers; permissions as ``app.codename``."""
+def make_user(
+    name: str = "omar",
+    *,
+    permissions: tuple[str, ...] = (),
+    granted: tuple[authorities.Authority, ...] = authorities.ALL,
+    pattern: str = "#",
+) -> User:
+    """Vera looks, Omar operates, Ada administers; permissions as ``app.codename``.
+
+    Args:
+        granted: the authorities they have on the queues of the pattern.
+    """
     user = User.objects.create_user(name, password="correct horse")
     for permission in permissions:
         app, codename = permission.split(".")
         user.user_permissions.add(
             Permission.objects.get(content_type__app_label=app, codename=codename)
         )
+    make_authority(user, *granted, pattern=pattern)
     return user
+
+
+def make_authority(
+    principal: User | Group, *granted: authorities.Authority, pattern: str = "#"
+) -> Authority:
+    """A row for a user or a group."""
+    whose = "group" if isinstance(principal, Group) else "user"
+    fields = {authorities.FIELDS[one]: True for one in granted}
+    return Authority.objects.create(**{whose: principal}, pattern=pattern, **fields)

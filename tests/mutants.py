@@ -1,4 +1,4 @@
-"""Seeds defects, one at a time, to see that the state machine catches each.
+"""Seeds defects, one at a time, to see that a state machine catches each.
 
 Run it with ``python -m tests.mutants`` and a DATABASE_URL, after changing the machine
 or a statement. A harness that cannot go red proves nothing.
@@ -17,6 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 OPTIONS = ["-q", "-x", "--reuse-db", "--hypothesis-profile=no-shrinking"]
 MACHINE = "tests/broker/test_queue_machine.py"
+IBM = "tests/broker/test_ibm_machine.py"
+SCHEDULES = " ".join(
+    f"tests/broker/test_interleavings{part}.py"
+    for part in ("", "_ends", "_moves", "_poison")
+)
 
 
 @dataclass(frozen=True)
@@ -27,14 +32,15 @@ class Mutant:
     file: str
     before: str
     after: str
+    tests: str = MACHINE
 
 
 MUTANTS = [
     Mutant(
         "an accept without its fence",
-        "broker/sql/accept.sql",
-        "SELECT count(*) FROM ended;",
-        "SELECT 1;",
+        "broker/settle.py",
+        "if (ended, left) != (1, expected):",
+        "if ended > 1:",
     ),
     Mutant(
         "a settlement of what another unit of work holds",
@@ -106,14 +112,14 @@ MUTANTS = [
     Mutant(
         "a deadline that passes early",
         "broker/sql/overdue.sql",
-        "WHERE deadline <= coalesce(",
-        "WHERE deadline - interval '160 seconds' <= coalesce(",
+        "    deadline <= coalesce(",
+        "    deadline - interval '160 seconds' <= coalesce(",
     ),
     Mutant(
         "a deadline that never passes",
         "broker/sql/overdue.sql",
-        "WHERE deadline <= coalesce(",
-        "WHERE deadline + interval '1 hour' <= coalesce(",
+        "    deadline <= coalesce(",
+        "    deadline + interval '1 hour' <= coalesce(",
     ),
     Mutant(
         "a copy that leaves the original behind",
@@ -124,11 +130,8 @@ MUTANTS = [
     Mutant(
         "a dead letter that keeps its expiry",
         "broker/sql/copy.sql",
-        "INSERT INTO broker_ready (queue_id, priority, pos, id)\n"
-        "    SELECT new_queue_id, priority, new_id, new_id FROM entry",
-        "INSERT INTO broker_ready (queue_id, priority, pos, id, expires_at)\n"
-        "    SELECT new_queue_id, priority, new_id, new_id, at + interval '1 s'"
-        " FROM entry",
+        "SELECT new_queue_id, priority, new_id, new_id, expires_at FROM entry",
+        "SELECT new_queue_id, priority, new_id, new_id, at + interval '1 s' FROM entry",
     ),
     Mutant(
         "dead letters that arrive in another order",
@@ -145,14 +148,142 @@ MUTANTS = [
     Mutant(
         "a paused queue that gives",
         "broker/sql/get.sql",
-        "AND NOT paused)",
-        ")",
+        "AND NOT paused\n",
+        "\n",
     ),
     Mutant(
         "a part of a claim that is taken whole",
         "broker/sql/take_some.sql",
         "HAVING bool_and(goes))",
         "HAVING bool_or(goes))",
+    ),
+    Mutant(
+        "a threshold that is one too many",
+        "broker/poison.py",
+        "return 0 < self.threshold <= backout_count",
+        "return 0 < self.threshold < backout_count",
+        IBM,
+    ),
+    Mutant(
+        "a second mark",
+        "broker/leased.py",
+        "        if self.marked:",
+        "        if self.marked and self.ended:",
+        IBM,
+    ),
+    Mutant(
+        "a mark that a backout by the system honours",
+        "broker/leased.py",
+        "if self.mark is not None and not by_system:",
+        "if self.mark is not None:",
+        IBM,
+    ),
+    Mutant(
+        "a skipped backout that resets the count",
+        "broker/settle.py",
+        "        backout_count=held.backout_count,",
+        "        backout_count=0,",
+        IBM,
+    ),
+    Mutant(
+        "a skipped backout that is counted",
+        "broker/settle.py",
+        "        backout_count=held.backout_count,",
+        "        backout_count=held.backout_count + 1,",
+        IBM,
+    ),
+    Mutant(
+        "a move that its receiver's backout does not undo",
+        "broker/leased.py",
+        "        self.removing.append(removing)",
+        "        self.remove_now(removing, last=poison.Last.DISCARD)",
+        IBM,
+    ),
+    Mutant(
+        "an accept without its fence, of a killed process",
+        "broker/settle.py",
+        "if (ended, left) != (1, expected):",
+        "if ended > 1:",
+        IBM,
+    ),
+    Mutant(
+        "an expired message that a consumer gets",
+        "broker/sql/get.sql",
+        "AND (ready.expires_at IS NULL",
+        "AND (true OR ready.expires_at IS NULL",
+        IBM,
+    ),
+    Mutant(
+        "a full queue that takes one more",
+        "broker/capacity.py",
+        "if depth + len(sizes_bytes) > queue.max_depth:",
+        "if depth + len(sizes_bytes) > queue.max_depth + 1:",
+        IBM,
+    ),
+    Mutant(
+        "a report option that nobody reads",
+        "broker/redelivery.py",
+        "if report & Report.DISCARD_MSG:",
+        "if not report & Report.DISCARD_MSG and False:",
+        IBM,
+    ),
+    Mutant(
+        "a report that is sent twice",
+        "broker/disposal.py",
+        "            report_messages.send(delivery,",
+        "            report_messages.send(delivery, reason, **about)\n"
+        "            report_messages.send(delivery,",
+        IBM,
+    ),
+    Mutant(
+        "a report that stays when its message could not go",
+        "broker/disposal.py",
+        "                raise refusal\n",
+        "                report_messages.send(delivery, reason, **about)\n"
+        "                return removal\n",
+        IBM,
+    ),
+    Mutant(
+        "a sweep that locks nothing",
+        "broker/sql/overdue.sql",
+        "\nFOR UPDATE SKIP LOCKED",
+        "",
+        SCHEDULES,
+    ),
+    Mutant(
+        "an accept that does not count what left",
+        "broker/settle.py",
+        "if (ended, left) != (1, expected):",
+        "if not ended:",
+        SCHEDULES,
+    ),
+    Mutant(
+        "gets that wait for each other",
+        "broker/sql/get.sql",
+        "FOR UPDATE SKIP LOCKED",
+        "FOR UPDATE",
+        SCHEDULES,
+    ),
+    Mutant(
+        "a lost answer that is taken for a backout",
+        "broker/leased.py",
+        "if line is None or line.closed:",
+        "if not connection.is_usable():",
+        SCHEDULES,
+    ),
+    Mutant(
+        "a tally that folds what is not final",
+        "broker/sql/fold.sql",
+        "pg_snapshot_xmin(pg_current",
+        "pg_snapshot_xmax(pg_current",
+        SCHEDULES,
+    ),
+    Mutant(
+        "room that two see at once",
+        "broker/capacity.py",
+        ".select_for_update(no_key=True)",
+        "",
+        SCHEDULES,
     ),
 ]
 
@@ -186,7 +317,7 @@ def is_caught(mutant: Mutant) -> bool:
             raise SystemExit(f"{mutant.file} no longer has the text of: {mutant.name}")
         target.write_text(text.replace(mutant.before, mutant.after))
         ended = subprocess.run(
-            [sys.executable, "-m", "pytest", *OPTIONS, MACHINE],
+            [sys.executable, "-m", "pytest", *OPTIONS, *mutant.tests.split()],
             cwd=copy,
             capture_output=True,
             text=True,

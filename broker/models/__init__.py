@@ -2,35 +2,55 @@
 
 from __future__ import annotations
 
+from broker.models.authorities import Authority
+from broker.models.consumers import ConnectionConsumer, Stoppage
 from broker.models.journal import Event, Kind, Place, Tally, Watermark
 from broker.models.messages import (
     Claim,
     DeadLetter,
     Delayed,
+    Discarded,
     Message,
     Owner,
+    PreparedPut,
     Ready,
     UnitOfWork,
 )
 from broker.models.operations import Operation, OperationItem
-from broker.models.queues import Address, AddressSetting, Queue, RoutingType
+from broker.models.queues import (
+    Address,
+    AddressSetting,
+    ModelQueue,
+    Queue,
+    QueueAlias,
+    RoutingType,
+    Subscription,
+)
 
 __all__ = [
     "Address",
     "AddressSetting",
+    "Authority",
     "Claim",
+    "ConnectionConsumer",
     "DeadLetter",
     "Delayed",
+    "Discarded",
     "Event",
     "Kind",
     "Message",
+    "ModelQueue",
     "Operation",
     "OperationItem",
     "Owner",
     "Place",
+    "PreparedPut",
     "Queue",
+    "QueueAlias",
     "Ready",
     "RoutingType",
+    "Stoppage",
+    "Subscription",
     "Tally",
     "UnitOfWork",
     "Watermark",

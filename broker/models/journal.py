@@ -33,6 +33,9 @@ class Kind(models.IntegerChoices):
     EXPIRE = 8, "expired"
     DISCARD = 9, "discarded"
     RESUBMIT = 10, "resubmitted"
+    RESTORE = 11, "restored"
+    SKIP = 12, "skipped a backout"
+    RESET = 13, "counted anew"
 
 
 class Event(models.Model):

@@ -40,6 +40,8 @@ class Message(models.Model):
     properties = models.JSONField()
     body = models.BinaryField()
     copied_from = models.BigIntegerField(null=True)  # the message this is a copy of
+    descriptor = models.JSONField(null=True)  # fields of the MQMD that differ
+    headers = models.BinaryField(null=True)  # IBM's, chained, before the body
 
     class Meta:
         managed = False
@@ -104,10 +106,26 @@ class UnitOfWork(models.Model):
     owner_id = models.IntegerField()
     started_at = models.DateTimeField()
     deadline = models.DateTimeField()
+    xid = models.TextField(null=True)  # of its coordinator, once it is prepared
 
     class Meta:
         managed = False
         db_table = "broker_unit_of_work"
+
+
+class PreparedPut(models.Model):
+    """A message that a prepared unit of work sends if it is committed."""
+
+    pk = models.CompositePrimaryKey("uow", "ord")
+    uow = models.BigIntegerField()
+    ord = models.IntegerField()
+    fields = models.JSONField()  # of broker.put.NewMessage, but for the bytes
+    body = models.BinaryField()
+    headers = models.BinaryField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "broker_prepared_put"
 
 
 class Claim(models.Model):
@@ -143,11 +161,23 @@ class DeadLetter(models.Model):
         EXPIRED = "EXPIRED", "expired"
         REJECTED = "REJECTED", "rejected by its consumer"
         OPERATOR = "OPERATOR", "sent here by an operator"
+        BACKOUT_THRESHOLD = "BACKOUT_THRESHOLD", "backout threshold reached"
+        MALFORMED = "MALFORMED", "its headers cannot be read"
+        UNWANTED = "UNWANTED", "no consumer's selector matches it"
+        REPORT = "REPORT", "a report that its reader could not take"
+
+    IBM_CAUSES = (
+        Cause.BACKOUT_THRESHOLD,
+        Cause.MALFORMED,
+        Cause.UNWANTED,
+        Cause.REPORT,
+    )  # what IBM MQ's rules moved keeps its properties and has headers instead
 
     pk = models.CompositePrimaryKey("message_id", "queue_id")
     message_id = models.BigIntegerField()  # of the copy
     queue_id = models.IntegerField()  # where the copy lies
     cause = models.TextField(choices=Cause)
+    reason = models.IntegerField(null=True)  # IBM MQ's code, where one is in the header
     error = models.TextField()  # in the consumer's words, at most 1,000 characters
     fingerprint = models.TextField()  # same error, whatever numbers and names are in it
     pattern = models.TextField()  # the error with those taken out, for people
@@ -161,3 +191,24 @@ class DeadLetter(models.Model):
     class Meta:
         managed = False
         db_table = "broker_dead_letter"
+
+
+class Discarded(models.Model):
+    """An entry in the discard bin: on no queue any more, and restorable for a while."""
+
+    pk = models.CompositePrimaryKey("message_id", "queue_id")
+    message_id = models.BigIntegerField()
+    queue_id = models.IntegerField()  # where it was
+    queue = models.TextField()  # its name then
+    discarded_at = models.DateTimeField()
+    keep_until = models.DateTimeField()
+    reason = models.IntegerField(null=True)  # IBM MQ's code
+    why = models.TextField()  # for people
+    priority = models.SmallIntegerField()
+    backout_count = models.IntegerField()
+    delivery_count = models.IntegerField()
+    expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "broker_discarded"

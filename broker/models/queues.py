@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -18,10 +18,27 @@ class RoutingType(models.IntegerChoices):
     ANYCAST = 1, "anycast: one queue"
 
 
+DURABLE_MODEL = "SYSTEM.DURABLE.MODEL.QUEUE"
+NONDURABLE_MODEL = "SYSTEM.NDURABLE.MODEL.QUEUE"
+HIGHEST_THRESHOLD = 999_999_999
+
+
 class Address(models.Model):
     """A name that producers send to."""
 
     name = models.CharField(max_length=255)
+    durable_model = models.CharField(
+        max_length=255,
+        default=DURABLE_MODEL,
+        db_default=DURABLE_MODEL,
+        help_text="The model queue of durable subscriptions (MDURMDL).",
+    )
+    nondurable_model = models.CharField(
+        max_length=255,
+        default=NONDURABLE_MODEL,
+        db_default=NONDURABLE_MODEL,
+        help_text="The model queue of other subscriptions (MNDURMDL).",
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -32,10 +49,52 @@ class Address(models.Model):
         return self.name
 
 
-class Queue(models.Model):
-    """A named store that an address feeds."""
+class Limits(models.Model):
+    """What IBM MQ's local and model queues have in common."""
+
+    backout_threshold = models.PositiveIntegerField(
+        default=0,
+        db_default=0,
+        validators=[MaxValueValidator(HIGHEST_THRESHOLD)],
+        help_text="Backouts after which consumers move a message away (BOTHRESH);"
+        " 0 is never.",
+    )
+    backout_queue = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The queue it is moved to (BOQNAME).",
+    )
+    max_depth = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Messages it can hold (MAXDEPTH); empty is no limit.",
+    )
+    max_message_bytes = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Of body and headers (MAXMSGL); empty is the broker's own limit.",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Queue(Limits):
+    """A named store that an address feeds; IBM MQ's local queue."""
+
+    class Kind(models.IntegerChoices):
+        """Who made it."""
+
+        LOCAL = 1, "local"  # an administrator
+        MANAGED = 2, "managed"  # a subscription
+        TEMPORARY = 3, "temporary"  # a client, from a model or for itself
 
     name = models.CharField(max_length=255)
+    kind = models.PositiveSmallIntegerField(
+        choices=Kind, default=Kind.LOCAL, db_default=Kind.LOCAL, editable=False
+    )
     address = models.ForeignKey(Address, models.PROTECT, related_name="queues")
     routing_type = models.PositiveSmallIntegerField(
         choices=RoutingType,
@@ -47,10 +106,46 @@ class Queue(models.Model):
         db_default=False,
         help_text="A paused queue takes messages and gives none.",
     )
+    put_inhibited = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A put-inhibited queue gives messages and takes none.",
+    )
+    harden_backout = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Backout counts outlive a restart of the broker (HARDENBO).",
+    )
+    stopped = models.BooleanField(
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text="No ConnectionConsumer gets anything; see its stoppage.",
+    )
+    selector = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The queue takes only messages that this selector matches.",
+    )
+    guarded = models.GeneratedField(
+        expression=Q(put_inhibited=True)  # type: ignore[arg-type]
+        | Q(max_depth__isnull=False)
+        | Q(max_message_bytes__isnull=False)
+        | ~Q(selector=""),
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )  # a put has to look before it puts
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint("name", name="one_queue_a_name")]
+        constraints = [
+            models.UniqueConstraint("name", name="one_queue_a_name"),
+            models.CheckConstraint(
+                name="thresholds_have_nine_digits",
+                condition=Q(backout_threshold__lte=HIGHEST_THRESHOLD),
+            ),
+        ]
         permissions = [
             ("browse_queue", "Can read the messages on queues"),
             ("resubmit_message", "Can send dead letters back to where they came from"),
@@ -61,6 +156,65 @@ class Queue(models.Model):
         return self.name
 
 
+class ModelQueue(Limits):
+    """What queues are cloned from that the broker makes; a copy, not a bond."""
+
+    name = models.CharField(max_length=255)
+    permanent = models.BooleanField(
+        default=False,
+        help_text="Queues made from it outlive the client that asked for them.",
+    )
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint("name", name="one_model_a_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class QueueAlias(models.Model):
+    """Another name of a queue, or of the queues that an address feeds."""
+
+    name = models.CharField(max_length=255)
+    target = models.CharField(
+        max_length=255, help_text="The queue or address that is meant."
+    )
+
+    class Meta:
+        verbose_name_plural = "queue aliases"
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint("name", name="one_alias_a_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Subscription(models.Model):
+    """A wish for what is sent to an address, and the managed queue that keeps it."""
+
+    address = models.ForeignKey(Address, models.PROTECT, related_name="subscriptions")
+    client_id = models.CharField(max_length=255, blank=True)
+    name = models.CharField(max_length=255, blank=True)  # of a durable one
+    durable = models.BooleanField()
+    queue = models.OneToOneField(Queue, models.CASCADE, related_name="subscription")
+    owner_id = models.IntegerField(null=True)  # the process of one that is not durable
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                "client_id",
+                "name",
+                name="one_durable_subscription_a_name",
+                condition=Q(durable=True),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name or f"subscription {self.pk}"
+
+
 class AddressSetting(models.Model):
     """Policy for every address that a pattern matches.
 
@@ -68,6 +222,14 @@ class AddressSetting(models.Model):
     the end ``addresses.DEFAULTS``. An empty dead letter address *is* defined: it means
     that there is none.
     """
+
+    class PoisonPolicy(models.TextChoices):
+        """Who moves poison messages away, and when."""
+
+        ARTEMIS = "artemis", "the broker, at the last backout"
+        IBM = "ibm", "the consumer, at the next get (BOTHRESH)"
+        BOTH = "both", "whichever comes first"
+        NONE = "none", "nobody"
 
     match = models.CharField(
         max_length=255,
@@ -102,6 +264,19 @@ class AddressSetting(models.Model):
         null=True,
         blank=True,
         help_text="Where expired messages go; defined and empty means nowhere.",
+    )
+    poison_policy = models.CharField(
+        max_length=8,
+        null=True,
+        blank=True,
+        choices=PoisonPolicy,
+        help_text="Not defined: ibm where the queue has a threshold, else artemis.",
+    )
+    discard_retention_s = models.BigIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text="How long a discarded message can be restored; 0 is not at all.",
     )
 
     class Meta:

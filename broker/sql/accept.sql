@@ -1,16 +1,12 @@
 -- End a unit of work well: its entries leave their queues.
 --
--- Locks    the unit of work: of two who end it, one finds it gone.
+-- Locks    the unit of work: of two who end it, one finds it gone. Then its claims,
+--          which go as they are after whoever had them before.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  how many units of work ended: 1, or 0 where it had ended before or does not
---          hold exactly the expected number of entries. Then nothing was changed.
+-- Returns  how many units of work ended, 1 or 0, and how many entries left. The caller
+--          undoes it if those are not as many as the holder believes.
 WITH ended AS (
-    DELETE FROM broker_unit_of_work AS work
-    WHERE work.id = %(uow)s::bigint
-      AND %(expected)s::bigint = (
-          SELECT coalesce(sum(cardinality(ids)), 0) FROM broker_claim
-          WHERE uow = %(uow)s::bigint)
-    RETURNING id
+    DELETE FROM broker_unit_of_work WHERE id = %(uow)s::bigint RETURNING id
 ),
 settled AS (
     DELETE FROM broker_claim USING ended WHERE broker_claim.uow = ended.id
@@ -22,4 +18,5 @@ journal AS (
         3, 2, %(actor)s::text, ids
     FROM settled
 )
-SELECT count(*) FROM ended;
+SELECT (SELECT count(*) FROM ended), coalesce(sum(cardinality(ids)), 0)::bigint
+FROM settled;

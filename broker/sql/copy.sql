@@ -1,7 +1,8 @@
 -- End entries by copying their messages to an address, or to one queue of it.
 --
 -- The copy is a new message with a new id: never expired, its routing free, its origin
--- in its properties and in broker_dead_letter.
+-- in its properties and in broker_dead_letter. As IBM moves them it keeps its expiry and
+-- its properties, and may have other headers.
 --
 -- Order    copies are numbered in the order of the arrays.
 -- Locks    none.
@@ -24,6 +25,7 @@ copied AS MATERIALIZED (
     SELECT nextval('broker_message_id_seq') AS new_id, entry.*
     FROM own, (
         SELECT source.*, message.address, message.routing_type,
+            CASE WHEN %(as_ibm)s::boolean THEN message.expires_at END AS expires_at,
             message.properties - ARRAY['_AMQ_ORIG_ROUTING_TYPE', '_AMQ_ACTUAL_EXPIRY',
                 '_BRK_DEATH_REASON', '_BRK_DEATH_COUNT', '_BRK_DEATH_TIME'] AS properties,
             -- A sender may have written anything there.
@@ -34,8 +36,9 @@ copied AS MATERIALIZED (
                 message.properties ->> '_BRK_RESUBMIT_COUNT' FROM '^\d{1,6}$')::integer,
                 0) AS resubmits
         FROM unnest(%(queue_ids)b::integer[], %(ids)b::bigint[],
-                %(priorities)b::smallint[], %(backout_counts)b::integer[])
-            WITH ORDINALITY AS source (queue_id, id, priority, backout_count, ord)
+                %(priorities)b::smallint[], %(backout_counts)b::integer[],
+                %(descriptors)b::jsonb[], %(headers)b::bytea[]) WITH ORDINALITY
+            AS source (queue_id, id, priority, backout_count, descriptor, headers, ord)
         JOIN broker_message AS message ON message.id = source.id
         ORDER BY source.ord
     ) AS entry
@@ -51,37 +54,40 @@ entry AS MATERIALIZED (
     ) AS taker (queue_id)
 ),
 stored AS (
-    INSERT INTO broker_message (id, put_at, copied_from, priority, routing_type, durable,
-        address, content_type, producer, message_id, correlation_id, reply_to, subject,
-        group_id, properties, body)
-    SELECT entry.new_id, entry.at, message.id, entry.priority,
-        entry.route_as,
-        message.durable, target.name, message.content_type, message.producer,
+    INSERT INTO broker_message (id, put_at, copied_from, expires_at, descriptor, headers,
+        priority, routing_type, durable, address, content_type, producer, message_id,
+        correlation_id, reply_to, subject, group_id, properties, body)
+    SELECT entry.new_id, CASE WHEN %(as_ibm)s::boolean THEN message.put_at ELSE at END,
+        message.id, entry.expires_at,
+        coalesce(entry.descriptor, message.descriptor),
+        nullif(coalesce(entry.headers, message.headers), ''), entry.priority,
+        entry.route_as, message.durable, target.name, message.content_type, message.producer,
         message.message_id, message.correlation_id, message.reply_to, message.subject,
         message.group_id,
-        entry.properties || jsonb_strip_nulls(jsonb_build_object(
+        CASE WHEN %(as_ibm)s::boolean THEN message.properties
+        ELSE entry.properties || jsonb_strip_nulls(jsonb_build_object(
             '_AMQ_ORIG_ADDRESS', entry.address, '_AMQ_ORIG_QUEUE', entry.origin_queue,
-            '_AMQ_ORIG_MESSAGE_ID', entry.id::text,
-            '_AMQ_ORIG_ROUTING_TYPE', entry.routing_type,
+            '_AMQ_ORIG_MESSAGE_ID', entry.id::text, '_AMQ_ORIG_ROUTING_TYPE', entry.routing_type,
             '_BRK_DEATH_COUNT', CASE WHEN %(cause)s::text IS NOT NULL THEN backout_count END,
             '_BRK_DEATH_REASON', %(cause)s::text,
             '_BRK_DEATH_TIME', CASE WHEN %(cause)s::text IS NOT NULL THEN at_ms END,
-            '_AMQ_ACTUAL_EXPIRY', CASE WHEN %(cause)s::text = 'EXPIRED' THEN at_ms END,
-            '_BRK_RESUBMIT_COUNT', nullif(entry.resubmits, 0))),
+            '_AMQ_ACTUAL_EXPIRY', CASE WHEN %(cause)s::text = 'EXPIRED' THEN at_ms END)) END
+        || CASE WHEN entry.resubmits > 0 THEN jsonb_build_object(
+            '_BRK_RESUBMIT_COUNT', entry.resubmits) ELSE '{}' END,
         message.body
     FROM (SELECT DISTINCT ON (new_id) * FROM entry ORDER BY new_id) AS entry
     JOIN broker_message AS message ON message.id = entry.id, target
 ),
 arrived AS (
-    INSERT INTO broker_ready (queue_id, priority, pos, id)
-    SELECT new_queue_id, priority, new_id, new_id FROM entry
+    INSERT INTO broker_ready (queue_id, priority, pos, id, expires_at)
+    SELECT new_queue_id, priority, new_id, new_id, expires_at FROM entry
 ),
 story AS (
     INSERT INTO broker_dead_letter (message_id, queue_id, died_at, origin_id,
-        backout_count, resubmit_count, cause, error, fingerprint, pattern,
+        backout_count, resubmit_count, cause, reason, error, fingerprint, pattern,
         origin_address, origin_queue)
     SELECT new_id, new_queue_id, at, id, backout_count,
-        resubmits, %(cause)s::text,
+        resubmits, %(cause)s::text, %(reason)s::integer,
         %(error)s::text, %(fingerprint)s::text, %(pattern)s::text, address, origin_queue
     FROM entry WHERE %(cause)s::text IS NOT NULL
 ),

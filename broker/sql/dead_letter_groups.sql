@@ -6,7 +6,8 @@
 -- Returns  the fields of broker.triage.Group.
 SELECT dead.fingerprint, dead.pattern, dead.cause, dead.origin_queue, dead.queue_id,
     count(*), min(dead.died_at), max(dead.died_at), max(dead.resubmit_count),
-    max(dead.message_id)
+    max(dead.message_id),
+    coalesce(array_agg(DISTINCT dead.reason) FILTER (WHERE dead.reason > 0), '{}')
 FROM broker_dead_letter AS dead
 WHERE EXISTS (
     SELECT FROM broker_ready AS ready

@@ -7,13 +7,14 @@
 SELECT dead.message_id, dead.queue_id, dead.cause, dead.error, dead.fingerprint,
     dead.pattern, dead.origin_address, dead.origin_queue, dead.origin_id,
     dead.backout_count, dead.resubmit_count, dead.died_at, message.content_type,
-    octet_length(message.body)
+    octet_length(message.body), dead.reason
 FROM broker_dead_letter AS dead
 JOIN broker_message AS message ON message.id = dead.message_id
 WHERE dead.fingerprint = coalesce(%(fingerprint)s::text, dead.fingerprint)
   AND dead.origin_queue = coalesce(%(origin_queue)s::text, dead.origin_queue)
   AND dead.cause = coalesce(%(cause)s::text, dead.cause)
   AND dead.queue_id = coalesce(%(queue_id)s::integer, dead.queue_id)
+  AND (%(within)s::integer[] IS NULL OR dead.queue_id = ANY (%(within)s::integer[]))
   AND dead.message_id < %(before)s::bigint
   AND (SELECT true FROM broker_ready AS ready
       WHERE ready.queue_id = dead.queue_id

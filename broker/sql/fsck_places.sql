@@ -1,7 +1,8 @@
 -- Find entries that are not in exactly one place and have not exactly one end.
 --
--- An entry whose put is no longer in the journal may have no beginning, but no more than
--- one place or end.
+-- What is restored from the discard bin (kind 11) has its end taken back. An entry whose
+-- put is no longer in the journal may have no beginning, but no more than one place or
+-- end; nor need an end that was taken back be there.
 --
 -- Order    by queue and message.
 -- Locks    none.
@@ -9,21 +10,26 @@
 -- Returns  queue, message, how often it was put, its places, its ends.
 WITH known AS (SELECT min(ids[1]) AS first FROM broker_event WHERE kind = 1),
 marks AS (
-    SELECT queue_id, id, 0 AS puts, 1 AS places, 0 AS ends FROM broker_ready
+    SELECT queue_id, id, 0 AS puts, 1 AS places, 0 AS ends, 0 AS undone
+    FROM broker_ready
     UNION ALL
-    SELECT queue_id, id, 0, 1, 0 FROM broker_delayed
+    SELECT queue_id, id, 0, 1, 0, 0 FROM broker_delayed
     UNION ALL
-    SELECT queue_id, unnest(ids), 0, 1, 0 FROM broker_claim
+    SELECT queue_id, unnest(ids), 0, 1, 0, 0 FROM broker_claim
     UNION ALL
-    SELECT queue_id, unnest(ids), (came_from IS NULL)::integer, 0,
-        (went_to IS NULL)::integer
+    SELECT queue_id, unnest(ids), (came_from IS NULL AND kind <> 11)::integer, 0,
+        (went_to IS NULL)::integer, (kind = 11)::integer
     FROM broker_event WHERE came_from IS NULL OR went_to IS NULL
+),
+entry AS (
+    SELECT queue_id, id, sum(puts)::integer AS puts, sum(places)::integer AS places,
+        sum(ends - undone)::integer AS ends,
+        sum(puts) = 0 AND sum(undone) > 0 AS has_lost_an_end
+    FROM marks GROUP BY queue_id, id
 )
-SELECT queue_id, id, sum(puts)::integer, sum(places)::integer, sum(ends)::integer
-FROM marks
-GROUP BY queue_id, id
-HAVING sum(places) + sum(ends) <> 1
-    OR sum(puts) <> 1
-       AND NOT (sum(puts) = 0 AND id < coalesce((SELECT first FROM known), id + 1))
+SELECT queue_id, id, puts, places, ends FROM entry
+WHERE places + ends <> 1 AND NOT (has_lost_an_end AND places + ends = 0)
+    OR puts <> 1
+       AND NOT (puts = 0 AND id < coalesce((SELECT first FROM known), id + 1))
 ORDER BY queue_id, id
 LIMIT %(limit)s::bigint;

@@ -6,7 +6,7 @@
 --          unit of work, so that it does not end meanwhile.
 -- Index    broker_ready_pkey
 -- Returns  the fields of broker.get.Delivery. No row: nothing is ready, the queue is
---          paused, or the unit of work or the owner is no more.
+--          paused or gives nothing to pools, or the unit of work or the owner is no more.
 WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = %(uow)s::bigint FOR UPDATE
 ),
@@ -26,7 +26,8 @@ taken AS (
         LATERAL (
             SELECT ready.ctid FROM broker_ready AS ready
             WHERE ready.queue_id = (
-                SELECT id FROM broker_queue WHERE name = %(queue)s::text AND NOT paused)
+                SELECT id FROM broker_queue WHERE name = %(queue)s::text AND NOT paused
+                  AND NOT (%(pooled)s::boolean AND stopped))
               AND ready.priority = lane.priority
               AND ready.pos >= lane.low AND ready.pos < lane.high
               AND (ready.expires_at IS NULL
@@ -73,6 +74,7 @@ SELECT (SELECT id FROM work), taken.queue_id, taken.id, taken.backout_count,
     taken.delivery_count, taken.priority, message.address, message.body,
     message.content_type, message.properties, message.message_id,
     message.correlation_id, message.reply_to, message.subject, message.group_id,
-    message.producer, message.put_at, taken.expires_at, taken.pos
+    message.producer, message.put_at, taken.expires_at, taken.pos, message.durable,
+    message.descriptor, message.headers
 FROM taken JOIN broker_message AS message ON message.id = taken.id
 ORDER BY taken.priority DESC, taken.pos;

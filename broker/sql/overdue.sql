@@ -1,5 +1,5 @@
 -- Find units of work to be backed out by the system: past their deadline, or held by a
--- process that is no more.
+-- process that is no more. Prepared ones wait for their coordinator.
 --
 -- Order    the oldest first.
 -- Locks    the units of work; what another transaction holds is skipped.
@@ -7,9 +7,10 @@
 -- Returns  id, and whether its deadline passed (or else its owner died).
 SELECT id, deadline <= coalesce(%(now)s::timestamptz, statement_timestamp())
 FROM broker_unit_of_work AS work
-WHERE deadline <= coalesce(%(now)s::timestamptz, statement_timestamp())
-   OR owner_id = ANY (%(dead_owners)b::integer[])
-   OR NOT EXISTS (SELECT FROM broker_owner WHERE id = work.owner_id)
+WHERE xid IS NULL AND (
+    deadline <= coalesce(%(now)s::timestamptz, statement_timestamp())
+    OR owner_id = ANY (%(dead_owners)b::integer[])
+    OR NOT EXISTS (SELECT FROM broker_owner WHERE id = work.owner_id))
 ORDER BY id
 LIMIT %(limit)s::bigint
 FOR UPDATE SKIP LOCKED;

@@ -14,6 +14,7 @@ WITH planned AS (
       AND dead.origin_queue = coalesce(%(origin_queue)s::text, dead.origin_queue)
       AND dead.cause = coalesce(%(cause)s::text, dead.cause)
       AND dead.queue_id = coalesce(%(queue_id)s::integer, dead.queue_id)
+      AND (%(within)s::integer[] IS NULL OR dead.queue_id = ANY (%(within)s::integer[]))
       AND (%(message_id)s::bigint IS NULL OR dead.message_id = %(message_id)s::bigint)
       AND EXISTS (
           SELECT FROM broker_ready AS ready

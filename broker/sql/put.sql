@@ -5,7 +5,8 @@
 -- Locks    none.
 -- Index    one_address_a_name
 -- Returns  the id of each message and the queues that took it, in order; no row at all,
---          and nothing stored, where the address does not exist.
+--          and nothing stored, where the address does not exist, or where one of its
+--          queues is guarded and nobody has looked whether it takes the messages.
 WITH own AS MATERIALIZED (
     SELECT pg_current_xact_id(), coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),
@@ -13,12 +14,16 @@ route AS MATERIALIZED (
     SELECT own.at,
         ARRAY(SELECT id FROM broker_queue
               WHERE address_id = address.id AND routing_type = 1
+                AND id <> ALL (%(refusing_ids)b::integer[])
               ORDER BY id) AS anycast,
         ARRAY(SELECT id FROM broker_queue
               WHERE address_id = address.id AND routing_type = 0
+                AND id <> ALL (%(refusing_ids)b::integer[])
               ORDER BY id) AS multicast
     FROM broker_address AS address, own
     WHERE address.name = %(address)s::text
+      AND (%(looked)s::boolean OR NOT EXISTS (
+          SELECT FROM broker_queue WHERE address_id = address.id AND guarded))
 ),
 sent AS MATERIALIZED (
     SELECT nextval('broker_message_id_seq') AS id, route.*, message.*
@@ -27,10 +32,11 @@ sent AS MATERIALIZED (
         %(durables)b::boolean[], %(expiries)b::timestamptz[], %(dues)b::timestamptz[],
         %(content_types)b::text[], %(producers)b::text[], %(message_ids)b::text[],
         %(correlation_ids)b::text[], %(reply_tos)b::text[], %(subjects)b::text[],
-        %(group_ids)b::text[], %(properties)b::jsonb[], %(bodies)b::bytea[]
+        %(group_ids)b::text[], %(properties)b::jsonb[], %(bodies)b::bytea[],
+        %(descriptors)b::jsonb[], %(headers)b::bytea[]
     ) AS message (priority, routing_type, durable, expires_at, due_at, content_type,
         producer, message_id, correlation_id, reply_to, subject, group_id, properties,
-        body)
+        body, descriptor, headers)
 ),
 routed AS MATERIALIZED (
     SELECT id, at, priority, expires_at,
@@ -47,10 +53,10 @@ entry AS MATERIALIZED (
 stored AS (
     INSERT INTO broker_message (id, put_at, expires_at, priority, routing_type, durable,
         address, content_type, producer, message_id, correlation_id, reply_to, subject,
-        group_id, properties, body)
+        group_id, properties, body, descriptor, headers)
     SELECT id, at, expires_at, priority, routing_type, durable, %(address)s::text,
         content_type, producer, message_id, correlation_id, reply_to, subject,
-        group_id, properties, body
+        group_id, properties, body, descriptor, headers
     FROM sent
     WHERE EXISTS (SELECT FROM entry WHERE entry.id = sent.id)
 ),

@@ -8,6 +8,7 @@ from broker.get import Delivery
 from broker.handlers import consumes
 from broker.unit_of_work import UnitOfWork
 from console.demo import customers
+from console.demo.payments import INTO
 from console.demo.reading import read
 
 logger = logging.getLogger(__name__)
@@ -18,6 +19,12 @@ def receive(delivery: Delivery, work: UnitOfWork) -> None:
     """Read a message and pass on what it is; what cannot be read is backed out."""
     summary = read(delivery.body, delivery.content_type, customers.known())
     work.put("parsed", summary[:500].encode(), content_type="text/plain")
+
+
+@consumes(INTO, join=False)
+def book(delivery: Delivery, work: UnitOfWork) -> None:
+    """Read a payment's status; what cannot be read is backed out."""
+    read(delivery.body, delivery.content_type, frozenset())
 
 
 @consumes("parsed")

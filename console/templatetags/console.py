@@ -25,6 +25,7 @@ WORDS = {  # what a state is called beside its icon
     "redelivery": "waits for redelivery",
     "dead": "dead letter",
     "held": "paused",
+    "stopped": "delivery stopped",
     "done": "done",
     "gone": "expired",
     "untaken": "not consumed",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlencode
 
@@ -14,10 +14,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from broker import triage
-from broker.models import DeadLetter, Queue
+from broker.models import DeadLetter
 from broker.triage import Group
 from console import cursors
-from console.selections import SelectionForm, fields_of, matches
+from console.selections import SelectionForm, fields_of, matches, names_for
 
 PAGE = 50
 
@@ -59,10 +59,11 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
     form = SelectionForm(request.GET)
     if not form.is_valid():
         return redirect("console:dead_letters")
-    every = triage.groups()
+    names = names_for(request.user)
+    every = [group for group in triage.groups() if group.queue_id in names]
     chosen = [group for group in every if matches(group, form.selection)]
     context = {
-        "rows": rows_of(chosen),
+        "rows": rows_of(chosen, names),
         "sums": sums_of(chosen),
         "every": sum(group.messages for group in every),
         "selection": form.selection,
@@ -85,14 +86,16 @@ def dead_letter_group(request: HttpRequest, fingerprint: str) -> HttpResponse:
         raise Http404(fingerprint)
     if not form.is_valid():
         return redirect(request.path)
-    chosen = [group for group in triage.groups() if matches(group, form.selection)]
+    names = names_for(request.user)
+    selection = replace(form.selection, within=tuple(names))
+    chosen = [group for group in triage.groups() if matches(group, selection)]
     before = form.cleaned_data["after"] or triage.NEWEST
-    letters = triage.letters(form.selection, before=before, limit=PAGE + 1)
+    letters = triage.letters(selection, before=before, limit=PAGE + 1)
     page = cursors.Trail.of(request)
     context = {
         "fingerprint": fingerprint,
-        "pattern": pattern_of(fingerprint, chosen),
-        "rows": rows_of(chosen),
+        "pattern": pattern_of(fingerprint, chosen, names),
+        "rows": rows_of(chosen, names),
         "sums": sums_of(chosen),
         "fields": fields_of(form.selection),
         "letters": letters[:PAGE],
@@ -104,12 +107,7 @@ def dead_letter_group(request: HttpRequest, fingerprint: str) -> HttpResponse:
     return render(request, "console/dead_letters/group.html", context)
 
 
-def rows_of(groups: list[Group]) -> list[Row]:
-    names = dict(
-        Queue.objects.filter(pk__in={group.queue_id for group in groups}).values_list(
-            "pk", "name"
-        )
-    )
+def rows_of(groups: list[Group], names: Mapping[int, str]) -> list[Row]:
     return [
         Row(group, names.get(group.queue_id, ""), fields_of(group.selection))
         for group in groups
@@ -137,9 +135,9 @@ def cause_in_words(cause: str) -> str:
     return dict(DeadLetter.Cause.choices).get(cause, cause)
 
 
-def pattern_of(fingerprint: str, groups: list[Group]) -> str:
+def pattern_of(fingerprint: str, groups: list[Group], names: Mapping[int, str]) -> str:
     """What the errors of a group have in common, also of one that is empty now."""
     if groups:
         return groups[0].pattern
-    alike = DeadLetter.objects.filter(fingerprint=fingerprint)
+    alike = DeadLetter.objects.filter(fingerprint=fingerprint, queue_id__in=names)
     return alike.values_list("pattern", flat=True).first() or ""

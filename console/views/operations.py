@@ -18,10 +18,11 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.middleware import HtmxDetails
 
+from broker import authorities
 from broker import operations as orders
 from broker.models import Operation, OperationItem
 from console import cursors, ledgers
-from console.selections import PageForm, PlanForm, in_words
+from console.selections import PageForm, PlanForm, in_words, seen_by
 
 PAGE = 20  # operations; the items of each are counted
 ITEMS = 50
@@ -76,14 +77,17 @@ def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
 
 @require_POST
 @permission_required("broker.resubmit_message", raise_exception=True)
+@transaction.atomic
 def plan_resubmit(request: HttpRequest) -> HttpResponse:
-    """Freeze what is to be resubmitted, and show the plan."""
+    """Freeze what is to be resubmitted, of what is seen, and show the plan."""
     form = PlanForm(request.POST)
     if not form.is_valid():
         raise BadRequest("This is no set of dead letters.")
     one = form.cleaned_data["message"]
     scope = f"message {one}" if one else in_words(form.selection)
-    planned = orders.plan_resubmit(request.user, scope, form.selection, message_id=one)
+    seen = seen_by(request.user, form.selection)
+    planned = orders.plan_resubmit(request.user, scope, seen, message_id=one)
+    require_ways(request.user, planned)
     return redirect("console:operation", planned.pk)
 
 
@@ -99,6 +103,7 @@ def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
         return shown(request, operation_id, form, status=422)
     reason = form.cleaned_data["reason"]
     Operation.objects.filter(pk=operation_id, state=State.PLANNED).update(reason=reason)
+    require_ways(request.user, planned)
     orders.start(operation_id)
     record(request, planned, "started it")
     return redirect("console:operation", operation_id)
@@ -116,6 +121,18 @@ def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
         return redirect("console:operation", operation_id)
     messages.info(request, f"Nothing was done. Operation {operation_id} is cancelled.")
     return redirect("console:dead_letters")
+
+
+def require_ways(user: authorities.Principal, planned: Operation) -> None:
+    """Go on only if a person may take messages from where an operation finds them, and
+    send them to where it brings them.
+
+    Raises:
+        NotAuthorized: nothing of what is planned is done.
+    """
+    ways = ledgers.ledger_of(planned).ways
+    authorities.require(user, "get", *(way.on for way in ways))
+    authorities.require(user, "put", *(way.to for way in ways))
 
 
 def shown(

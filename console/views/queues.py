@@ -17,9 +17,10 @@ from django.views.decorators.http import (
     require_safe,
 )
 
+from broker import authorities
 from broker.browse import browse
 from broker.models import Place, Queue
-from console import cursors
+from console import cursors, findings
 from dashboards import depths as counting
 
 PAGE = 50
@@ -34,7 +35,7 @@ PLACES = {  # by their name in the URL, in the order of the tabs
 @permission_required("broker.view_queue", raise_exception=True)
 def queues(request: HttpRequest) -> HttpResponse:
     """Every queue with what is on it now; ``q`` is a part of its name."""
-    every = counting.queues()
+    every = counting.queues(user=request.user)
     wanted = request.GET.get("q", "").strip()
     context = {
         "queues": [q for q in every if wanted.lower() in q.name.lower()],
@@ -50,7 +51,7 @@ def queues(request: HttpRequest) -> HttpResponse:
 @conditional_page
 def depths(request: HttpRequest) -> HttpResponse:
     """The same numbers that the socket sends, for when there is no socket."""
-    return HttpResponse(counting.html(counting.queues()))
+    return HttpResponse(counting.html(counting.queues(user=request.user)))
 
 
 @require_safe
@@ -60,6 +61,10 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
     found = counting.queues(name)
     if not found:
         raise Http404(name)
+    held = authorities.held_by(request.user)
+    if not held.on("inquire", name):
+        raise authorities.refusal(request.user, "inquire", name)
+    may = request.user.has_perm
     place = request.GET.get("place", "")
     place = place if place in PLACES else "ready"
     page = cursors.Trail.of(request)
@@ -76,6 +81,9 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         "entries": entries[:PAGE],
         "page": page,
         "fresh": fresh(found[0], place),
+        "advice": [one for one in findings.advice_for(held) if one.queue == name],
+        "may_browse": may("broker.browse_queue") and held.on("browse", name),
+        "may_pause": may("broker.pause_queue") and held.on("set", name),
         "next": page.then(entries[PAGE - 1].cursor) if len(entries) > PAGE else None,
     }
     return render(request, "console/queues/queue.html", context)
@@ -108,6 +116,7 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
 def switch(request: HttpRequest, name: str, *, paused: bool) -> HttpResponse:
     """Confirm on GET; on POST change the queue and write down who did, and why."""
     chosen = get_object_or_404(Queue, name=name)
+    authorities.require(request.user, "set", name)
     if request.method != "POST":
         (depth,) = counting.queues(name)
         context = {"queue": depth, "paused": paused}

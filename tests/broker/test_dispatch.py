@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -12,14 +10,16 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, connection
 
 from broker import arrivals, fsck, handlers, journal, settle
-from broker.dispatch import Dispatcher, handle_next
+from broker.dispatch import Dispatcher
+from broker.errors.messages import InvalidSelector
 from broker.get import Delivery
-from broker.handlers import Handle, Handler, consumes
+from broker.handlers import Handler, consumes
 from broker.models import Address, Kind, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
 from tests.broker.elsewhere import Background, Elsewhere
+from tests.broker.handling import Seen, handle_next, handler, refuse, running
 from tests.console.until import until
 from tests.make import make_messages, make_queue, make_setting
 
@@ -31,25 +31,6 @@ JOINED_OR_LEASED = pytest.mark.parametrize("join", [True, False])
 @pytest.fixture
 def orders() -> Queue:
     return make_queue("orders")
-
-
-class Seen:
-    """A handler's notes: what it was given, and by which thread."""
-
-    def __init__(self, behaviour: Callable[[Delivery], object] = id) -> None:
-        self.__qualname__ = "handle_order"  # a handler is a function, and has a name
-        self.behaviour = behaviour
-        self.deliveries: list[Delivery] = []
-        self.threads: set[str] = set()
-
-    def __call__(self, delivery: Delivery, work: UnitOfWork) -> None:
-        self.deliveries.append(delivery)
-        self.threads.add(threading.current_thread().name)
-        self.behaviour(delivery)
-
-    @property
-    def bodies(self) -> list[bytes]:
-        return [delivery.body for delivery in self.deliveries]
 
 
 @JOINED_OR_LEASED
@@ -303,31 +284,24 @@ def test_a_queue_has_one_handler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handlers, "HANDLERS", {})
     one = Seen()
     assert consumes("orders", batch=7, concurrency=2, join=False)(one) is one
-    assert handlers.HANDLERS["orders"] == Handler(
+    assert handlers.HANDLERS["orders", ""] == Handler(
         "orders", one, join=False, batch=7, concurrency=2
     )
     with pytest.raises(ImproperlyConfigured, match="orders has a handler already"):
         consumes("orders")(Seen())
 
 
-def handler(
-    handle: Handle, *, join: bool = True, batch: int = 1, concurrency: int = 1
-) -> Handler:
-    return Handler("orders", handle, join, batch, concurrency)
-
-
-@contextmanager
-def running(*these: Handler) -> Iterator[Dispatcher]:
-    dispatcher = Dispatcher(these)
-    dispatcher.start()
-    try:
-        yield dispatcher
-    finally:
-        dispatcher.stop()
-
-
-def refuse(_: Delivery) -> None:
-    raise ValueError("no such customer")
+def test_a_queue_has_one_handler_for_each_selector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(handlers, "HANDLERS", {})
+    consumes("orders", selector="kind = 'new'")(Seen())
+    consumes("orders", selector="kind = 'old'", retain_unwanted=False)(Seen())
+    assert [one.retain_unwanted for one in handlers.HANDLERS.values()] == [True, False]
+    with pytest.raises(ImproperlyConfigured, match="orders has a handler for kind"):
+        consumes("orders", selector="kind = 'old'")(Seen())
+    with pytest.raises(InvalidSelector):
+        consumes("orders", selector="kind =")(Seen())
 
 
 def sweep() -> None:

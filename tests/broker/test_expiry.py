@@ -241,3 +241,21 @@ def test_a_deleted_queue_does_not_stop_the_sweep_of_others(orders: Queue) -> Non
     expiry.expire(limit=10, now=SOON)
 
     assert journal.depths()[orders.pk].total == 0
+
+
+@pytest.mark.spec("UNIFY-11", "MD-3")
+@pytest.mark.parametrize(
+    ("threshold", "policy", "goes_there"),
+    [(0, None, 1), (3, None, 0), (3, "both", 1), (0, "ibm", 0), (0, "none", 1)],
+)
+def test_by_the_rules_of_ibm_mq_what_expires_is_dropped(
+    threshold: int, policy: str | None, goes_there: int
+) -> None:
+    make_queue("payments", backout_threshold=threshold)
+    make_queue("late")
+    make_setting("payments", expiry_address="late", poison_policy=policy)
+    put("payments", expires_at=SOON, now=NOON)
+    expiry.expire(limit=10, now=SOON)
+    assert len(UnitOfWork(now=SOON).get("late")) == goes_there
+    assert UnitOfWork(now=SOON).get("payments") == []
+    assert fsck.violations() == []

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from broker import expiry, fsck
+from broker import discards, expiry, fsck
 from broker.models import Claim, Event, Kind, Queue
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
@@ -50,7 +50,17 @@ def use_the_broker() -> Queue:
     one.commit()
     other.get("orders")
     expiry.expire(limit=10, now=NOON + minutes(2))
+    fill_the_bin()
     return orders
+
+
+def fill_the_bin() -> None:
+    """Two messages are discarded, and one of them is restored."""
+    lossy = make_queue("lossy")
+    make_setting("lossy", max_delivery_attempts=1)
+    (first, _) = put_many(make_messages(2, "lossy"), now=NOON)
+    back_out("lossy", limit=2)
+    discards.restore(first.message_id, lossy.pk, now=NOON)
 
 
 def test_health_is_green(broker_in_use: Queue) -> None:
@@ -59,14 +69,15 @@ def test_health_is_green(broker_in_use: Queue) -> None:
     sums = fsck.sums()
 
     assert sums == fsck.Sums(
-        put=7,  # five, a dead letter and its resubmitted copy
+        put=9,  # seven, a dead letter and its resubmitted copy
         accepted=1,
         backed_out=2,
         dead_lettered=1,
         resubmitted=1,
         expired=1,
-        discarded=0,
-        present=3,
+        discarded=2,
+        restored=1,
+        present=4,
     )
     assert sums.balance == 0
 
@@ -129,6 +140,29 @@ DAMAGES = [
         "a claim without its unit of work",
         "DELETE FROM broker_unit_of_work",
         {"no-orphans"},
+    ),
+    (
+        "an entry in the bin that is on its queue",
+        "INSERT INTO broker_discarded SELECT id, queue_id, '', now(), now(), NULL, '',"
+        " 4, 0, 0 FROM broker_delayed",
+        {"bin-or-queue"},
+    ),
+    (
+        "an entry in the bin that was accepted",
+        "INSERT INTO broker_discarded SELECT ids[1], queue_id, '', now(), now(), NULL,"
+        " '', 4, 0, 0 FROM broker_event WHERE kind = 3",
+        {"bin-or-queue"},
+    ),
+    (
+        "an entry in the bin of which nothing is left",
+        "DELETE FROM broker_message WHERE id = (SELECT message_id FROM"
+        " broker_discarded)",
+        {"bin-or-queue"},
+    ),
+    (
+        "a restored entry whose discard the journal forgot",
+        "UPDATE broker_event SET kind = 5, went_to = 2 WHERE kind = 9",
+        {"one-place", "depths-are-exact"},
     ),
     (
         "a copy that the journal names and nobody put",
@@ -256,7 +290,7 @@ def test_sums_that_do_not_balance_count_as_a_broken_rule(
 def test_the_command_speaks_json(broker_in_real_use: Queue) -> None:
     healthy = json.loads(check("--json"))
     assert healthy["violations"] == []
-    assert healthy["sums"]["put"] == 7
+    assert healthy["sums"]["put"] == 9
     assert healthy["sums"]["balance"] == 0
 
     do_harm("DELETE FROM broker_delayed")

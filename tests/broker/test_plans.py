@@ -50,6 +50,8 @@ ONE_MESSAGE = {
     "group_ids": [None],
     "properties": ["{}"],
     "bodies": [b"x"],
+    "descriptors": [None],
+    "headers": [None],
 }
 ONE_ENTRY = {
     "queue_ids": [1],
@@ -57,6 +59,7 @@ ONE_ENTRY = {
     "backout_counts": [1],
     "delivery_counts": [1],
     "delays_ms": [0],
+    "retentions_s": [60],
 }
 
 
@@ -70,6 +73,7 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         "uow": None,
         "claim_id": 0,
         "limit": 3,
+        "pooled": False,
         "expected": 1,
         "id": 0,
         "message_id": 17,
@@ -83,17 +87,36 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         "origin_queue": None,
         "only_queue": None,
         "restore": False,
+        "as_ibm": False,
+        "path": "(1 == 1)",
+        "scan": 100,
+        "though_paused": False,
+        "reason": None,
+        "why": "",
+        "looked": False,
+        "refusing_ids": [],
+        "priority": 4,
+        "backout_count": 0,
+        "delivery_count": 1,
+        "expires_at": None,
         "operation_id": 1,
         "actor": "",
+        "xid": "x",
         "detail": "{}",
         "dead_owners": [1],
         "lock_class": owner.LOCK_CLASS,
         "timeout": timedelta(seconds=1),
         "synchronous_commit": None,
+        "at": NOON,
+        "within": None,
         "due_at": NOON,
         "now": NOON,
     }
-    arrays = LANES if name in ("get", "browse_ready") else ONE_MESSAGE
+    arrays = (
+        LANES
+        if name in ("get", "browse_ready", "browse_chosen", "choose")
+        else ONE_MESSAGE
+    )
     return common | ONE_MESSAGE | ONE_ENTRY | arrays
 
 
@@ -128,6 +151,7 @@ ANALYSED = (
     "unit_of_work",
     "event",
     "dead_letter",
+    "discarded",
 )
 MORE = [
     "INSERT INTO broker_ready (queue_id, priority, pos, id)"
@@ -145,6 +169,8 @@ MORE = [
     "UPDATE broker_watermark SET xid = 59990",
     "INSERT INTO broker_dead_letter SELECT n, %(queue)s, now(), n, 1, 0, 'EXPIRED', '',"
     " (n %% 997)::text, '', 'orders', 'orders' FROM generate_series(1, 20000) n",
+    "INSERT INTO broker_discarded SELECT n, %(queue)s, 'orders', now(), now()"
+    " + n * interval '1 s', NULL, '', 4, 1, 1 FROM generate_series(1, 20000) n",
 ]
 
 
@@ -208,6 +234,19 @@ def test_a_get_reads_as_many_entries_as_it_takes(busy: Queue) -> None:
 
     assert scans
     assert sum(n["Actual Rows"] * n["Actual Loops"] for n in scans) <= 3 + 20
+
+
+@pytest.mark.django_db
+def test_choosing_reads_no_more_messages_than_it_chooses(busy: Queue) -> None:
+    plan = explain("choose", busy, "ANALYZE, FORMAT JSON")
+    read: dict[str, int] = {}
+    for node in nodes(plan[0]["Plan"]):
+        which = node.get("Index Name", "")
+        kind = "message" if which.startswith("broker_message") else which
+        read[kind] = read.get(kind, 0) + node["Actual Rows"] * node["Actual Loops"]
+
+    assert 0 < read["broker_ready_pkey"] <= 100
+    assert read["message"] == 3
 
 
 def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:

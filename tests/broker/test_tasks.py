@@ -21,7 +21,10 @@ from tests.broker.dying import make_dead_letters, plan, start
 from tests.console.until import until
 from tests.make import make_messages, make_queue
 
-SCHEDULE = import_module("broker.migrations.0003_housekeeping_is_scheduled")
+SCHEDULES = [
+    import_module("broker.migrations.0003_housekeeping_is_scheduled"),
+    import_module("broker.migrations.0004_rules_of_ibm_mq"),
+]
 LONG_AGO = timedelta(days=1)
 
 
@@ -140,6 +143,7 @@ def test_a_dead_process_is_found_by_the_task(transactional_db: None) -> None:
         tasks.release_due,
         tasks.back_out_overdue,
         tasks.expire,
+        tasks.empty_discard_bin,
         tasks.fold_journal,
         tasks.step_operations,
         tasks.tend_partitions,
@@ -153,19 +157,21 @@ def test_with_nothing_to_do_a_task_does_nothing(
 
 def test_the_beat_calls_every_task_of_the_broker_and_no_other(db: None) -> None:
     PeriodicTask.objects.all().delete()
-    SCHEDULE.schedule(apps, None)
-    SCHEDULE.schedule(apps, None)
+    for migration in SCHEDULES * 2:
+        migration.schedule(apps, None)
 
     called = sorted(PeriodicTask.objects.values_list("task", flat=True))
 
     app.loader.import_default_modules()
     assert called == sorted(name for name in app.tasks if name.startswith("broker."))
-    SCHEDULE.unschedule(apps, None)
+    for migration in reversed(SCHEDULES):
+        migration.unschedule(apps, None)
     assert not PeriodicTask.objects.exists()
 
 
 def test_a_beat_that_came_too_late_is_not_made_up_for(db: None) -> None:
-    SCHEDULE.schedule(apps, None)
+    for migration in SCHEDULES:
+        migration.schedule(apps, None)
     for periodic in PeriodicTask.objects.filter(task__startswith="broker."):
         assert periodic.expire_seconds >= periodic.interval.every
 

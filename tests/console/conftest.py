@@ -28,7 +28,11 @@ def sign_in(db: None, client: Client) -> SignIn:
     """Signs in somebody with a role: viewer, operator or administrator."""
 
     def with_role(role: str) -> Client:
-        user = make_user(role, permissions=tuple(roles.ROLES[role]))
+        user = make_user(
+            role,
+            permissions=tuple(roles.ROLES[role]),
+            granted=roles.AUTHORITIES[role],
+        )
         user.is_staff = role == "administrator"
         user.save()
         client.force_login(user)

@@ -11,12 +11,14 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
+from broker.models import Message
 from broker.operations import plan_resubmit, start
 from broker.put import put
 from broker.triage import Letter
 from console import roles
 from dashboards.models import DeadLetterDay, ReportRun
 from tests.broker.elsewhere import process, said
+from tests.broker.promising import promise
 from tests.console.browsing import (
     arrive,
     chromium,
@@ -28,7 +30,9 @@ from tests.console.browsing import (
     walk_to,
 )
 from tests.console.letters import attempt, die, make_places
-from tests.make import make_user
+from tests.console.poison import make_payments, poison, remove
+from tests.console.test_discards import item, throw_away
+from tests.make import make_queue, make_user, minutes
 
 pytestmark = pytest.mark.browser
 
@@ -167,16 +171,31 @@ def paths(letter: Letter) -> list[str]:
         report="dead-letters", state=ReportRun.State.DONE, as_of=now, ended_at=now
     )
     other = die("TypeError: no name", now=now)
+    (discarded,) = throw_away()
+    make_payments()
+    poison(now - minutes(9))
+    remove(now=now)
+    moved = Message.objects.latest("pk")
+    make_queue("bills", backout_threshold=3)
+    make_queue("answers")
+    branch = promise(entries=0).id
     return [
         "/",
         "/queues/orders/?place=delayed",
         f"/messages/{waiting}/",
         f"/messages/{other.message_id}/",
+        f"/messages/{discarded}/",
+        f"/messages/{moved.pk}/",
+        "/discards/",
+        f"/discards/restore/?item={item(discarded)}",
         "/dead/",
         f"/dead/{other.fingerprint}/",
         f"/operations/{planned.pk}/",
         f"/operations/{ended.pk}/",
         "/operations/",
+        "/health/",
+        f"/health/prepared/{branch}/commit/",
+        f"/health/prepared/{branch}/back-out/",
         "/reports/",
         "/reports/dead-letters/",
     ]

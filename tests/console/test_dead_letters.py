@@ -16,6 +16,7 @@ from broker.triage import Letter, Selection
 from broker.unit_of_work import unit_of_work
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
+from tests.console.poison import make_payments, poison, remove
 from tests.console.test_messages import EVIL, words
 from tests.make import NOON, make_messages, make_queue, make_setting, make_user
 
@@ -199,7 +200,7 @@ def test_the_pages_ask_a_fixed_number_of_questions(
     client = sign_in("operator")
 
     for url in (GROUPS, group_url(letter)):
-        with django_assert_max_num_queries(8):
+        with django_assert_max_num_queries(13):
             page(client, url)
 
 
@@ -218,3 +219,42 @@ def test_a_viewer_sees_no_button_that_works(sign_in: SignIn, orders: Queue) -> N
     assert PLAN not in page(client, GROUPS)
     assert client.post(PLAN, {}).status_code == 403
     assert triage.letters(Selection())
+
+
+@pytest.mark.spec("UNIFY-5")
+def test_what_consumers_moved_stands_beside_what_the_broker_moved(
+    sign_in: SignIn,
+) -> None:
+    make_places(attempts=3)
+    die(attempts=3)
+    make_payments("payments.BOQ")
+    poison()
+    remove()
+    poison()
+    remove("")
+    client = sign_in("operator")
+
+    said = words(client.get(reverse("console:dead_letters")).content.decode())
+
+    assert "delivery attempts used up orders on DLQ 1" in said
+    assert "backout threshold reached payments on payments.BOQ 1" in said
+    assert (
+        "backout threshold reached · 2362 BACKOUT_THRESHOLD_REACHED payments"
+        " on SYSTEM.DEAD.LETTER.QUEUE 1"
+    ) in said
+    assert said.count("ValueError: row {n} is bad") == 3
+
+
+@pytest.mark.spec("UNIFY-5", "POISON-14")
+def test_a_group_that_consumers_moved_names_the_code_of_each(sign_in: SignIn) -> None:
+    make_payments("")
+    poison()
+    remove("NOT.THERE")
+    letter = triage.letters(ALL)[0]
+    url = reverse("console:dead_letter_group", args=[letter.fingerprint])
+
+    said = words(sign_in("operator").get(url).content.decode())
+
+    assert letter.reason == 2085
+    assert "payments: backout threshold reached, 2085 UNKNOWN_OBJECT_NAME" in said
+    assert said.count("2085 UNKNOWN_OBJECT_NAME") == 2

@@ -141,8 +141,8 @@ def test_seeding_twice_makes_the_places_once_and_the_messages_twice() -> None:
         call_command("seed_demo", "--rate=0", "--count=7")
 
     assert Message.objects.filter(address="intake", producer="seed_demo").count() == 14
-    assert Queue.objects.get(name="DLQ").address == Address.objects.get(name="DLA")
-    assert AddressSetting.objects.get(match="#").dead_letter_address == "DLA"
+    assert Queue.objects.get(name="DLQ").address == Address.objects.get(name="DLQ")
+    assert AddressSetting.objects.get(match="intake").dead_letter_address == "DLQ"
 
 
 @pytest.mark.django_db

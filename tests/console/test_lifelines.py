@@ -6,12 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from broker import delays, expiry, journal, operations
+from broker import delays, discards, expiry, hardening, journal, operations
 from broker.models import Kind, Queue, RoutingType
 from broker.put import put
-from broker.unit_of_work import unit_of_work
+from broker.unit_of_work import UnitOfWork, unit_of_work
 from console.lifelines import Life, Road, Step, lives
 from tests.console.letters import attempt, die, make_places
+from tests.console.poison import make_payments, poison, remove
 from tests.make import NOON, make_queue, make_setting, make_user, minutes, seconds
 
 pytestmark = pytest.mark.django_db
@@ -175,3 +176,87 @@ def test_expiry_and_discard_are_ends() -> None:
     last = steps_of(discarded)[-1]
     assert (last.name, last.attempt, last.error) == ("discard", 1, "boom")
     assert last.why == "no dead letter address is set"
+
+
+@pytest.mark.spec("UNIFY-5")
+def test_what_its_consumer_moved_away_was_no_attempt() -> None:
+    make_payments()
+    message_id = poison()
+    remove()
+
+    one, two = lives_of(message_id)
+
+    assert [(step.name, step.attempt) for step in one.steps] == [
+        ("put", None),
+        ("back_out", 1),
+        ("back_out", 2),
+        ("back_out", 3),
+        ("dead_letter", None),
+    ]
+    moved = one.steps[-1]
+    assert moved.is_removal
+    assert (moved.cause, moved.reason, moved.backouts) == ("BACKOUT_THRESHOLD", None, 3)
+    assert (moved.queues, moved.copy) == (["payments.BOQ"], two.message_id)
+    assert moved.actor == "bank.handle"
+
+
+def test_a_restored_message_begins_to_count_again() -> None:
+    lossy = make_queue("lossy")
+    make_setting("lossy", max_delivery_attempts=2, dead_letter_address="")
+    message_id = put("lossy", now=NOON).message_id
+    for second in (1, 2):
+        attempt("no", queue="lossy", now=NOON + seconds(second))
+    discards.restore(
+        message_id, lossy.pk, actor="omar", why="mended", now=NOON + seconds(3)
+    )
+    attempt(queue="lossy", now=NOON + seconds(4))
+
+    told = steps_of(message_id)
+
+    assert [(step.name, step.attempt) for step in told] == [
+        ("put", None),
+        ("back_out", 1),
+        ("discard", 2),
+        ("restore", None),
+        ("accept", 1),
+    ]
+    assert not told[2].is_removal
+    assert (told[3].actor, told[3].why) == ("omar", "mended")
+
+
+def test_a_skipped_backout_goes_on_as_the_same_attempt() -> None:
+    make_queue()
+    message_id = put("orders", now=NOON).message_id
+    work = UnitOfWork(now=NOON)
+    work.get("orders", mark=True)
+    work.now = NOON + seconds(1)
+    work.back_out("no")
+    assert work.skipped
+
+    assert [(s.name, s.attempt) for s in steps_of(message_id)[1:]] == [
+        ("skip", 1),
+        ("get", 1),
+    ]
+    work.skipped.now = NOON + seconds(3)
+    work.skipped.back_out("no again")
+
+    skipped, ended = steps_of(message_id)[1:]
+
+    assert (skipped.error, skipped.took) == ("no", seconds(1))
+    assert (ended.name, ended.attempt, ended.error) == ("back_out", 1, "no again")
+    assert ended.took == seconds(2)
+
+
+def test_counts_that_begin_again_do_so_in_the_middle_of_an_attempt() -> None:
+    make_queue(harden_backout=False)
+    message_id = put("orders", now=NOON).message_id
+    attempt("no", now=NOON + seconds(1))
+    with unit_of_work(now=NOON + seconds(2)) as work:
+        work.get("orders")
+        hardening.forget_counts(now=NOON + seconds(3))
+
+    assert [(s.name, s.attempt) for s in steps_of(message_id)[1:]] == [
+        ("back_out", 1),
+        ("accept", 2),
+        ("reset", None),
+    ]

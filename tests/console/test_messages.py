@@ -321,7 +321,7 @@ def test_the_page_asks_a_fixed_number_of_questions(
 
     run = sql.run
     monkeypatch.setattr(sql, "run", counted)
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(19):
         page(client, letter.message_id)
 
     assert sorted(asked) == ["depths", "lifeline", "lifeline", "where_is"]

@@ -318,9 +318,9 @@ def test_the_pages_ask_a_fixed_number_of_questions(
     client.post(url("start", first))
 
     for address, most in (
-        (url("operation", second), 14),
-        (url("operation", first), 16),
-        (LIST, 8),
+        (url("operation", second), 21),
+        (url("operation", first), 23),
+        (LIST, 15),
     ):
         with django_assert_max_num_queries(most):
             client.get(address)

@@ -20,11 +20,17 @@ import psutil
 import pytest
 from django.conf import settings
 
+from broker.addresses import settings_for
+from broker.advice import advice
+from broker.models import Queue
+from broker.moves import takes
+from broker.names import local_queue
 from console import checks, first_run, vendoring
 from console.checks import CannotStart
 from console.management.commands import run
 from console.supervision import MARK
 from tests.console.until import until
+from tests.make import make_queue
 
 PROCFILE = """\
 web: python -m http.server --bind $HOST $PORT
@@ -128,6 +134,35 @@ def test_a_secret_key_is_made_once(tmp_path: Path) -> None:
 def test_there_is_one_first_administrator() -> None:
     assert first_run.first_administrator()
     assert first_run.first_administrator() is None
+
+
+@pytest.mark.django_db
+@pytest.mark.spec("UNIFY-15")
+def test_a_new_broker_has_places_for_what_goes_wrong() -> None:
+    first_run.make_places()
+
+    assert local_queue("SYSTEM.DEAD.LETTER.QUEUE").max_depth is None
+    setting = settings_for("anything")
+    assert (setting.dead_letter_address, setting.expiry_address) == (
+        "DLQ",
+        "ExpiryQueue",
+    )
+    assert takes("DLQ")
+    assert takes("ExpiryQueue")
+    assert not [one for one in advice() if one.code == "no-dead-letter-queue"]
+
+
+@pytest.mark.django_db
+def test_places_are_made_once_and_never_again() -> None:
+    make_queue("orders")
+    first_run.make_places()
+    assert Queue.objects.count() == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.spec("UNIFY-15")
+def test_a_dead_letter_queue_exists_only_once_it_is_defined() -> None:
+    assert [one for one in advice() if one.code == "no-dead-letter-queue"]
 
 
 def test_a_demo_from_nowhere_does_not_start(tmp_path: Path) -> None:

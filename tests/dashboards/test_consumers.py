@@ -23,7 +23,7 @@ from tests.make import make_queue, make_user
 
 CLOSED = {"type": "websocket.close", "code": consumers.FORBIDDEN}
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("transactional_db")
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +108,30 @@ async def test_a_page_gets_all_numbers_and_then_what_is_published(
         await publish("<data>news</data>")
 
         assert await page.html() == "<data>news</data>"
+
+
+@pytest.mark.usefixtures("redis")
+async def test_who_may_inquire_some_queues_gets_the_numbers_of_those(
+    orders: Queue,
+) -> None:
+    pay = await sync_to_async(make_queue)("pay")
+    noor = await sync_to_async(make_user)(
+        "noor",
+        permissions=("broker.view_queue",),
+        granted=("inquire",),
+        pattern="orders",
+    )
+    async with page_of(noor) as page:
+        await page.opens()
+        first = await page.html()
+
+        await publish(f'<data id="q{pay.pk}-ready">news of pay</data>')
+        then = await page.html()
+
+    for html in (first, then):
+        assert f"q{orders.pk}-ready" in html
+        assert f"q{pay.pk}-ready" not in html
+    assert "news of pay" not in then
 
 
 @pytest.mark.usefixtures("redis")

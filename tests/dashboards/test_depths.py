@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from broker.models import Queue
 from broker.put import put, put_many
-from broker.unit_of_work import unit_of_work
+from broker.unit_of_work import UnitOfWork, unit_of_work
 from dashboards import depths
-from tests.make import make_messages, make_queue, make_setting
+from tests.make import NOON, make_messages, make_queue, make_setting
 
 
 @pytest.fixture
@@ -55,11 +55,27 @@ def test_dead_letters_are_those_on_the_queues_of_dead_letter_addresses(
     assert {q.name for q in depths.queues() if q.takes_dead_letters} == {"DLQ"}
 
 
+@pytest.mark.spec("UNIFY-5")
+def test_what_consumers_moved_away_counts_as_dead_letters(db: None) -> None:
+    make_queue("orders", backout_queue="orders.BOQ")
+    make_queue("orders.BOQ")
+    make_queue("SYSTEM.DEAD.LETTER.QUEUE")
+    for name in ("orders", "orders.BOQ", "SYSTEM.DEAD.LETTER.QUEUE"):
+        put(name)
+
+    assert depths.dead_letters() == 2
+    assert {q.name for q in depths.queues() if q.takes_dead_letters} == {
+        "orders.BOQ",
+        "SYSTEM.DEAD.LETTER.QUEUE",
+    }
+
+
 @pytest.mark.parametrize(
     ("changes", "is_untaken"),
     [
         ({}, True),
         ({"paused": True}, False),
+        ({"stopped": True}, False),
         ({"takes_dead_letters": True}, False),
         ({"ready": 0}, False),
         ({"claimed": 1}, False),
@@ -75,11 +91,14 @@ def test_what_consumers_leave_lying_is_told(
         "name": "orders",
         "address": "orders",
         "paused": False,
+        "stopped": False,
         "takes_dead_letters": False,
         "ready": 3,
         "claimed": 0,
         "delayed": 0,
         "arrived": 3,
+        "left": 0,
+        "attempts": 0,
         "arriving": 0.0,
         "accepted": 0.0,
     }
@@ -97,3 +116,18 @@ def test_only_what_changed_is_spelled_out_and_totals_always(orders: Queue) -> No
     assert f'data-slot="q{orders.pk}-ready" value="1"' in html
     assert html.count("-claimed") == 1
     assert 'data-slot="ready" value="1"' in html
+
+
+@pytest.mark.spec("UOW-9")
+def test_ten_attempts_of_which_the_last_ends_well_are_told(orders: Queue) -> None:
+    make_setting(max_delivery_attempts=-1)
+    put("orders", now=NOON)
+    for attempt in range(1, 11):
+        work = UnitOfWork(now=NOON)
+        work.get("orders")
+        if attempt < 10:
+            work.back_out("no")
+        else:
+            work.commit()
+    (depth,) = depths.queues()
+    assert (depth.arrived, depth.left, depth.attempts) == (1, 1, 10)

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--concurrency",
             type=int,
-            help="threads for each handler; each handler's own number by default",
+            help="server sessions for each handler; each one's own number by default",
         )
         parser.add_argument("--queue", action="append", help="only these; repeatable")
 
@@ -37,8 +37,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         handlers = [
             replace(one, concurrency=concurrency or one.concurrency)
-            for name, one in discover().items()
-            if queue is None or name in queue
+            for one in discover()
+            if queue is None or one.queue in queue
         ]
         if not handlers:
             self.stderr.write(
@@ -51,7 +51,8 @@ class Command(BaseCommand):
         dispatcher = Dispatcher(handlers)
         dispatcher.start()
         for one in handlers:
-            self.stdout.write(f"{one.queue} → {one.name} ×{one.concurrency}")
+            which = f" ({one.selector})" if one.selector else ""
+            self.stdout.write(f"{one.queue}{which} → {one.name} ×{one.concurrency}")
         self.stdout.flush()
         stop.wait()
         self.stdout.write("Stopping: handlers finish what they have begun.")

@@ -19,6 +19,7 @@ from django.db import connection
 from honcho.colour import get_colours
 from honcho.environ import parse_procfile
 
+from broker import hardening
 from console import checks, embedded, first_run, supervision
 from console.checks import CannotStart
 from console.supervision import MARK, Kept, Program, Terminal
@@ -82,6 +83,8 @@ def everything(
         with embedded.servers(var, terminal):
             first_run.make_secret_key(settings.SECRET_KEY_FILE)
             first_run.migrate(terminal.say)
+            first_run.make_places()
+            hardening.forget_counts()
             first_run.collect_static(terminal.say)
             try:
                 for one in kept:

@@ -13,8 +13,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from broker.models import Address, AddressSetting, Queue
-from broker.put import put
-from console.demo import customers
+from broker.put import put, put_many
+from console.demo import customers, payments
 from console.demo.messages import (
     LATE_CUSTOMERS,
     TYPE_BY_SUFFIX,
@@ -23,24 +23,27 @@ from console.demo.messages import (
     samples,
 )
 
-QUEUES = {"intake": "intake", "parsed": "parsed", "DLQ": "DLA"}  # address by queue
+PAYMENTS_EVERY = 60  # messages: a round of payments comes between
+QUEUES = ("intake", "parsed", "DLQ")  # each on an address of its name
 SETTINGS: dict[str, dict[str, Any]] = {  # by pattern
-    "#": {"max_delivery_attempts": 3, "dead_letter_address": "DLA"},
-    "DLA": {"max_delivery_attempts": -1},
     "intake": {  # short, so that one can watch
+        "max_delivery_attempts": 3,
+        "dead_letter_address": "DLQ",
         "redelivery_delay_ms": 2_000,
         "redelivery_delay_multiplier": 2.0,
         "redelivery_collision_avoidance_factor": 0.15,
         "max_redelivery_delay_ms": 10_000,
     },
+    "DLQ": {"max_delivery_attempts": -1},
 }
 
 
 class Command(BaseCommand):
     help = (
-        "Put messages of three kinds on the address intake, some of them broken, and"
-        " create the queues and settings to watch what becomes of them. They are read"
-        " where the dispatcher runs with BACKOUT_DEMO=1. Stop it with Ctrl-C."
+        "Put messages of three kinds on the address intake, and payments on another,"
+        " some of them broken, and create the queues and settings to watch what"
+        " becomes of them. They are read where the dispatcher runs with"
+        " BACKOUT_DEMO=1. Stop it with Ctrl-C."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -88,12 +91,16 @@ class Command(BaseCommand):
         chosen = islice(turns(folder, counting() if forever else [0]), count)
         if rate is None:
             rate = 1 if forever else 20
-        self.say(f"Put {self.send(chosen, rate)} messages on intake.")
+        sent = self.send(chosen, rate)
+        self.say(f"Put {sent} messages on intake, and some on {payments.INTO}.")
 
     def send(self, chosen: Iterable[Sample], rate: float) -> int:
         sent, started = 0, time.monotonic()
+        rounds = counting()
         try:
             for sample in chosen:
+                if sent % PAYMENTS_EVERY == 0:
+                    put_many(list(payments.payments(next(rounds))))
                 put(
                     "intake",
                     sample.body,
@@ -114,11 +121,12 @@ class Command(BaseCommand):
 
 def make_places() -> None:
     """Create what is missing; what exists stays as somebody has set it."""
-    for queue, name in QUEUES.items():
+    for name in QUEUES:
         address, _ = Address.objects.get_or_create(name=name)
-        Queue.objects.get_or_create(name=queue, defaults={"address": address})
+        Queue.objects.get_or_create(name=name, defaults={"address": address})
     for pattern, values in SETTINGS.items():
         AddressSetting.objects.get_or_create(match=pattern, defaults=values)
+    payments.make_places()
 
 
 def turns(folder: Path | None, numbers: Iterable[int]) -> Iterator[Sample]:

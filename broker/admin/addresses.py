@@ -1,7 +1,4 @@
-"""Settings of the broker: addresses, queues, and the policy of addresses.
-
-Nothing of messages or entries is here: those are the console's.
-"""
+"""Addresses, and the policy of addresses."""
 
 from __future__ import annotations
 
@@ -11,11 +8,9 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 
-from broker.models import Address, AddressSetting, Queue
-
-admin.site.site_header = "Backout settings"
-admin.site.site_title = "Backout settings"
-admin.site.index_title = "What the broker does with messages, and who may do what"
+from broker.admin.advising import AdvisingAdmin
+from broker.admin.names import NamedForm
+from broker.models import Address, AddressSetting
 
 NOWHERE = {  # what is ticked where an address is defined to be none
     "dead_letter_address": "no_dead_letter_address",
@@ -25,9 +20,21 @@ NOWHERE = {  # what is ticked where an address is defined to be none
 
 @admin.register(Address)
 class AddressAdmin(admin.ModelAdmin):
+    form = NamedForm
     list_display = ["name", "fed_queues", "created_at"]
     search_fields = ["name"]
     ordering = ["name"]
+    fieldsets = [
+        (None, {"fields": ["name"]}),
+        (
+            "Subscriptions",
+            {
+                "description": "A subscription gets a queue of its own, cloned from a"
+                " model queue. Changing the model changes no queue that exists.",
+                "fields": ["durable_model", "nondurable_model"],
+            },
+        ),
+    ]
 
     def get_queryset(self, *request: Any) -> QuerySet[Address]:
         every: QuerySet[Address] = super().get_queryset(*request)
@@ -37,21 +44,6 @@ class AddressAdmin(admin.ModelAdmin):
     def fed_queues(self, address: Address) -> int:
         """How many queues the address feeds; a message to none is lost."""
         return address.fed  # type: ignore[attr-defined,no-any-return]
-
-
-@admin.register(Queue)
-class QueueAdmin(admin.ModelAdmin):
-    list_display = ["name", "address", "routing_type", "is_paused", "created_at"]
-    list_filter = ["paused", "routing_type"]
-    list_select_related = ["address"]
-    search_fields = ["name", "address__name"]
-    autocomplete_fields = ["address"]
-    ordering = ["name"]
-
-    @admin.display(description="paused", ordering="paused")
-    def is_paused(self, queue: Queue) -> str:
-        """In words: the admin's red cross is no alarm here."""
-        return "paused" if queue.paused else ""
 
 
 class AddressSettingForm(forms.ModelForm):
@@ -90,10 +82,11 @@ class AddressSettingForm(forms.ModelForm):
 
 
 @admin.register(AddressSetting)
-class AddressSettingAdmin(admin.ModelAdmin):
+class AddressSettingAdmin(AdvisingAdmin):
     form = AddressSettingForm
     list_display = [
         "match",
+        "poison_policy",
         "max_delivery_attempts",
         "poison_goes_to",
         "redelivery_delay_ms",
@@ -112,11 +105,15 @@ class AddressSettingAdmin(admin.ModelAdmin):
         (
             "Poison messages",
             {
+                "description": "The policy says who moves a message away that cannot be"
+                " processed. The broker counts by the fields here; consumers, by the"
+                " backout threshold of the queue.",
                 "fields": [
+                    "poison_policy",
                     "max_delivery_attempts",
                     "dead_letter_address",
                     "no_dead_letter_address",
-                ]
+                ],
             },
         ),
         (
@@ -131,6 +128,7 @@ class AddressSettingAdmin(admin.ModelAdmin):
             },
         ),
         ("Expiry", {"fields": ["expiry_address", "no_expiry_address"]}),
+        ("Discarded messages", {"fields": ["discard_retention_s"]}),
     ]
 
     @admin.display(description="dead letter address", empty_value="not defined here")

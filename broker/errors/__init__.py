@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from broker.mq.codes import Reason
+
 
 class BrokerError(Exception):
     code: ClassVar[str]
+    reason: ClassVar[Reason] = Reason.UNEXPECTED_ERROR  # as IBM MQ's clients know it
 
 
 class NoSuchAddress(BrokerError):
     """A put named an address that does not exist; nothing was stored."""
 
     code = "no-such-address"
+    reason = Reason.UNKNOWN_OBJECT_NAME
 
     def __init__(self, address: str) -> None:
         super().__init__(address)
@@ -34,6 +38,7 @@ class NoSuchQueue(BrokerError):
     """A call named a queue that does not exist."""
 
     code = "no-such-queue"
+    reason = Reason.UNKNOWN_OBJECT_NAME
 
     def __init__(self, queue: str) -> None:
         super().__init__(queue)
@@ -50,6 +55,7 @@ class MessageTooLarge(BrokerError):
     """A message is above the broker's limit; nothing was stored."""
 
     code = "message-too-large"
+    reason = Reason.MSG_TOO_BIG_FOR_Q_MGR
 
     def __init__(self, size_bytes: int, limit_bytes: int) -> None:
         super().__init__(size_bytes, limit_bytes)
@@ -87,6 +93,7 @@ class LockLost(BrokerError):
     """
 
     code = "lock-lost"
+    reason = Reason.BACKED_OUT
 
     def __init__(self, uow: int) -> None:
         super().__init__(uow)

@@ -1,0 +1,45 @@
+"""Saying what a change of settings means, where that is hardly what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from broker.advice import advice
+
+MOST = 5  # pieces of advice that are spelled out at once
+
+
+class AdvisingAdmin(admin.ModelAdmin):
+    """Warns after a change; refuses nothing."""
+
+    def save_model(
+        self, request: HttpRequest, obj: Model, form: Any, change: Any
+    ) -> None:
+        with advising(request, getattr(obj, "name", "")):
+            super().save_model(request, obj, form, change)
+
+    def delete_model(self, request: HttpRequest, obj: Model) -> None:
+        with advising(request):
+            super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet) -> None:
+        with advising(request):
+            super().delete_queryset(request, queryset)
+
+
+@contextmanager
+def advising(request: HttpRequest, name: str = "") -> Iterator[None]:
+    """Show what there is to say of one queue, and what else is new, after a change."""
+    before = set(advice())
+    yield
+    found = [one for one in advice() if one.queue == name or one not in before]
+    for one in found[:MOST]:
+        messages.warning(request, str(one))
+    if len(found) > MOST:
+        messages.warning(request, f"And {len(found) - MOST:,} more like these.")

@@ -1,0 +1,127 @@
+"""Queues, what they are cloned from, their other names, and who subscribed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from broker import journal
+from broker.admin.advising import AdvisingAdmin
+from broker.admin.names import NamedForm
+from broker.errors.messages import InvalidSelector
+from broker.models import ModelQueue, Queue, QueueAlias, Subscription
+from broker.selectors.parsing import parse
+
+POISON = (
+    "A consumer that meets a message which was backed out as often as the threshold"
+    " says moves it to the backout queue. Whether consumers do so is the poison policy"
+    " of the address, under Address settings."
+)
+THRESHOLD = ("backout_threshold", "backout_queue")
+ROOM = ("max_depth", "max_message_bytes")
+
+
+class QueueForm(NamedForm):
+    def clean_selector(self) -> str:
+        """Refuse a selector that no message could be compared with."""
+        selector: str = self.cleaned_data["selector"]
+        try:
+            if selector:
+                parse(selector)
+        except InvalidSelector as error:
+            raise ValidationError(str(error)) from error
+        return selector
+
+
+@admin.register(Queue)
+class QueueAdmin(AdvisingAdmin):
+    form = QueueForm
+    list_display = ["name", "address", "routing_type", "kind", "state", "created_at"]
+    list_filter = ["paused", "put_inhibited", "kind", "routing_type"]
+    list_select_related = ["address"]
+    search_fields = ["name", "address__name"]
+    autocomplete_fields = ["address"]
+    ordering = ["name"]
+    fieldsets = [
+        (None, {"fields": ["name", "address", "routing_type"]}),
+        ("Messages", {"fields": ["paused", "put_inhibited", "selector"]}),
+        (
+            "Poison messages",
+            {"description": POISON, "fields": [*THRESHOLD, "harden_backout"]},
+        ),
+        ("Room", {"fields": ROOM}),
+    ]
+
+    @admin.display(description="state")
+    def state(self, queue: Queue) -> str:
+        """In words: the admin's red cross is no alarm here."""
+        states = {"paused": queue.paused, "put-inhibited": queue.put_inhibited}
+        return ", ".join(word for word, is_so in states.items() if is_so)
+
+    def get_deleted_objects(
+        self, objs: Iterable[Queue], request: HttpRequest
+    ) -> tuple[Any, Any, Any, list[str]]:
+        """Keep a queue that holds messages: they would be lost without a word."""
+        chosen = list(objs)
+        found, counts, missing, kept = super().get_deleted_objects(chosen, request)
+        return found, counts, missing, [*kept, *still_held(chosen)]
+
+
+def still_held(queues: Iterable[Queue]) -> Iterator[str]:
+    depths = journal.depths()
+    for queue in queues:
+        held = depths.get(queue.pk, journal.Depth()).total
+        if held:
+            yield (
+                f"{queue} holds {held:,} {'message' if held == 1 else 'messages'}."
+                " Let its consumers take them, or move or discard them first."
+            )
+
+
+@admin.register(ModelQueue)
+class ModelQueueAdmin(AdvisingAdmin):
+    form = NamedForm
+    list_display = ["name", "permanent", "backout_threshold", "backout_queue"]
+    search_fields = ["name"]
+    fieldsets = [
+        (
+            None,
+            {
+                "description": "Queues that the broker makes are copies of a model as"
+                " it is then; a later change has no effect on them.",
+                "fields": ["name", "permanent"],
+            },
+        ),
+        ("Poison messages", {"description": POISON, "fields": THRESHOLD}),
+        ("Room", {"fields": ROOM}),
+    ]
+
+
+@admin.register(QueueAlias)
+class QueueAliasAdmin(AdvisingAdmin):
+    form = NamedForm
+    list_display = ["name", "target"]
+    search_fields = ["name", "target"]
+
+
+@admin.register(Subscription)
+class SubscriptionAdmin(admin.ModelAdmin):
+    """To be looked at: who subscribed unsubscribes."""
+
+    list_display = ["__str__", "client_id", "address", "durable", "queue", "created_at"]
+    list_filter = ["durable"]
+    list_select_related = ["address", "queue"]
+    search_fields = ["name", "client_id", "address__name", "queue__name"]
+
+    def has_add_permission(self, *_: Any) -> bool:
+        return False
+
+    def has_change_permission(self, *_: Any) -> bool:
+        return False
+
+    def has_delete_permission(self, *_: Any) -> bool:
+        return False

@@ -1,0 +1,43 @@
+"""What the discard bin refuses."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from broker.errors import BrokerError
+from broker.mq.codes import Reason
+
+
+class NotInDiscardBin(BrokerError):
+    """The discard bin does not have the message, or no longer; nothing was done."""
+
+    code = "not-in-discard-bin"
+    reason = Reason.NO_MSG_AVAILABLE
+
+    def __init__(self, message_id: int) -> None:
+        super().__init__(message_id)
+        self.message_id = message_id
+
+    def __str__(self) -> str:
+        return (
+            f"The discard bin no longer has message {self.message_id}: it was restored,"
+            " or its time in the bin is over."
+        )
+
+
+class DiscardedExpired(BrokerError):
+    """A discarded message would expire as soon as it is restored; nothing was done."""
+
+    code = "discarded-expired"
+    reason = Reason.EXPIRY_ERROR
+
+    def __init__(self, message_id: int, expires_at: datetime) -> None:
+        super().__init__(message_id, expires_at)
+        self.message_id = message_id
+        self.expires_at = expires_at
+
+    def __str__(self) -> str:
+        return (
+            f"Message {self.message_id} expired {self.expires_at:%Y-%m-%d %H:%M:%S}"
+            " UTC; no consumer would get it. Put its body again as a new message."
+        )

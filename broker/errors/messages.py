@@ -1,0 +1,101 @@
+"""What is wrong with a message."""
+
+from __future__ import annotations
+
+from broker.errors import BrokerError
+from broker.mq.codes import Reason
+
+
+class WrongReportOptions(BrokerError):
+    """The report field asks for what there is not; nothing was stored."""
+
+    code = "wrong-report-options"
+    reason = Reason.REPORT_OPTIONS_ERROR
+
+    def __init__(self, report: int) -> None:
+        super().__init__(report)
+        self.report = report
+
+    def __str__(self) -> str:
+        return (
+            f"Report options {self.report:#010x} are no valid combination. Add up the"
+            " options that you want from broker.mq.codes.Report."
+        )
+
+
+class MissingReplyTo(BrokerError):
+    """A message asks for a report and does not say whereto; nothing was stored."""
+
+    code = "missing-reply-to"
+    reason = Reason.MISSING_REPLY_TO_Q
+
+    def __init__(self, report: int) -> None:
+        super().__init__(report)
+        self.report = report
+
+    def __str__(self) -> str:
+        return (
+            f"Report options {self.report:#010x} ask for a report, or the message is a"
+            " request, but it has no reply-to queue. Name one."
+        )
+
+
+class WrongExpiry(BrokerError):
+    """An expiry is no span of time; nothing was stored."""
+
+    code = "wrong-expiry"
+    reason = Reason.EXPIRY_ERROR
+
+    def __init__(self, expiry: int) -> None:
+        super().__init__(expiry)
+        self.expiry = expiry
+
+    def __str__(self) -> str:
+        return (
+            f"An expiry of {self.expiry} tenths of a second is not possible. Give 1 to"
+            " 999,999,999, or -1 for never."
+        )
+
+
+class MalformedHeader(BrokerError):
+    """The bytes of a header are not what its format says."""
+
+    code = "malformed-header"
+    reason = Reason.RFH_ERROR
+
+    def __init__(self, header: str, why: str, offset: int) -> None:
+        super().__init__(header, why, offset)
+        self.header = header  # "MQRFH2", "MQDLH", "MQMD"
+        self.why = why
+        self.offset = offset  # of the fault, in bytes from the header's first
+
+    def __str__(self) -> str:
+        return f"The {self.header} cannot be read at byte {self.offset}: {self.why}."
+
+
+class MalformedFormat(MalformedHeader):
+    """The folders of an RFH2 are not what its rules say."""
+
+    reason = Reason.RFH_FORMAT_ERROR
+
+
+class MalformedDeadLetterHeader(MalformedHeader):
+    """The bytes of an MQDLH are not one."""
+
+    reason = Reason.DLH_ERROR
+
+
+class InvalidSelector(BrokerError):
+    """A selector is not in the language of JMS selectors."""
+
+    code = "invalid-selector"
+    reason = Reason.SELECTOR_SYNTAX_ERROR
+
+    def __init__(self, selector: str, position: int, why: str) -> None:
+        super().__init__(selector, position, why)
+        self.selector = selector
+        self.position = position  # of the fault, in characters from 1
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"The selector is wrong at character {self.position}: {self.why}."

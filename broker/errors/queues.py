@@ -1,0 +1,201 @@
+"""What queues refuse."""
+
+from __future__ import annotations
+
+from broker.errors import BrokerError
+from broker.mq.codes import Reason
+
+
+class QueueFull(BrokerError):
+    """A queue holds as many messages as it may; nothing was stored."""
+
+    code = "queue-full"
+    reason = Reason.Q_FULL
+
+    def __init__(self, queue: str, max_depth: int) -> None:
+        super().__init__(queue, max_depth)
+        self.queue = queue
+        self.max_depth = max_depth
+
+    def __str__(self) -> str:
+        return (
+            f"Queue {self.queue!r} is full: it may hold {self.max_depth:,} messages."
+            " Let its consumers catch up, or raise its max depth under Settings."
+        )
+
+
+class PutInhibited(BrokerError):
+    """A queue takes nothing at present; nothing was stored."""
+
+    code = "put-inhibited"
+    reason = Reason.PUT_INHIBITED
+
+    def __init__(self, queue: str) -> None:
+        super().__init__(queue)
+        self.queue = queue
+
+    def __str__(self) -> str:
+        return f"Queue {self.queue!r} is put-inhibited. Allow puts under Settings."
+
+
+class GetInhibited(BrokerError):
+    """A queue gives nothing at present."""
+
+    code = "get-inhibited"
+    reason = Reason.GET_INHIBITED
+
+    def __init__(self, queue: str) -> None:
+        super().__init__(queue)
+        self.queue = queue
+
+    def __str__(self) -> str:
+        return f"Queue {self.queue!r} is paused. Resume it to get messages."
+
+
+class MessageTooBigForQueue(BrokerError):
+    """A message with its headers is above its queue's limit; nothing was stored."""
+
+    code = "message-too-big-for-queue"
+    reason = Reason.MSG_TOO_BIG_FOR_Q
+
+    def __init__(self, queue: str, size_bytes: int, limit_bytes: int) -> None:
+        super().__init__(queue, size_bytes, limit_bytes)
+        self.queue = queue
+        self.size_bytes = size_bytes
+        self.limit_bytes = limit_bytes
+
+    def __str__(self) -> str:
+        return (
+            f"The message has {self.size_bytes:,} bytes with its headers; queue"
+            f" {self.queue!r} takes {self.limit_bytes:,}. Raise its max message bytes"
+            " under Settings, or send less."
+        )
+
+
+class NotAuthorized(BrokerError):
+    """A principal lacks an authority on a queue; nothing was done."""
+
+    code = "not-authorized"
+    reason = Reason.NOT_AUTHORIZED
+
+    def __init__(self, principal: str, authority: str, queue: str) -> None:
+        super().__init__(principal, authority, queue)
+        self.principal = principal
+        self.authority = authority
+        self.queue = queue
+
+    def __str__(self) -> str:
+        return (
+            f"{self.principal} lacks the authority {self.authority!r} on queue"
+            f" {self.queue!r}. An administrator can grant it under Settings,"
+            " Authorities."
+        )
+
+
+class NoSuchQueueManager(BrokerError):
+    """A message names a queue manager that is not this broker; nothing was stored."""
+
+    code = "no-such-queue-manager"
+    reason = Reason.UNKNOWN_REMOTE_Q_MGR
+
+    def __init__(self, name: str, known: str) -> None:
+        super().__init__(name, known)
+        self.name = name
+        self.known = known
+
+    def __str__(self) -> str:
+        return (
+            f"There is no queue manager {self.name!r}; this broker is {self.known!r}."
+            " Name that, or none."
+        )
+
+
+class NoModelQueue(BrokerError):
+    """A subscription's model queue is missing or cannot serve; nothing was made."""
+
+    code = "no-model-queue"
+    reason = Reason.INVALID_DESTINATION
+
+    def __init__(self, model: str, address: str) -> None:
+        super().__init__(model, address)
+        self.model = model
+        self.address = address
+
+    def __str__(self) -> str:
+        return (
+            f"Subscriptions to {self.address!r} are cloned from the model queue"
+            f" {self.model!r}, which is missing or not of their kind. Define it under"
+            " Settings, or name another in the address."
+        )
+
+
+class DeliveryStopped(BrokerError):
+    """Delivery to ConnectionConsumers of a queue has stopped."""
+
+    code = "delivery-stopped"
+    reason = Reason.GET_INHIBITED
+
+    def __init__(self, queue: str, why: str) -> None:
+        super().__init__(queue, why)
+        self.queue = queue
+        self.why = why
+
+    def __str__(self) -> str:
+        return (
+            f"Delivery from queue {self.queue!r} has stopped: {self.why} Remove the"
+            " cause, then start delivery again on the queue's page."
+        )
+
+
+class NoSuchSubscription(BrokerError):
+    """A client has no durable subscription of that name."""
+
+    code = "no-such-subscription"
+    reason = Reason.NO_SUBSCRIPTION
+
+    def __init__(self, client_id: str, name: str) -> None:
+        super().__init__(client_id, name)
+        self.client_id = client_id
+        self.name = name
+
+    def __str__(self) -> str:
+        return (
+            f"Client {self.client_id!r} has no durable subscription {self.name!r}."
+            " Correct the name, or subscribe first."
+        )
+
+
+class SubscriptionInUse(BrokerError):
+    """A subscription cannot be ended while somebody consumes it; it goes on."""
+
+    code = "subscription-in-use"
+    reason = Reason.SUBSCRIPTION_IN_USE
+
+    def __init__(self, client_id: str, name: str) -> None:
+        super().__init__(client_id, name)
+        self.client_id = client_id
+        self.name = name
+
+    def __str__(self) -> str:
+        return (
+            f"The durable subscription {self.name!r} of client {self.client_id!r} is in"
+            " use. Close its consumer, end its unit of work, and try again."
+        )
+
+
+class CauseRemains(BrokerError):
+    """Delivery would stop again at once; it was not started."""
+
+    code = "cause-remains"
+    reason = Reason.GET_INHIBITED
+
+    def __init__(self, queue: str, why: str) -> None:
+        super().__init__(queue, why)
+        self.queue = queue
+        self.why = why
+
+    def __str__(self) -> str:
+        return (
+            f"Delivery from queue {self.queue!r} cannot start again yet, because it"
+            f" would stop at once. {self.why}"
+        )

@@ -1,0 +1,151 @@
+"""What units of work refuse, and how they end unasked."""
+
+from __future__ import annotations
+
+from broker.errors import BrokerError
+from broker.mq.codes import GetOptions, Reason
+
+
+class BackedOut(BrokerError):
+    """A commit could not be made; the unit of work has been backed out instead."""
+
+    code = "backed-out"
+    reason = Reason.BACKED_OUT
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+    def __str__(self) -> str:
+        return (
+            f"The unit of work could not be committed and was backed out: {self.why}"
+            " What it got is available again; nothing that it put was sent."
+        )
+
+
+class TooMuchUncommitted(BrokerError):
+    """A unit of work holds as much as it may; the call changed nothing."""
+
+    code = "too-much-uncommitted"
+    reason = Reason.SYNCPOINT_LIMIT_REACHED
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(what, limit)
+        self.what = what  # "messages", "bytes"
+        self.limit = limit
+
+    def __str__(self) -> str:
+        return (
+            f"A unit of work may hold {self.limit:,} {self.what}"
+            f" (BROKER_MAX_UNCOMMITTED_{self.what.upper()}). Commit more often."
+        )
+
+
+class SecondMark(BrokerError):
+    """A unit of work has an entry marked to skip a backout already; nothing was got."""
+
+    code = "second-mark-not-allowed"
+    reason = Reason.SECOND_MARK_NOT_ALLOWED
+
+    def __init__(self, uow: int | None) -> None:
+        super().__init__(uow)
+        self.uow = uow
+
+    def __str__(self) -> str:
+        return (
+            "One message of a unit of work can be marked to skip a backout, and one is."
+            " Get others without the mark, or end the unit of work first."
+        )
+
+
+class WrongOptions(BrokerError):
+    """Get options that do not go together; nothing was got."""
+
+    code = "wrong-options"
+    reason = Reason.OPTIONS_ERROR
+
+    def __init__(self, options: GetOptions, why: str) -> None:
+        super().__init__(options, why)
+        self.options = options
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"These get options do not go together: {self.why}."
+
+
+class MarkNotPossible(BrokerError):
+    """Skipping a backout is not offered here; nothing was got."""
+
+    code = "mark-not-possible"
+    reason = Reason.OPTION_ENVIRONMENT_ERROR
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"No message can be marked to skip a backout: {self.why}."
+
+
+class NotCoordinated(BrokerError):
+    """A unit of work was not begun for another coordinator; it goes on."""
+
+    code = "not-coordinated"
+
+    def __init__(self, uow: int | None) -> None:
+        super().__init__(uow)
+        self.uow = uow
+
+    def __str__(self) -> str:
+        return (
+            "Only a unit of work that was begun as coordinated can be prepared. Commit"
+            " this one, or begin it with coordinated=True."
+        )
+
+
+class WrongXid(BrokerError):
+    """A coordinator's name for a unit of work cannot be kept; nothing was prepared."""
+
+    code = "wrong-xid"
+
+    def __init__(self, xid: str) -> None:
+        super().__init__(xid)
+        self.xid = xid
+
+    def __str__(self) -> str:
+        return (
+            f"{self.xid[:50]!r} is no xid. Give 1 to 300 printable characters, such as"
+            " its bytes in hex."
+        )
+
+
+class XidInUse(BrokerError):
+    """Another unit of work is prepared under this xid; nothing was prepared."""
+
+    code = "xid-in-use"
+
+    def __init__(self, xid: str) -> None:
+        super().__init__(xid)
+        self.xid = xid
+
+    def __str__(self) -> str:
+        return (
+            f"Another unit of work is prepared as {self.xid!r}. Give each its own xid,"
+            " or commit or back out the other first."
+        )
+
+
+class NoSuchXid(BrokerError):
+    """No unit of work is prepared under this xid."""
+
+    code = "no-such-xid"
+
+    def __init__(self, xid: str) -> None:
+        super().__init__(xid)
+        self.xid = xid
+
+    def __str__(self) -> str:
+        return (
+            f"No unit of work is prepared as {self.xid!r}: it was committed or backed"
+            " out already, or never prepared. The journal says which."
+        )

@@ -1,0 +1,54 @@
+"""Who may do what on which queues."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from broker.wildcards import check_pattern
+
+
+class Authority(models.Model):
+    """What a user, or everybody in a group, may do on the queues that a pattern names.
+
+    Source:
+        IBM MQ, ``setmqaut``: the object authorities of queues.
+    """
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True
+    )
+    group = models.ForeignKey("auth.Group", models.CASCADE, null=True, blank=True)
+    pattern = models.CharField(
+        max_length=255,
+        default="#",
+        validators=[check_pattern],
+        help_text="Words separated by dots; * is any one word, # at the end any words.",
+    )
+    may_inquire = models.BooleanField("inquire", default=False)
+    may_browse = models.BooleanField("browse", default=False)
+    may_get = models.BooleanField("get", default=False)
+    may_put = models.BooleanField("put", default=False)
+    may_pass_all = models.BooleanField("passall", default=False)
+    may_set = models.BooleanField("set", default=False)
+
+    class Meta:
+        verbose_name_plural = "authorities"
+        ordering = ["pattern", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="authorities_are_of_a_user_or_a_group",
+                condition=Q(user__isnull=True) ^ Q(group__isnull=True),
+            ),
+            models.UniqueConstraint(
+                "user",
+                "group",
+                "pattern",
+                name="one_authority_a_principal_and_pattern",
+                nulls_distinct=False,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user or self.group} on {self.pattern}"

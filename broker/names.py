@@ -1,0 +1,123 @@
+"""What a name stands for: a local queue, another name of one, an address, or a model.
+
+An alias leads to a queue or to an address, never to another alias. A model is no queue:
+opening it makes one.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+
+from broker.errors import NoSuchAddress, NoSuchQueue
+from broker.models import (
+    Address,
+    ModelQueue,
+    Queue,
+    QueueAlias,
+    RoutingType,
+    Subscription,
+)
+from broker.models.queues import Limits
+
+DYNAMIC = "AMQ."  # how the names of queues begin that are made from a model
+
+
+def local_queue(name: str) -> Queue:
+    """The queue that is meant by a queue's name or an alias.
+
+    An alias of an address is good for that if the address has one queue.
+
+    Raises:
+        NoSuchQueue: nothing of that name leads to one queue.
+
+    Source:
+        IBM MQ, "Alias queues": an alias resolves to its target, never to an alias.
+    """
+    queues = Queue.objects.select_related("address")
+    for meant in meanings(name):
+        queue = queues.filter(name=meant).first()
+        if queue is not None:
+            return queue
+        if meant != name:
+            fed = list(queues.filter(address__name=meant)[:2])
+            if len(fed) == 1:
+                return fed[0]
+    raise NoSuchQueue(name)
+
+
+def address_of(name: str) -> str:
+    """Where a producer sends whose destination has this name.
+
+    Args:
+        name: of an address, of a queue, or an alias of either.
+
+    Raises:
+        NoSuchAddress: it is none of these.
+    """
+    for meant in meanings(name):
+        if Address.objects.filter(name=meant).exists():
+            return meant
+        queue = Queue.objects.select_related("address").filter(name=meant).first()
+        if queue is not None:
+            return queue.address.name
+    raise NoSuchAddress(name)
+
+
+def meanings(name: str) -> Iterator[str]:
+    """A name as it stands, and then what it is an alias of."""
+    yield name
+    yield from QueueAlias.objects.filter(name=name).values_list("target", flat=True)
+
+
+@transaction.atomic
+def open_model(model_name: str, *, owner: int) -> Queue:
+    """Make a queue from a model, with an address of its own; both have a new name.
+
+    The queue of a permanent model is there until somebody deletes it, any other until
+    its owner ends (``subscriptions.end_dead``).
+
+    Args:
+        model_name: of the model queue.
+        owner: the process that asks for it (``owner.current``).
+
+    Raises:
+        NoSuchQueue: there is no such model.
+
+    Source:
+        IBM MQ, "Dynamic queues": temporary ones go with the handle that made them.
+    """
+    model = ModelQueue.objects.filter(name=model_name).first()
+    if model is None:
+        raise NoSuchQueue(model_name)
+    kind = Queue.Kind.LOCAL if model.permanent else Queue.Kind.TEMPORARY
+    name = unique(DYNAMIC)
+    address = Address.objects.create(name=name)
+    queue = clone(model, name=name, address=address, kind=kind)
+    if not model.permanent:
+        Subscription.objects.create(
+            address=address, queue=queue, durable=False, owner_id=owner
+        )
+    return queue
+
+
+def clone(model: ModelQueue, *, name: str, address: Address, **fields: Any) -> Queue:
+    """A queue with a model's attributes as they are now: a copy, not a bond.
+
+    Source:
+        IBM MQ, "Handling poison messages in IBM MQ classes for JMS": the managed queue
+        of a subscription inherits BOTHRESH and BOQNAME.
+    """
+    inherited = {
+        field.name: getattr(model, field.name) for field in Limits._meta.fields
+    }
+    fields = {"routing_type": RoutingType.ANYCAST} | fields
+    return Queue.objects.create(name=name, address=address, **inherited, **fields)
+
+
+def unique(beginning: str) -> str:
+    """A name that nothing has."""
+    return beginning + secrets.token_hex(8).upper()

@@ -1,0 +1,277 @@
+"""Units of work that end by the decision of another coordinator: the second phase.
+
+A program that commits here and elsewhere *prepares* its unit of work first. From then
+on it outlives the program, its deadline and a restart of everything. Whoever knows its
+xid commits it or backs it out, from any process: the coordinator, or an operator.
+
+What it put, and the poison messages that it was to take away, is kept with it and done
+when it is committed.
+
+Source:
+    The Open Group, "Distributed Transaction Processing: The XA Specification": a branch
+    that voted for the commit stays until its coordinator, or somebody in its place, has
+    decided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser
+from django.db import Error as DatabaseError
+from django.db import IntegrityError, connection, transaction
+
+from broker import owner, poison, settle, sql
+from broker.errors import BrokerError, LockLost
+from broker.errors.units_of_work import (
+    BackedOut,
+    NoSuchXid,
+    NotCoordinated,
+    WrongXid,
+    XidInUse,
+)
+from broker.get import Delivery
+from broker.leased import UnitOfWork, describe
+from broker.models import Claim, PreparedPut
+from broker.models import UnitOfWork as UnitRow
+from broker.mq.codes import Reason
+from broker.put import NewMessage, put_many
+from broker.redelivery import Disposition
+
+LONGEST_XID = 300  # characters; two parts of 64 bytes and a number, in hex
+DECIDED = "Its coordinator decided to back it out."
+MOMENTS = ("expires_at", "deliver_at")
+BYTES = ("body", "headers")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A unit of work that waits for its coordinator."""
+
+    xid: str
+    uow: int
+    owner_id: int  # the process that prepared it; perhaps no more
+    started_at: datetime
+    entries: int  # that it got
+    puts: int  # that it sends if it is committed
+
+
+def prepared() -> list[Prepared]:
+    """All that wait, the oldest first."""
+    return sql.fetch("prepared", Prepared)
+
+
+def prepare(work: UnitOfWork, xid: str) -> None:
+    """Promise that a unit of work can be committed, and leave its end to its xid.
+
+    It is tried: what could not be committed now is not prepared.
+
+    Args:
+        work: a coordinated unit of work; it ends for its holder.
+        xid: what the coordinator calls it; no other prepared one has it.
+
+    Raises:
+        NotCoordinated: it was not begun as coordinated.
+        WrongXid: the xid is empty, too long, or no text that can be kept.
+        XidInUse: another unit of work has the xid; this one goes on.
+        LockLost: the system had backed it out before.
+        BackedOut: it cannot be committed; the system has backed it out now.
+    """
+    work.check_open()
+    if not work.coordinated:
+        raise NotCoordinated(work.id)
+    if not 0 < len(xid) <= LONGEST_XID or not xid.isprintable():
+        raise WrongXid(xid)
+    line = None
+    try:
+        with transaction.atomic():
+            line = connection.connection
+            uow = name(work, xid)
+            rehearse(work)
+            keep(uow, work)
+    except XidInUse:
+        raise
+    except LockLost:
+        work.ended = True
+        raise
+    except (BrokerError, DatabaseError) as error:
+        if line is None or line.closed:
+            raise  # nobody knows if it was committed; the journal tells
+        work.back_out_if_held(describe(error))
+        raise BackedOut(str(error)) from error
+    work.id, work.ended = uow, True
+
+
+def name(work: UnitOfWork, xid: str) -> int:
+    """Give it its xid, so that nobody else ends it from here on; return its id."""
+    try:
+        with transaction.atomic():
+            named = sql.run(
+                "prepare",
+                {
+                    "uow": work.id,
+                    "xid": xid,
+                    "owner": owner.current(),
+                    "now": work.now,
+                },
+            )
+    except IntegrityError as error:
+        raise XidInUse(xid) from error
+    for (uow,) in named:
+        assert isinstance(uow, int)
+        return uow
+    assert work.id is not None, "one that holds nothing is begun here"
+    raise LockLost(work.id)
+
+
+def rehearse(work: UnitOfWork) -> None:
+    """Commit it, with all that a commit checks, and undo that."""
+    with transaction.atomic():
+        work.carry_out()
+        transaction.set_rollback(True)
+
+
+def keep(uow: int, work: UnitOfWork) -> None:
+    """Store what is to be done when it is committed, in this order."""
+    parts = [
+        PreparedPut(fields=fields_of(put), body=put.body, headers=put.headers)
+        for put in work.puts
+    ]
+    parts += [
+        PreparedPut(fields={"removing": removing_of(one, work.user)}, body=b"")
+        for one in work.removing
+    ]
+    for place, part in enumerate(parts):
+        part.uow, part.ord = uow, place
+    PreparedPut.objects.bulk_create(parts, batch_size=1000)
+
+
+@transaction.atomic
+def commit_prepared(xid: str, *, actor: str = "", now: datetime | None = None) -> None:
+    """Accept what a prepared unit of work got, and send what it put.
+
+    Args:
+        xid: what its coordinator calls it.
+        actor: who decides, for the journal.
+        now: when; the database's clock when not given.
+
+    Raises:
+        NoSuchXid: no prepared unit of work is called so; it may have ended.
+        BrokerError: since it was prepared, an address or queue has changed so that it
+            does not take a message. Nothing was done, and it stays prepared: put the
+            queue right and commit again, or back it out.
+    """
+    uow = locked(xid)
+    parts = list(PreparedPut.objects.filter(uow=uow).order_by("ord"))
+    puts = [message_of(part) for part in parts if "removing" not in part.fields]
+    put_many(puts, uow=uow, actor=actor, now=now)
+    for part in parts:
+        if "removing" in part.fields:
+            take_away(uow, part.fields["removing"], actor=actor, now=now)
+    forget(uow)
+    settle.accept(uow, expected=held(uow), actor=actor, now=now)
+
+
+@transaction.atomic
+def back_out_prepared(
+    xid: str,
+    *,
+    error: str = DECIDED,
+    actor: str = "",
+    spread: float | None = None,
+    now: datetime | None = None,
+) -> list[Disposition]:
+    """Back out a prepared unit of work; what it put is never sent.
+
+    Args:
+        xid: what its coordinator calls it.
+        error: why, for the operator.
+        actor: who decides, for the journal.
+        spread: as in ``redelivery.redelivery_delay``.
+        now: when; the database's clock when not given.
+
+    Raises:
+        NoSuchXid: no prepared unit of work is called so; it may have ended.
+    """
+    uow = locked(xid)
+    forget(uow)
+    return settle.end_badly(uow, error, actor=actor, spread=spread, now=now) or []
+
+
+def locked(xid: str) -> int:
+    """The unit of work of this name; of two who decide, one finds it gone."""
+    found = UnitRow.objects.select_for_update().filter(xid=xid)
+    for uow in found.values_list("id", flat=True):
+        return uow
+    raise NoSuchXid(xid)
+
+
+def forget(uow: int) -> None:
+    PreparedPut.objects.filter(uow=uow).delete()
+
+
+def held(uow: int) -> int:
+    claims = Claim.objects.filter(uow=uow).values_list("ids", flat=True)
+    return sum(map(len, claims))
+
+
+def take_away(
+    uow: int, removing: dict[str, Any], *, actor: str, now: datetime | None
+) -> None:
+    """Take a poison message away, as its consumer would have at its commit."""
+    (delivery,) = sql.fetch(
+        "held",
+        Delivery,
+        uow=uow,
+        queue_id=removing["queue_id"],
+        message_id=removing["message_id"],
+    )
+    why = removing["why"]
+    poison.take_away(
+        poison.Removing(
+            delivery, removing["backout_queue"], why if why is None else Reason(why)
+        ),
+        last=poison.Last.DISCARD,
+        user=user_of(removing["user_id"]),
+        actor=actor,
+        now=now,
+    )
+
+
+def removing_of(removing: poison.Removing, user: Any) -> dict[str, Any]:
+    return {
+        "queue_id": removing.delivery.queue_id,
+        "message_id": removing.delivery.message_id,
+        "backout_queue": removing.backout_queue,
+        "why": removing.why,
+        "user_id": user and user.pk,
+    }
+
+
+def user_of(user_id: int | None) -> Any:
+    """Whose authorities count; somebody who was deleted has none any more."""
+    if user_id is None:
+        return None
+    users = get_user_model()._default_manager.filter(pk=user_id)
+    return users.first() or AnonymousUser()
+
+
+def fields_of(put: NewMessage) -> dict[str, Any]:
+    """A message to be sent as JSON, but for its bytes."""
+    return {
+        field: value.isoformat() if field in MOMENTS else value
+        for field in NewMessage.__dataclass_fields__
+        if field not in BYTES and (value := getattr(put, field)) is not None
+    }
+
+
+def message_of(part: PreparedPut) -> NewMessage:
+    fields = dict(part.fields)
+    for field in MOMENTS:
+        if field in fields:
+            fields[field] = datetime.fromisoformat(fields[field])
+    headers = None if part.headers is None else bytes(part.headers)
+    return NewMessage(**fields, body=bytes(part.body), headers=headers)

@@ -1,0 +1,20 @@
+-- Show the ready entries of one queue that stand at these places.
+--
+-- Order    highest priority first, then position.
+-- Locks    none: looking changes nothing.
+-- Index    broker_ready_pkey, broker_message_pkey
+-- Returns  the fields of broker.browse.Browsed; fewer than asked for where some are no
+--          longer there.
+SELECT found.id, 1, found.priority, found.pos, found.backout_count, NULL::timestamptz,
+    found.expires_at, NULL::bigint, message.put_at, message.content_type,
+    message.subject, message.producer, octet_length(message.body),
+    substring(message.body for 160)
+FROM unnest(%(priorities)b::smallint[], %(lows)b::bigint[]) AS place (priority, pos),
+LATERAL (
+    SELECT ready.* FROM broker_ready AS ready
+    WHERE ready.queue_id = (SELECT id FROM broker_queue WHERE name = %(queue)s::text)
+      AND ready.priority = place.priority AND ready.pos = place.pos
+    LIMIT 1
+) AS found
+JOIN broker_message AS message ON message.id = found.id
+ORDER BY found.priority DESC, found.pos;

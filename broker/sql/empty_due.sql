@@ -1,0 +1,15 @@
+-- Take out of the discard bin what was kept long enough.
+--
+-- Order    the longest due first.
+-- Locks    the entries of the bin; what another transaction holds is skipped.
+-- Index    broker_discarded_due
+-- Returns  their messages.
+DELETE FROM broker_discarded
+WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM broker_discarded
+    WHERE keep_until <= coalesce(%(now)s::timestamptz, statement_timestamp())
+    ORDER BY keep_until
+    LIMIT %(limit)s::bigint
+    FOR UPDATE SKIP LOCKED
+))
+RETURNING message_id;

@@ -1,0 +1,18 @@
+-- Take one entry out of the discard bin, to put it back on its queue.
+--
+-- Locks    the entry of the bin: of two who restore it, one finds it gone.
+-- Index    broker_discarded_pkey
+-- Returns  the fields of broker.moves.Held; no row where the bin does not have it, or
+--          not any longer than until now.
+WITH own AS (
+    SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
+),
+taken AS (
+    DELETE FROM broker_discarded
+    WHERE message_id = %(message_id)s::bigint AND queue_id = %(queue_id)s::integer
+      AND keep_until > (SELECT at FROM own)
+    RETURNING *
+)
+SELECT queue_id, message_id, priority, backout_count, delivery_count, expires_at,
+    coalesce(expires_at <= own.at, false)
+FROM taken, own;

@@ -1,0 +1,29 @@
+-- Find queues that do not exist and have entries: a put that began before a queue was
+-- removed may end after it.
+--
+-- Each step asks an index for the next queue, so it reads as many entries as there are
+-- queues with any.
+--
+-- Order    by queue.
+-- Locks    none.
+-- Index    broker_ready_pkey, broker_delayed_queue
+-- Returns  ids of queues.
+WITH RECURSIVE ready AS (
+    (SELECT queue_id FROM broker_ready ORDER BY queue_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT queue_id FROM broker_ready
+            WHERE queue_id > before.queue_id ORDER BY queue_id LIMIT 1)
+    FROM ready AS before WHERE before.queue_id IS NOT NULL
+),
+delayed AS (
+    (SELECT queue_id FROM broker_delayed ORDER BY queue_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT queue_id FROM broker_delayed
+            WHERE queue_id > before.queue_id ORDER BY queue_id LIMIT 1)
+    FROM delayed AS before WHERE before.queue_id IS NOT NULL
+),
+used AS (SELECT queue_id FROM ready UNION SELECT queue_id FROM delayed)
+SELECT queue_id FROM used
+WHERE queue_id IS NOT NULL
+  AND NOT EXISTS (SELECT FROM broker_queue WHERE id = used.queue_id)
+ORDER BY queue_id;

@@ -1,0 +1,30 @@
+-- Take what waits on one queue, ready or delayed, for a queue that is to be no more.
+--
+-- Order    of each place: ready as gets take them, delayed by due time.
+-- Locks    the entries; what another transaction holds is skipped.
+-- Index    broker_ready_pkey, broker_delayed_queue
+-- Returns  where it was, and the fields of broker.moves.Held but the last; at most
+--          ``limit``.
+WITH ready AS (
+    DELETE FROM broker_ready
+    WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM broker_ready
+        WHERE queue_id = %(queue_id)s::integer
+        ORDER BY queue_id, priority, pos
+        LIMIT %(limit)s::bigint
+        FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING queue_id, id, priority, backout_count, delivery_count, expires_at
+),
+delayed AS (
+    DELETE FROM broker_delayed
+    WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM broker_delayed
+        WHERE queue_id = %(queue_id)s::integer
+        ORDER BY queue_id, due_at, id
+        LIMIT %(limit)s::bigint - (SELECT count(*) FROM ready)
+        FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING queue_id, id, priority, backout_count, delivery_count, expires_at
+)
+SELECT 1, * FROM ready UNION ALL SELECT 3, * FROM delayed;

@@ -1,0 +1,116 @@
+"""What settings should be put right, as far as somebody may know it, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.core.cache import cache
+from django.http import HttpRequest
+from django.urls import reverse
+
+from broker.advice import Advice, advice
+from broker.authorities import Held
+from broker.models import AddressSetting, ModelQueue, Queue
+
+KEY = "console.advice"
+KEPT_S = 15  # for the count on every page; pages about it look anew
+OF_ALL = {  # that concern messages of every queue, and so stand first
+    "dead-letter-queue-fills",
+    "dead-letter-queue-too-short",
+    "no-dead-letter-queue",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is put right."""
+
+    words: str
+    url: str
+    leaves: bool = True  # the console, for Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A piece of advice, and where to go with it."""
+
+    advice: Advice
+    about: Queue | ModelQueue | None  # none: what it is about does not exist
+    places: Sequence[Place]  # only those where one may do so
+
+    @property
+    def is_of_queue(self) -> bool:
+        return isinstance(self.about, Queue)
+
+    @property
+    def is_of_model(self) -> bool:
+        return isinstance(self.about, ModelQueue)
+
+
+def advice_for(held: Held) -> list[Advice]:
+    """All that there is to say now of queues that may be inquired. Five queries."""
+    every = advice()
+    cache.set(KEY, every, KEPT_S)
+    return seen(held, every)
+
+
+def count(held: Held) -> int:
+    """How many there are, or were some seconds ago."""
+    return len(seen(held, cache.get_or_set(KEY, advice, KEPT_S) or []))
+
+
+def seen(held: Held, every: Iterable[Advice]) -> list[Advice]:
+    """What concerns every queue first, then by queue."""
+    found = [one for one in every if held.on("inquire", one.queue)]
+    return sorted(found, key=lambda one: one.code not in OF_ALL)
+
+
+def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
+    """Each with what it is about, and the settings that this person may change."""
+    names = {one.queue for one in found}
+    about: dict[str, Queue | ModelQueue] = {
+        one.name: one
+        for model in (ModelQueue, Queue)
+        for one in model._default_manager.filter(name__in=names)
+    }
+    return [
+        Finding(
+            one,
+            about.get(one.queue),
+            list(places(request, one, about.get(one.queue))),
+        )
+        for one in found
+    ]
+
+
+def places(
+    request: HttpRequest, one: Advice, about: Queue | ModelQueue | None
+) -> Iterator[Place]:
+    """Where a finding is put right, the most likely place first."""
+    if one.code == "dead-letter-queue-fills":
+        there = reverse("console:queue", args=[one.queue])
+        yield Place("See its messages", there, leaves=False)
+    if about is not None and may(request, "change", type(about)):
+        yield Place("Settings", page(type(about), "change", about.pk))
+    missing = {
+        "no-dead-letter-queue": one.queue,
+        "no-such-backout-queue": about.backout_queue if about else "",
+    }.get(one.code)
+    if missing and may(request, "add", Queue):
+        query = urlencode({"name": missing})
+        yield Place("Create it", f"{page(Queue, 'add')}?{query}")
+    if one.code == "threshold-never-reached" and may(request, "change", AddressSetting):
+        yield Place("Address settings", page(AddressSetting, "changelist"))
+
+
+def may(
+    request: HttpRequest, deed: str, model: type[Queue | ModelQueue | AddressSetting]
+) -> bool:
+    name = model._meta.model_name
+    return request.user.is_staff and request.user.has_perm(f"broker.{deed}_{name}")
+
+
+def page(model: type[Queue | ModelQueue | AddressSetting], what: str, *key: int) -> str:
+    return reverse(f"admin:broker_{model._meta.model_name}_{what}", args=key)

@@ -1,0 +1,27 @@
+"""IBM MQ's numbers beside their names, and causes of death in words."""
+
+from __future__ import annotations
+
+from django import template
+
+from broker.models import DeadLetter
+from broker.mq.codes import Feedback, Reason
+
+register = template.Library()
+
+NAMES = {int(code): code.name for code in (*Feedback, *Reason)}
+CAUSES: dict[str, str] = {cause.value: str(cause.label) for cause in DeadLetter.Cause}
+
+
+@register.filter
+def reason(code: int | None) -> str:
+    """A reason or feedback code as its number and its name, if it has one."""
+    if not code:
+        return ""
+    return f"{code} {NAMES[code]}" if code in NAMES else str(code)
+
+
+@register.filter
+def cause(value: str) -> str:
+    """Why a message is a dead letter."""
+    return CAUSES.get(value, value)

@@ -1,0 +1,130 @@
+"""ConnectionConsumers: which run, which had to stop, and how they start again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from broker import authorities, stoppages
+from broker.journal import Depth, depths
+from broker.models import ConnectionConsumer, Owner, Queue, Stoppage
+from broker.mq.codes import Reason
+from broker.names import local_queue
+
+EARLIER = 20  # stoppages that are over
+START = "broker.pause_queue"  # to stop and to start a queue is one permission
+REMEDIES: dict[int, str] = {  # of what the dead letter queue refused
+    Reason.UNKNOWN_OBJECT_NAME: "Create the queue {} with an address of that name.",
+    Reason.Q_FULL: "Make room on {}: resubmit or discard what lies there, or raise its"
+    " max depth.",
+    Reason.PUT_INHIBITED: "Allow puts on {} again: take “put inhibited” from it.",
+    Reason.MSG_TOO_BIG_FOR_Q: "Let {} take larger messages: raise its max message bytes"
+    " to those of this queue and 172 for the dead letter header.",
+    Reason.MSG_TOO_BIG_FOR_Q_MGR: "Let the broker take larger messages"
+    " (BROKER_MAX_MESSAGE_BYTES), so that this one and a header go on {}.",
+    Reason.NOT_AUTHORIZED: "Grant the handler’s user the authorities put and passall"
+    " on {}.",
+}
+OTHERWISE = "Remove what keeps the message from {}, as it is said above."
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A queue that stands still for its ConnectionConsumers, as the page shows it."""
+
+    stoppage: Stoppage
+    waiting: int
+    may_start: bool
+
+    @property
+    def remedy(self) -> str:
+        words = REMEDIES.get(self.stoppage.reason, OTHERWISE)
+        return words.format(settings.BROKER_DEAD_LETTER_QUEUE)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """One ConnectionConsumer, and whose it is."""
+
+    consumer: ConnectionConsumer
+    owner: Owner | None
+
+    @property
+    def process(self) -> str:
+        if self.owner is None:
+            return "a process that has ended"
+        return f"{self.owner.kind} {self.owner.pid} on {self.owner.host}"
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def consumers(request: HttpRequest) -> HttpResponse:
+    """What has stopped comes first, with what to do; then all that there are."""
+    held = authorities.held_by(request.user)
+    counts = depths()
+    rows = ConnectionConsumer.objects.select_related("queue").order_by(
+        "queue__name", "selector", "pk"
+    )
+    owners = Owner.objects.in_bulk()
+    over = (
+        Stoppage.objects.exclude(cleared_at=None)
+        .select_related("queue", "cleared_by")
+        .order_by("-cleared_at", "-pk")
+    )
+    may_start = request.user.has_perm(START)
+    context = {
+        "stopped": [
+            Stopped(
+                one,
+                counts.get(one.queue_id, Depth()).ready,
+                may_start and held.on("set", one.queue.name),
+            )
+            for one in stoppages.standing()
+            if held.on("inquire", one.queue.name)
+        ],
+        "running": [
+            Running(one, owners.get(one.owner_id))
+            for one in rows
+            if held.on("inquire", one.queue.name)
+        ],
+        "over": [one for one in over[:EARLIER] if held.on("inquire", one.queue.name)],
+        "dead_letter_queue": dead_letter_queue(held),
+    }
+    return render(request, "console/consumers/consumers.html", context)
+
+
+def dead_letter_queue(held: authorities.Held) -> Queue | None:
+    """The broker's, if it is there and this person may see it."""
+    found = Queue.objects.filter(name=settings.BROKER_DEAD_LETTER_QUEUE).first()
+    return found if found is not None and held.on("inquire", found.name) else None
+
+
+@require_POST
+@permission_required(START, raise_exception=True)
+def start(request: HttpRequest, name: str) -> HttpResponse:
+    """Start delivery again, and write down who did; refused while the cause remains."""
+    assert request.user.pk, "only those who have signed in get here"
+    chosen = local_queue(name)
+    with transaction.atomic():
+        was_stopped = stoppages.clear(name, user=request.user)
+        if was_stopped:
+            LogEntry.objects.log_actions(
+                request.user.pk,
+                [chosen],
+                CHANGE,
+                "Delivery to ConnectionConsumers started again.",
+                single_object=True,
+            )
+    if was_stopped:
+        messages.success(request, f"Delivery from {name} starts again.")
+    else:
+        messages.info(request, f"Delivery from {name} had been started already.")
+    return redirect("console:consumers")

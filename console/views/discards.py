@@ -1,0 +1,204 @@
+"""The discard bin: what left every queue, why, and how it comes back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.decorators import permission_required
+from django.core.exceptions import BadRequest
+from django.db import transaction
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from broker import authorities
+from broker import discards as bin_of
+from broker.discards import Binned, Cursor, Entry, Restored
+from broker.models import Discarded, Queue
+from broker.triage import NEWEST
+from console import cursors
+from console.selections import LARGEST
+
+PAGE = 50
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+RESTORE = "broker.resubmit_message"  # to bring back what was dead is one permission
+
+
+class BinForm(forms.Form):
+    """Which part of the bin is shown."""
+
+    queue = forms.CharField(max_length=255, required=False, strip=False)
+    reason = forms.IntegerField(min_value=0, max_value=LARGEST, required=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry of the bin, and whether it can be restored."""
+
+    binned: Binned
+    may_restore: bool
+    now: datetime
+
+    @property
+    def item(self) -> str:
+        return f"{self.binned.message_id}.{self.binned.queue_id}"
+
+    @property
+    def obstacle(self) -> str:
+        """Why nobody can restore it; empty where somebody can."""
+        expires_at = self.binned.expires_at
+        if self.binned.is_orphan:
+            return "Its queue is gone."
+        if expires_at and expires_at <= self.now:
+            return "Its time to live is over."
+        if self.binned.keep_until <= self.now:
+            return "Its time in the bin is over."
+        return ""
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def discards(request: HttpRequest) -> HttpResponse:
+    """What is in the bin, the newest first."""
+    form = BinForm(request.GET)
+    page = cursors.Trail.of(request)
+    try:
+        before = position(page.after)
+    except (ValueError, OverflowError):  # a cursor that nobody gave out
+        return redirect("console:discards")
+    if not form.is_valid():
+        return redirect("console:discards")
+    held = authorities.held_by(request.user)
+    names = seen(held)
+    chosen = {
+        "queue": form.cleaned_data["queue"] or None,
+        "reason": form.cleaned_data["reason"],
+    }
+    found = bin_of.discarded(**chosen, within=names, before=before, limit=PAGE + 1)
+    context = {
+        "rows": rows_of(request, held, found[:PAGE]),
+        "chosen": chosen,
+        "is_filtered": any(value is not None for value in chosen.values()),
+        "queues": counted("queue", names),
+        "reasons": counted("reason", names),
+        "page": page,
+        "next": page.then(cursor_of(found[PAGE - 1])) if len(found) > PAGE else None,
+    }
+    return render(request, "console/discards/discards.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@permission_required(RESTORE, raise_exception=True)
+def restore(request: HttpRequest) -> HttpResponse:
+    """Say what restoring does, and do it when that is confirmed."""
+    said = request.POST if request.method == "POST" else request.GET
+    entries = [entry_of(item) for item in said.getlist("item")[:PAGE]]
+    held = authorities.held_by(request.user)
+    if request.method != "POST":
+        rows = rows_of(request, held, still_there(entries, seen(held)))
+        context = {"rows": rows, "asked": len(entries)}
+        return render(request, "console/discards/restore.html", context)
+    why = said.get("reason", "")[:500].strip()
+    with transaction.atomic():
+        outcomes = bin_of.restore_each(
+            entries, user=request.user, actor=request.user.get_username(), why=why
+        )
+        record(request, outcomes, why)
+    report(request, outcomes)
+    return redirect("console:discards")
+
+
+def seen(held: authorities.Held) -> list[str] | None:
+    """The queues of the bin that somebody may look at; None for all."""
+    if held.everywhere("inquire"):
+        return None
+    names = Discarded.objects.values_list("queue", flat=True).distinct()
+    return [name for name in names if held.on("inquire", name)]
+
+
+def rows_of(
+    request: HttpRequest, held: authorities.Held, found: Iterable[Binned]
+) -> list[Row]:
+    may_all = request.user.has_perm(RESTORE)
+    now = timezone.now()
+    return [Row(one, may_all and held.on("put", one.queue), now) for one in found]
+
+
+def still_there(entries: Sequence[Entry], names: list[str] | None) -> list[Binned]:
+    """Those of the entries that are in the bin now and may be seen."""
+    found = bin_of.discarded(
+        within=names, message_ids=[one for one, _ in entries], limit=NEWEST
+    )
+    return [one for one in found if (one.message_id, one.queue_id) in entries]
+
+
+def counted(column: str, names: list[str] | None) -> list[tuple[str | int | None, int]]:
+    """What there is to choose from, each with how many."""
+    every = Discarded.objects.all()
+    if names is not None:
+        every = every.filter(queue__in=names)
+    return list(every.values_list(column).annotate(Count("pk")).order_by(column))
+
+
+def entry_of(item: str) -> Entry:
+    """The message and queue that a checkbox stands for."""
+    message_id, _, queue_id = item.partition(".")
+    try:
+        entry = int(message_id), int(queue_id)
+    except ValueError:
+        raise BadRequest("This is no entry of the discard bin.") from None
+    if not (0 <= entry[0] <= NEWEST and 0 <= entry[1] <= LARGEST):
+        raise BadRequest("There are no such numbers.")
+    return entry
+
+
+def cursor_of(one: Binned) -> str:
+    at, message_id, queue_id = one.cursor
+    return f"{(at - EPOCH) // MICROSECOND}.{message_id}.{queue_id}"
+
+
+def position(cursor: str) -> Cursor | None:
+    """Where a page begins.
+
+    Raises:
+        ValueError, OverflowError: it is no cursor of the bin.
+    """
+    if not cursor:
+        return None
+    at, message_id, queue_id = map(int, cursor.split("."))
+    if not 0 <= queue_id <= LARGEST or message_id < 0:
+        raise ValueError(cursor)
+    return EPOCH + at * MICROSECOND, message_id, queue_id
+
+
+def record(request: HttpRequest, outcomes: Iterable[Restored], why: str) -> None:
+    """Write down who restored what, in the history of each queue."""
+    assert request.user.pk is not None, "permissions were asked for"
+    by_queue: dict[int, list[str]] = defaultdict(list)
+    for one in outcomes:
+        if one.error is None:
+            by_queue[one.queue_id].append(str(one.message_id))
+    for queue in Queue.objects.filter(pk__in=by_queue):
+        words = f"Restored from the discard bin: {', '.join(by_queue[queue.pk])}. {why}"
+        LogEntry.objects.log_actions(
+            request.user.pk, [queue], CHANGE, words.strip(), single_object=True
+        )
+
+
+def report(request: HttpRequest, outcomes: Sequence[Restored]) -> None:
+    """Say what became of it."""
+    done = sum(one.error is None for one in outcomes)
+    if done:
+        what = "1 message is" if done == 1 else f"{done} messages are"
+        messages.success(request, f"{what} back on the queue, at the head.")
+    for words in dict.fromkeys(str(one.error) for one in outcomes if one.error):
+        messages.error(request, words)

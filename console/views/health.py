@@ -1,0 +1,38 @@
+"""The health of the broker: what should be put right, and what waits for a decision."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from broker import authorities
+from broker.advice import FULL
+from broker.mq import mqdlh
+from console import findings
+from console.views import prepared
+
+MOST = 200  # of each list; the rest is counted
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def health(request: HttpRequest) -> HttpResponse:
+    """Everything that was found on the queues that this person may inquire."""
+    held = authorities.held_by(request.user)
+    found = findings.advice_for(held)
+    waiting = prepared.waiting(held)
+    context = {
+        "findings": findings.findings(request, found[:MOST]),
+        "found": len(found),
+        "more": max(0, len(found) - MOST),
+        "waiting": waiting[:MOST],
+        "more_waiting": max(0, len(waiting) - MOST),
+        "dead_letter_queue": settings.BROKER_DEAD_LETTER_QUEUE,
+        "full_percent": round(FULL * 100),
+        "header_bytes": mqdlh.SIZE,
+        "sees_all": held.everywhere("inquire"),
+    }
+    return render(request, "console/health/health.html", context)

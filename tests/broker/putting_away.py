@@ -1,0 +1,45 @@
+"""What ConnectionConsumers put away, as tests look at it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker.connection_consumers import ServerSession
+from broker.get import Delivery
+from broker.mq.chain import chain_of
+from broker.mq.descriptor import Descriptor
+from broker.mq.mqdlh import DeadLetterHeader
+from broker.put import put
+from broker.unit_of_work import UnitOfWork
+
+
+def rounds(server: ServerSession) -> None:
+    while server.serve():
+        pass
+
+
+def poisonous(body: bytes = b"poison", *, backouts: int = 1, **fields: Any) -> int:
+    """A message on orders that was backed out."""
+    message_id = put("orders", body, **fields).message_id
+    for _ in range(backouts):
+        work = UnitOfWork()
+        for delivery in work.get("orders", 100):
+            if delivery.message_id != message_id:
+                work.release(delivery)
+        work.back_out("ValueError: no such customer")
+    return message_id
+
+
+def got(queue: str) -> list[Delivery]:
+    return UnitOfWork().get(queue, 100)
+
+
+def header_of(delivery: Delivery) -> DeadLetterHeader:
+    data = (delivery.headers or b"") + delivery.body
+    first = chain_of(delivery.descriptor, delivery.content_type, data).headers[0]
+    assert isinstance(first, DeadLetterHeader)
+    return first
+
+
+def md_of(delivery: Delivery) -> Descriptor:
+    return Descriptor.of(delivery, broker_name="BACKOUT", now=delivery.put_at)

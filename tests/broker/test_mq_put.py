@@ -1,0 +1,112 @@
+"""Which descriptors a message cannot be put with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.errors import InvalidMessage
+from broker.errors.messages import MissingReplyTo, WrongExpiry, WrongReportOptions
+from broker.mq.codes import Report
+from broker.mq.descriptor import check_put
+
+
+@pytest.mark.spec("MD-5")
+@pytest.mark.parametrize("wide", [0x07000000, 0x00E00000, 1792, 14336])
+def test_of_each_kind_of_report_three_patterns_are_possible(wide: int) -> None:
+    lowest = wide & -wide
+    possible = {0, lowest, lowest * 3, lowest * 7}
+
+    for factor in range(8):
+        report = lowest * factor
+        if report in possible:
+            check_put({"report": report}, "answers")
+        else:
+            with pytest.raises(WrongReportOptions):
+                check_put({"report": report}, "answers")
+
+
+@pytest.mark.spec("MD-5", "MD-6")
+@pytest.mark.parametrize("bit", range(31))
+def test_a_bit_that_is_no_option_is_refused(bit: int) -> None:
+    known = (1 | 2 | 4 | 64 | 128 | 256 | 2048 | 16384) | (
+        2097152 | 16777216 | 134217728
+    )
+    if known & 1 << bit:
+        check_put({"report": 1 << bit}, "answers")
+    else:
+        with pytest.raises(WrongReportOptions) as refused:
+            check_put({"report": 1 << bit}, "answers")
+        assert refused.value.reason == 2061
+
+
+@pytest.mark.spec("MD-5")
+@given(st.integers(-(2**31), -1))
+def test_a_negative_report_field_is_refused(report: int) -> None:
+    with pytest.raises(WrongReportOptions):
+        check_put({"report": report}, "answers")
+
+
+@pytest.mark.spec("MD-5", "MD-6")
+@pytest.mark.parametrize("reply_to", [None, ""])
+@pytest.mark.parametrize(
+    "descriptor",
+    [
+        *(
+            {"report": int(option)}
+            for option in Report
+            if option not in (64, 128, 16384, 1 << 27)
+        ),
+        {"msg_type": 1},
+    ],
+)
+def test_whoever_asks_for_an_answer_says_whereto(
+    descriptor: dict[str, Any], reply_to: str | None
+) -> None:
+    check_put(descriptor, "answers")
+    with pytest.raises(MissingReplyTo) as refused:
+        check_put(descriptor, reply_to)
+    assert refused.value.reason == 2027
+
+
+@pytest.mark.spec("MD-5")
+def test_what_becomes_of_a_message_needs_no_reply_queue() -> None:
+    for report in (64, 128, 16384, 134217728, 64 | 134217728):
+        check_put({"report": report, "msg_type": 8}, None)
+
+
+@pytest.mark.spec("MD-3", "MD-6")
+@pytest.mark.parametrize("expiry", [0, -2, 1_000_000_000])
+def test_an_expiry_that_is_no_span_is_refused(expiry: int) -> None:
+    with pytest.raises(WrongExpiry) as refused:
+        check_put({}, None, expiry)
+    assert refused.value.reason == 2013
+
+
+@pytest.mark.spec("MD-3")
+@pytest.mark.parametrize("expiry", [None, -1, 1, 999_999_999])
+def test_an_expiry_that_is_one_is_taken(expiry: int | None) -> None:
+    check_put({}, None, expiry)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("colour", 1),
+        ("priority", 9),
+        ("report", True),
+        ("report", "1"),
+        ("feedback", 2**31),
+        ("format", "ninechars"),
+        ("format", "ööööö"),
+        ("msg_id", "ab"),
+        ("correl_id", "xy" * 24),
+        ("group_id", None),
+    ],
+)
+def test_what_is_no_field_or_no_value_of_it_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(InvalidMessage, match=name):
+        check_put({name: value}, None)
