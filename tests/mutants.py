@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-OPTIONS = ["-q", "-x", "--reuse-db", "--hypothesis-profile=no-shrinking"]
+OPTIONS = ["-q", "-x", "--reuse-db", "--hypothesis-profile=exploring"]
 MACHINE = "tests/broker/test_queue_machine.py"
 IBM = "tests/broker/test_ibm_machine.py"
 SCHEDULES = " ".join(
