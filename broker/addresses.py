@@ -20,6 +20,18 @@ DEFAULTS: dict[str, Any] = {
     "expiry_address": "",
     "poison_policy": None,  # by whether the queue has a threshold
     "discard_retention_s": 7 * 24 * 3600,
+    "send_to_dla_on_no_route": False,
+    "auto_create_dead_letter_resources": False,
+    "dead_letter_queue_prefix": "DLQ.",
+    "dead_letter_queue_suffix": "",
+    "auto_create_expiry_resources": False,
+    "expiry_queue_prefix": "EXP.",
+    "expiry_queue_suffix": "",
+    "auto_delete_queues_delay_ms": 0,
+    "no_expiry": False,
+    "expiry_delay_ms": -1,
+    "min_expiry_delay_ms": -1,
+    "max_expiry_delay_ms": -1,
 }
 
 

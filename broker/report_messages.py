@@ -31,7 +31,7 @@ from broker.mq.chain import chain_of, with_dead_letter_header
 from broker.mq.codes import Feedback, MsgType, PutApplType, Report
 from broker.mq.descriptor import KINDS_OF_REPORT, TEXTS, Descriptor, legible
 from broker.names import local_queue
-from broker.put import NewMessage, Receipt, check, store
+from broker.storing import NewMessage, Receipt, check, store
 
 logger = logging.getLogger(__name__)
 

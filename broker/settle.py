@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,34 +10,16 @@ from django.conf import settings
 from django.db import transaction
 
 from broker import owner, sql
-from broker.addresses import Policy, merge, policy_of
-from broker.discards import discard
 from broker.errors import LockLost
-from broker.expiry import end_expired
+from broker.failures import dispose_of
 from broker.fingerprints import readable
 from broker.get import Delivery
-from broker.models import AddressSetting, DeadLetter, Kind, Place, Queue
-from broker.moves import Held, Record, copy, end, put_back, takes
-from broker.redelivery import (
-    DeadLetter as ToDeadLetters,
-)
-from broker.redelivery import (
-    Discard,
-    Disposition,
-    Park,
-    Redeliver,
-    dispose,
-)
-
-logger = logging.getLogger(__name__)
+from broker.models import Kind, Place
+from broker.moves import Held, Record, end, put_back
+from broker.redelivery import Disposition
 
 DIED = "The consumer's process ended before its unit of work did."
 OVERDUE = "The consumer did not end its unit of work in time."
-PARKED = (
-    "Message %d used up its attempts on queue %d, which is where dead letters go: it"
-    " stays there. Stop its consumer, or raise max delivery attempts to -1."
-)
-MILLISECOND = timedelta(milliseconds=1)
 
 
 @transaction.atomic(savepoint=False)
@@ -223,81 +203,6 @@ def back_out_ready(
     return dispose_of(held, record, None)
 
 
-def dispose_of(
-    held: Sequence[Held],
-    record: Record,
-    spread: float | None,
-    *,
-    at_once: bool = False,
-) -> list[Disposition]:
-    """Count each entry's backout and put it where its address's settings say."""
-    expired = [entry for entry in held if entry.expired]
-    end_expired(expired, record.came_from, uow=record.uow, now=record.now)
-    counted = [
-        replace(entry, backout_count=entry.backout_count + 1)
-        for entry in held
-        if not entry.expired
-    ]
-    rules = rules_of({entry.queue_id for entry in counted})
-    if at_once:
-        for rule in rules.values():
-            rule.redelivery_delay_ms = 0
-    outcomes = [
-        dispose(
-            rules[entry.queue_id],
-            entry.backout_count,
-            random.uniform(-1, 1) if spread is None else spread,  # noqa: S311
-            address=rules[entry.queue_id].match,
-        )
-        if entry.queue_id in rules
-        else Discard()  # its queue was deleted
-        for entry in counted
-    ]
-    carry_out(counted, outcomes, record)
-    return outcomes
-
-
-def carry_out(
-    entries: Sequence[Held], outcomes: Sequence[Disposition], record: Record
-) -> None:
-    """Put each entry where its disposition says; the one place that knows how."""
-    back: list[Held] = []
-    delays_ms: list[int] = []
-    dead: dict[str, list[Held]] = {}
-    for entry, outcome in zip(entries, outcomes, strict=True):
-        match outcome:
-            case Redeliver(after) | Park(after):
-                back.append(entry)
-                delays_ms.append(after // MILLISECOND)
-                if isinstance(outcome, Park):
-                    logger.warning(PARKED, entry.id, entry.queue_id)
-            case ToDeadLetters(to):
-                dead.setdefault(to, []).append(entry)
-            case Discard():
-                dead.setdefault("", []).append(entry)
-    put_back(back, delays_ms, record)
-    for to, poisoned in dead.items():
-        dead_letter(poisoned, to, record)
-
-
-def dead_letter(entries: Sequence[Held], to: str, record: Record) -> None:
-    """Copy poison messages to their dead letter address, or drop them where it is unset
-    or feeds no queue.
-
-    Source:
-        ActiveMQ Artemis, QueueImpl.sendToDeadLetterAddress: it drops too, and warns.
-    """
-    cause = DeadLetter.Cause.MAX_DELIVERY_ATTEMPTS
-    detail = record.detail | {"cause": cause.value}
-    if to and takes(to):
-        kind = Kind.DEAD_LETTER
-        copy(entries, to, replace(record, kind=kind, detail=detail), cause=cause)
-        return
-    why = f"{to!r} feeds no queue" if to else "no dead letter address is set"
-    logger.warning("%d poison messages are discarded: %s.", len(entries), why)
-    discard(entries, replace(record, detail=detail | {"to": to}), why=why)
-
-
 def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
     """Back out units of work whose process died or whose deadline passed.
 
@@ -321,18 +226,3 @@ def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
 
 def id_and_reason(uow: int, is_late: bool) -> tuple[int, bool]:  # noqa: FBT001
     return uow, is_late
-
-
-def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:
-    """The merged settings of each queue; those without the broker's own limit where its
-    consumers look for poison messages, or nobody does."""
-    every = list(AddressSetting.objects.all())
-    rules: dict[int, AddressSetting] = {}
-    queues = Queue.objects.filter(pk__in=queue_ids)
-    for queue_id, address, threshold in queues.values_list(
-        "pk", "address__name", "backout_threshold"
-    ):
-        rule = rules[queue_id] = merge(address, every)
-        if policy_of(rule, threshold) not in (Policy.ARTEMIS, Policy.BOTH):
-            rule.max_delivery_attempts = -1
-    return rules

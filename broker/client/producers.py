@@ -16,7 +16,8 @@ from broker.mq.codes import MsgType, Persistence, Report
 from broker.mq.descriptor import check_put
 from broker.mq.fixed import padded
 from broker.names import address_of, local_queue
-from broker.put import NewMessage, check, put_many
+from broker.put import NewMessage, put_many
+from broker.storing import check
 
 if TYPE_CHECKING:
     from broker.client.sessions import Session

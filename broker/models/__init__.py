@@ -16,16 +16,16 @@ from broker.models.messages import (
     Ready,
     UnitOfWork,
 )
-from broker.models.operations import Operation, OperationItem
+from broker.models.operations import CounterReset, Operation, OperationItem
 from broker.models.queues import (
     Address,
-    AddressSetting,
     ModelQueue,
     Queue,
     QueueAlias,
     RoutingType,
     Subscription,
 )
+from broker.models.settings import AddressSetting
 
 __all__ = [
     "Address",
@@ -33,6 +33,7 @@ __all__ = [
     "Authority",
     "Claim",
     "ConnectionConsumer",
+    "CounterReset",
     "DeadLetter",
     "Delayed",
     "Discarded",

@@ -36,6 +36,11 @@ class Kind(models.IntegerChoices):
     RESTORE = 11, "restored"
     SKIP = 12, "skipped a backout"
     RESET = 13, "counted anew"
+    UNDO = 14, "taken back"
+    REINSTATE = 15, "reinstated"
+    MOVE = 16, "moved"
+    REPRIORITIZE = 17, "given another priority"
+    REMOVE = 18, "removed"
 
 
 class Event(models.Model):

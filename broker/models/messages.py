@@ -161,6 +161,7 @@ class DeadLetter(models.Model):
         EXPIRED = "EXPIRED", "expired"
         REJECTED = "REJECTED", "rejected by its consumer"
         OPERATOR = "OPERATOR", "sent here by an operator"
+        NO_ROUTE = "NO_ROUTE", "no queue took it"
         BACKOUT_THRESHOLD = "BACKOUT_THRESHOLD", "backout threshold reached"
         MALFORMED = "MALFORMED", "its headers cannot be read"
         UNWANTED = "UNWANTED", "no consumer's selector matches it"

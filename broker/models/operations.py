@@ -10,12 +10,23 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from broker.models.journal import Place
+
 
 class Operation(models.Model):
     """One order of an operator, from its plan to its result."""
 
     class Kind(models.TextChoices):
-        RESUBMIT = "resubmit"
+        """What is done to each message; the words stand after "to"."""
+
+        RESUBMIT = "resubmit", "resubmit"
+        MOVE = "move", "move"
+        COPY = "copy", "copy"
+        REMOVE = "remove", "remove"
+        EXPIRE = "expire", "expire"
+        DEAD_LETTER = "dead_letter", "send to dead letters"
+        PRIORITY = "priority", "change the priority"
+        DELIVER = "deliver", "deliver now"
 
     class State(models.TextChoices):
         PLANNED = "planned"
@@ -26,6 +37,12 @@ class Operation(models.Model):
     kind = models.CharField(max_length=16, choices=Kind)
     state = models.CharField(max_length=16, choices=State, default=State.PLANNED)
     scope = models.TextField()  # the set in words: "dead letters of orders, …"
+    argument = models.TextField(
+        blank=True, default="", db_default=""
+    )  # the queue of a move or a copy, or the new priority
+    undoes = models.OneToOneField(
+        "self", models.PROTECT, null=True, related_name="undone_by"
+    )
     reason = models.TextField(blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
     created_at = models.DateTimeField(db_default=Now())
@@ -59,7 +76,34 @@ class OperationItem(models.Model):
     note = models.TextField(blank=True, db_default="")  # why it was skipped
     copy_id = models.BigIntegerField(null=True)  # the message it became
 
+    # The entry as it was when it was taken, for the way back.
+    came_from = models.SmallIntegerField(null=True, choices=Place)
+    priority = models.SmallIntegerField(null=True)
+    backout_count = models.IntegerField(null=True)
+    delivery_count = models.IntegerField(null=True)
+    due_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+
     class Meta:
         indexes = [
             models.Index(fields=["operation", "status", "id"], name="broker_item_next")
         ]
+
+
+class CounterReset(models.Model):
+    """Where an operator began to count anew: what a queue's counter had come to."""
+
+    queue = models.ForeignKey(
+        "broker.Queue", models.CASCADE, related_name="counter_resets"
+    )
+    counter = models.CharField(max_length=32)
+    value = models.BigIntegerField()
+    reset_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("queue", "counter", name="one_reset_a_counter")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.counter} of queue {self.queue_id}"

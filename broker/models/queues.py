@@ -1,14 +1,11 @@
-"""Addresses, the queues they feed, and the settings that rule both."""
+"""Addresses and the queues they feed."""
 
 from __future__ import annotations
 
-from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
+from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-
-from broker.wildcards import check_pattern
 
 
 class RoutingType(models.IntegerChoices):
@@ -39,6 +36,7 @@ class Address(models.Model):
         db_default=NONDURABLE_MODEL,
         help_text="The model queue of other subscriptions (MNDURMDL).",
     )
+    auto_created = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -90,6 +88,7 @@ class Queue(Limits):
         LOCAL = 1, "local"  # an administrator
         MANAGED = 2, "managed"  # a subscription
         TEMPORARY = 3, "temporary"  # a client, from a model or for itself
+        INTERNAL = 4, "internal"  # the broker, for its own work; no limit of attempts
 
     name = models.CharField(max_length=255)
     kind = models.PositiveSmallIntegerField(
@@ -136,6 +135,8 @@ class Queue(Limits):
         output_field=models.BooleanField(),
         db_persist=True,
     )  # a put has to look before it puts
+    auto_created = models.BooleanField(default=False, db_default=False, editable=False)
+    idle_since = models.DateTimeField(null=True, editable=False)  # if auto-created
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -213,112 +214,3 @@ class Subscription(models.Model):
 
     def __str__(self) -> str:
         return self.name or f"subscription {self.pk}"
-
-
-class AddressSetting(models.Model):
-    """Policy for every address that a pattern matches.
-
-    A field that is null is not defined here: a less specific setting decides it, or in
-    the end ``addresses.DEFAULTS``. An empty dead letter address *is* defined: it means
-    that there is none.
-    """
-
-    class PoisonPolicy(models.TextChoices):
-        """Who moves poison messages away, and when."""
-
-        ARTEMIS = "artemis", "the broker, at the last backout"
-        IBM = "ibm", "the consumer, at the next get (BOTHRESH)"
-        BOTH = "both", "whichever comes first"
-        NONE = "none", "nobody"
-
-    match = models.CharField(
-        max_length=255,
-        validators=[check_pattern],
-        help_text="Words separated by dots; * is any one word, # at the end any words.",
-    )
-    max_delivery_attempts = models.IntegerField(
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(-1)],
-        help_text="Deliveries before a message is a dead letter; -1 is no limit.",
-    )
-    dead_letter_address = models.CharField(
-        max_length=255,
-        null=True,
-        blank=True,
-        help_text="Where poison messages go; defined and empty means nowhere.",
-    )
-    redelivery_delay_ms = models.BigIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(0)]
-    )
-    redelivery_delay_multiplier = models.FloatField(null=True, blank=True)
-    redelivery_collision_avoidance_factor = models.FloatField(null=True, blank=True)
-    max_redelivery_delay_ms = models.BigIntegerField(
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(0)],
-        help_text="Not defined: ten times the redelivery delay.",
-    )
-    expiry_address = models.CharField(
-        max_length=255,
-        null=True,
-        blank=True,
-        help_text="Where expired messages go; defined and empty means nowhere.",
-    )
-    poison_policy = models.CharField(
-        max_length=8,
-        null=True,
-        blank=True,
-        choices=PoisonPolicy,
-        help_text="Not defined: ibm where the queue has a threshold, else artemis.",
-    )
-    discard_retention_s = models.BigIntegerField(
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(0)],
-        help_text="How long a discarded message can be restored; 0 is not at all.",
-    )
-
-    class Meta:
-        ordering = ["match"]
-        constraints = [
-            models.UniqueConstraint("match", name="one_setting_a_pattern"),
-            models.CheckConstraint(
-                name="attempts_are_a_number_or_unlimited",
-                condition=Q(max_delivery_attempts__gte=-1),
-            ),
-            models.CheckConstraint(
-                name="multipliers_are_positive",
-                condition=Q(redelivery_delay_multiplier__gt=0),
-            ),
-            models.CheckConstraint(
-                name="collision_avoidance_is_a_share",
-                condition=Q(
-                    redelivery_collision_avoidance_factor__gte=0,
-                    redelivery_collision_avoidance_factor__lte=1,
-                ),
-            ),
-            models.CheckConstraint(
-                name="delays_are_not_negative",
-                condition=(
-                    Q(redelivery_delay_ms__isnull=True) | Q(redelivery_delay_ms__gte=0)
-                )
-                & (
-                    Q(max_redelivery_delay_ms__isnull=True)
-                    | Q(max_redelivery_delay_ms__gte=0)
-                ),
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.match
-
-    def clean(self) -> None:
-        """Refuse a dead letter address that feeds itself: a loop (DLA-8)."""
-        if self.dead_letter_address and self.dead_letter_address == self.match:
-            raise ValidationError(
-                {
-                    "dead_letter_address": "An address cannot be its own dead letter"
-                    " address: its dead letters would go round for ever."
-                }
-            )

@@ -5,8 +5,8 @@
 -- Locks    none.
 -- Index    one_address_a_name
 -- Returns  the id of each message and the queues that took it, in order; no row at all,
---          and nothing stored, where the address does not exist, or where one of its
---          queues is guarded and nobody has looked whether it takes the messages.
+--          and nothing stored, where the address does not exist, or where nobody has
+--          looked and one of its queues is guarded, or some setting rules arrivals.
 WITH own AS MATERIALIZED (
     SELECT pg_current_xact_id(), coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),
@@ -23,7 +23,8 @@ route AS MATERIALIZED (
     FROM broker_address AS address, own
     WHERE address.name = %(address)s::text
       AND (%(looked)s::boolean OR NOT EXISTS (
-          SELECT FROM broker_queue WHERE address_id = address.id AND guarded))
+          SELECT FROM broker_queue WHERE address_id = address.id AND guarded)
+          AND NOT EXISTS (SELECT FROM broker_addresssetting WHERE rules_arrivals))
 ),
 sent AS MATERIALIZED (
     SELECT nextval('broker_message_id_seq') AS id, route.*, message.*

@@ -246,7 +246,7 @@ class IbmSteps(RuleBasedStateMachine):
             if not held.exists():
                 break
         for number, unit in self.model.units.items():
-            if unit.open and self.model.of(unit):
+            if unit.open and unit.work.id is not None:  # if it holds nothing, too
                 self.model.returns_of(number)
 
     @rule()

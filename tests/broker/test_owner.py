@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from django.db import connection
 
-from broker import fsck, journal, owner, settle
+from broker import failures, fsck, journal, owner, settle
 from broker.errors import LockLost
 from broker.models import Claim, Kind, Message, Owner, Place, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
@@ -213,7 +213,7 @@ def test_a_live_process_that_takes_too_long_is_backed_out_at_its_deadline() -> N
     work.get("orders")
     deadline = UnitOfWorkRow.objects.get().deadline
 
-    early = settle.back_out_overdue(limit=10, now=deadline - settle.MILLISECOND)
+    early = settle.back_out_overdue(limit=10, now=deadline - failures.MILLISECOND)
     late = settle.back_out_overdue(limit=10, now=deadline)
 
     assert (deadline - NOON).total_seconds() == 300

@@ -260,7 +260,7 @@ class QueueMachine(RuleBasedStateMachine):
             self.model.places[delivery.message_id] = replace(
                 place, state="claimed", unit=unit.number, returned=False
             )
-        if got and len(self.model.of(unit)) == len(got):
+        if got and unit.number not in self.model.units:
             unit.began = self.model.now
             self.model.units[unit.number] = unit
         if not got and unit.work.id is None:
