@@ -8,6 +8,11 @@ from datetime import datetime
 from broker.storing import NewMessage
 
 
+def lifetime_ms(address: str) -> int | None:
+    """How long a copy without an expiry of its own lives on an address; None: for ever."""
+    return None
+
+
 def applied(
     address: str, messages: Sequence[NewMessage], *, now: datetime | None
 ) -> list[NewMessage]:
