@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from broker.models import AddressSetting
-from broker.wildcards import matches, specificity
+from broker.wildcards import configured, matches, specificity
 
 Policy = AddressSetting.PoisonPolicy
 
@@ -35,38 +36,85 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What one setting says of a field."""
+
+    match: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How one field of an address was decided."""
+
+    field: str
+    value: Any  # None: it follows from others (``DEFAULTS``)
+    decided_by: str | None  # the pattern of the setting; None for the built-in default
+    passed_over: Sequence[Definition]  # less specific ones, the nearest first
+
+    @property
+    def why(self) -> str:
+        if self.decided_by is None:
+            return "No setting that matches defines it: this is the built-in default."
+        if not self.passed_over:
+            return f"{self.decided_by} alone defines it."
+        names = ", ".join(one.match for one in self.passed_over)
+        return f"{self.decided_by} is more specific than {names}."
+
+
 def settings_for(address: str) -> AddressSetting:
     """The merged settings of an address, as they are now. One query, never cached."""
     return merge(address, AddressSetting.objects.all())
 
 
+def decisions(address: str) -> list[Decision]:
+    """How each field of an address is decided, as it is now. One query."""
+    return decided(address, AddressSetting.objects.all())
+
+
 def merge(address: str, settings: Iterable[AddressSetting]) -> AddressSetting:
     """One setting with every field decided; the given ones stay as they are.
-
-    Each field is decided alone: by the most specific pattern that defines it, or by
-    ``DEFAULTS``. An empty text is a definition.
 
     Source:
         ActiveMQ Artemis, AddressSettings.merge and HierarchicalObjectRepository.
     """
-    matching = sorted(
-        (setting for setting in settings if matches(setting.match, address)),
-        key=lambda setting: specificity(setting.match),
+    found = decided(address, settings)
+    return AddressSetting(match=address, **{one.field: one.value for one in found})
+
+
+def decided(address: str, settings: Iterable[AddressSetting]) -> list[Decision]:
+    """How each field is decided, in the order of ``DEFAULTS``.
+
+    Each field is decided alone: by the most specific pattern that defines it, or by
+    ``DEFAULTS``. An empty text is a definition.
+    """
+    matching = by_specificity(address, settings)
+    return [decide(field, matching) for field in DEFAULTS]
+
+
+def by_specificity(
+    address: str, settings: Iterable[AddressSetting]
+) -> list[AddressSetting]:
+    """The settings that match an address, the most specific first."""
+    syntax = configured()
+    return sorted(
+        (one for one in settings if matches(one.match, address, syntax)),
+        key=lambda one: specificity(one.match, syntax),
     )
-    return AddressSetting(
-        match=address,
-        **{
-            field: next(
-                (
-                    value
-                    for setting in matching
-                    if (value := getattr(setting, field)) is not None
-                ),
-                default,
-            )
-            for field, default in DEFAULTS.items()
-        },
-    )
+
+
+def decide(field: str, matching: Iterable[AddressSetting]) -> Decision:
+    """What the first setting says that defines a field, and what the others say."""
+    defined = [
+        Definition(one.match, value)
+        for one in matching
+        if (value := getattr(one, field)) is not None
+    ]
+    if not defined:
+        return Decision(field, DEFAULTS[field], None, ())
+    first, *rest = defined
+    return Decision(field, first.value, first.match, tuple(rest))
 
 
 def policy_of(setting: AddressSetting, threshold: int) -> AddressSetting.PoisonPolicy:

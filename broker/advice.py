@@ -23,7 +23,7 @@ FULL = 0.8  # of a dead letter queue
 class Advice:
     """One thing that should be put right."""
 
-    queue: str  # or the model queue
+    queue: str  # or the model queue, or the pattern of an address setting
     code: str  # stable and safe to match on
     sentence: str
     remedy: str
@@ -68,6 +68,8 @@ def advice() -> list[Advice]:
         found += of_backout_queue(queue, names)
         if queue.backout_threshold:
             found += of_policy(queue, merge(queue.address.name, rules))
+    for rule in rules:
+        found += of_setting(rule)
     return sorted(found, key=lambda one: (one.queue, one.code))
 
 
@@ -125,6 +127,42 @@ def of_policy(queue: Queue, setting: AddressSetting) -> Iterator[Advice]:
             f" {threshold:,}, but messages leave it at their backout number"
             f" {attempts:,}: the threshold is never reached.",
             f"Set a threshold below {attempts:,}, or allow more delivery attempts.",
+        )
+
+
+def of_setting(setting: AddressSetting) -> Iterator[Advice]:
+    """Whether the fields of one setting mean what they look like.
+
+    Source:
+        ActiveMQ Artemis manual, "Configuring Dead Letter Addresses": unlimited is -1;
+        its code takes 0 for the same.
+    """
+    name = setting.match
+    if setting.max_delivery_attempts == 0:
+        yield Advice(
+            name,
+            "attempts-of-zero",
+            f"The address setting {name} allows 0 delivery attempts, which means no"
+            " limit: no message is ever a dead letter for its attempts.",
+            "Say -1 if that is meant; 1 is one delivery and no more.",
+        )
+    delay, cap = setting.redelivery_delay_ms, setting.max_redelivery_delay_ms
+    if delay is not None and cap is not None and cap < delay:
+        yield Advice(
+            name,
+            "delay-above-its-cap",
+            f"The address setting {name} has a redelivery delay of {delay:,} ms, but"
+            f" lets no delay be longer than {cap:,} ms: every one is {cap:,} ms.",
+            "Raise the max redelivery delay, or leave it empty.",
+        )
+    shortest, longest = setting.min_expiry_delay_ms, setting.max_expiry_delay_ms
+    if shortest is not None and longest is not None and shortest > longest >= 0:
+        yield Advice(
+            name,
+            "expiry-delays-crossed",
+            f"The address setting {name} has a min expiry delay of {shortest:,} ms,"
+            f" above its max of {longest:,} ms: both are applied, and contradict.",
+            "Lower the one, or raise the other.",
         )
 
 

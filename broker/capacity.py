@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from broker import sql
 from broker.errors import BrokerError
 from broker.errors.queues import MessageTooBigForQueue, PutInhibited, QueueFull
-from broker.models import Address, Queue
+from broker.models import Queue
 
 
 def refusal(queue: Queue, sizes_bytes: Sequence[int]) -> BrokerError | None:
@@ -42,10 +42,3 @@ def lock(queues: Iterable[Queue]) -> list[Queue]:
     """The guarded queues among these as they are now; no other put comes between."""
     guarded = Queue.objects.filter(pk__in=[queue.pk for queue in queues], guarded=True)
     return list(guarded.order_by("pk").select_for_update(no_key=True))
-
-
-def guards_of(address: str) -> list[Queue] | None:
-    """The guarded queues that an address feeds, locked; None if there is no address."""
-    if not Address.objects.filter(name=address).exists():
-        return None
-    return lock(Queue.objects.filter(address__name=address))

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.exceptions import ImproperlyConfigured
 from django.db import ProgrammingError, connections, transaction
 
 from broker.advice import advice
 from broker.errors import UnsafeServer
+from broker.hardening import UNLIMITED
+from broker.wildcards import configured
 
 NEEDED = ("fsync", "full_page_writes")
 OLDEST = 150000  # PostgreSQL 15.0
@@ -53,6 +57,27 @@ def settings_are_meant(
         checks.Warning(one.sentence, hint=one.remedy, id=f"broker.{one.code}")
         for one in found
     ]
+
+
+@register
+def limits_are_meant(**_: Any) -> list[CheckMessage]:
+    """Refuse a limit of records that is neither a number of them nor -1."""
+    limit = settings.BROKER_MAX_REDELIVERY_RECORDS
+    if limit >= UNLIMITED:
+        return []
+    sentence = f"BROKER_MAX_REDELIVERY_RECORDS is {limit}; no such limit is possible."
+    hint = "Give a number of records from 0, or -1 for no limit."
+    return [Error(sentence, hint=hint, id="broker.E003")]
+
+
+@register
+def wildcards_are_meant(**_: Any) -> list[CheckMessage]:
+    """Refuse characters of which no pattern of an address setting can be made."""
+    try:
+        configured()
+    except ImproperlyConfigured as error:
+        return [Error(str(error), id="broker.E004")]
+    return []
 
 
 def refuse_unsafe_server() -> None:

@@ -8,24 +8,46 @@ from dataclasses import replace
 
 from broker.discards import discard
 from broker.models import DeadLetter, Kind
-from broker.moves import Held, Record, copy, takes
+from broker.moves import Copy, Held, Record, copy
 
 logger = logging.getLogger(__name__)
 
+Cause = DeadLetter.Cause
 
-def dead_letter(entries: Sequence[Held], to: str, record: Record) -> None:
-    """Copy poison messages to their dead letter address, or drop them where it is unset
-    or feeds no queue.
+UNSET = "no dead letter address is set"
+
+
+def dead_letter(
+    entries: Sequence[Held],
+    to: str,
+    record: Record,
+    *,
+    cause: Cause = Cause.MAX_DELIVERY_ATTEMPTS,
+) -> list[Copy]:
+    """Copy messages to their dead letter address, or drop those that it cannot take:
+    where it is unset, feeds no queue, or has no queue whose selector matches.
+
+    Args:
+        entries: what was taken.
+        to: the address; empty where none is set.
+        record: for the journal, where both ends of a message say ``cause``.
+        cause: why they are dead letters.
+
+    Returns:
+        What each became, in the order of the entries, but for the dropped ones.
 
     Source:
         ActiveMQ Artemis, QueueImpl.sendToDeadLetterAddress: it drops too, and warns.
     """
-    cause = DeadLetter.Cause.MAX_DELIVERY_ATTEMPTS
-    detail = record.detail | {"cause": cause.value}
-    if to and takes(to):
-        kind = Kind.DEAD_LETTER
-        copy(entries, to, replace(record, kind=kind, detail=detail), cause=cause)
-        return
-    why = f"{to!r} feeds no queue" if to else "no dead letter address is set"
-    logger.warning("%d poison messages are discarded: %s.", len(entries), why)
-    discard(entries, replace(record, detail=detail | {"to": to}), why=why)
+    record = replace(record, detail=record.detail | {"cause": cause.value})
+
+    def drop(left: Sequence[Held], why: str) -> None:
+        logger.warning("%d poison messages are discarded: %s.", len(left), why)
+        detail = record.detail | {"to": to}
+        discard(left, replace(record, detail=detail), why=why)
+
+    if not to:
+        drop(entries, UNSET)
+        return []
+    letters = replace(record, kind=Kind.DEAD_LETTER)
+    return copy(entries, to, letters, cause=cause, untaken=drop)

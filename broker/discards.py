@@ -54,7 +54,12 @@ class Restored:
 
 
 def discard(
-    entries: Sequence[Held], record: Record, *, why: str, reason: int | None = None
+    entries: Sequence[Held],
+    record: Record,
+    *,
+    why: str,
+    reason: int | None = None,
+    kind: Kind = Kind.DISCARD,
 ) -> None:
     """End entries whose messages nobody is to get, and keep them in the bin.
 
@@ -66,11 +71,12 @@ def discard(
         record: for the journal.
         why: for people.
         reason: IBM MQ's code, if there is one.
+        kind: for the journal: whether the broker did it, or an operator.
     """
     if not entries:
         return
     detail = record.detail | {"why": why} | ({"reason": int(reason)} if reason else {})
-    end(entries, replace(record, kind=Kind.DISCARD, detail=detail))
+    end(entries, replace(record, kind=kind, detail=detail))
     retentions = retentions_s({entry.queue_id for entry in entries})
     sql.fetch_one(
         "discard",

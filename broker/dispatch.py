@@ -116,11 +116,5 @@ class Dispatcher:
                 if not consumer.is_open():
                     return
             if is_idle and not self.stopping.is_set():
-                longest_s = until_due_s(consumer.queue.name)
+                longest_s = delays.until_due_s(consumer.queue.name)
                 arrivals.wait(queue_id, seen, longest_s=longest_s)
-
-
-def until_due_s(queue: str) -> float:
-    """Seconds until the queue's next delayed entry, by the database's clock."""
-    left = delays.until_next_due(queue)
-    return arrivals.POLL_S if left is None else max(left.total_seconds(), 0.001)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 from broker.addresses import Policy, merge, policy_of
-from broker.dead_letters import dead_letter
+from broker.dead_letters import Cause, dead_letter
 from broker.expiry import end_expired
 from broker.models import AddressSetting, Queue
 from broker.moves import Held, Record, put_back
 from broker.redelivery import DeadLetter as ToDeadLetters
 from broker.redelivery import Discard, Disposition, Park, Redeliver, dispose
+from broker.resources import ensure
 
 logger = logging.getLogger(__name__)
 
@@ -31,8 +32,17 @@ def dispose_of(
     spread: float | None,
     *,
     at_once: bool = False,
+    rejected: bool = False,
 ) -> list[Disposition]:
-    """Count each entry's backout and put it where its address's settings say."""
+    """Count each entry's backout and put it where its address's settings say.
+
+    Args:
+        held: what was taken.
+        record: for the journal.
+        spread: as in ``redelivery_delay``; drawn for each entry when not given.
+        at_once: what comes back waits for no delay.
+        rejected: the consumer wants no other attempt.
+    """
     expired = [entry for entry in held if entry.expired]
     end_expired(expired, record.came_from, uow=record.uow, now=record.now)
     counted = [
@@ -41,9 +51,11 @@ def dispose_of(
         if not entry.expired
     ]
     rules = rules_of({entry.queue_id for entry in counted})
-    if at_once:
-        for rule in rules.values():
+    for rule in rules.values():
+        if at_once:
             rule.redelivery_delay_ms = 0
+        if rejected and can_put_aside(rule):
+            rule.max_delivery_attempts = 1
     outcomes = [
         dispose(
             rules[entry.queue_id],
@@ -55,12 +67,24 @@ def dispose_of(
         else Discard()  # its queue was deleted
         for entry in counted
     ]
-    carry_out(counted, outcomes, record)
+    cause = Cause.REJECTED if rejected else Cause.MAX_DELIVERY_ATTEMPTS
+    carry_out(counted, outcomes, record, rules, cause=cause)
     return outcomes
 
 
+def can_put_aside(rule: AddressSetting) -> bool:
+    """Whether the broker may take a rejected message away. Where that is a matter of
+    its consumers, and no dead letter address is set, their threshold decides."""
+    return bool(rule.dead_letter_address) or rule.poison_policy != Policy.IBM
+
+
 def carry_out(
-    entries: Sequence[Held], outcomes: Sequence[Disposition], record: Record
+    entries: Sequence[Held],
+    outcomes: Sequence[Disposition],
+    record: Record,
+    rules: Mapping[int, AddressSetting],
+    *,
+    cause: Cause = Cause.MAX_DELIVERY_ATTEMPTS,
 ) -> None:
     """Put each entry where its disposition says; the one place that knows how."""
     back: list[Held] = []
@@ -78,20 +102,42 @@ def carry_out(
             case Discard():
                 dead.setdefault("", []).append(entry)
     put_back(back, delays_ms, record)
-    for to, poisoned in dead.items():
-        dead_letter(poisoned, to, record)
+    for to, letters in sorted(dead.items()):  # two who make resources do not cross
+        if to:
+            make_resources(to, [rules[entry.queue_id] for entry in letters])
+        dead_letter(letters, to, record, cause=cause)
+
+
+def make_resources(to: str, rules: Iterable[AddressSetting]) -> None:
+    """Make a dead letter address and its queues, where the settings of the addresses
+    that letters come from say so."""
+    named = {rule.match: rule for rule in rules}
+    for origin, rule in sorted(named.items()):
+        if rule.auto_create_dead_letter_resources:
+            ensure(
+                to,
+                origin=origin,
+                prefix=rule.dead_letter_queue_prefix or "",
+                suffix=rule.dead_letter_queue_suffix or "",
+            )
 
 
 def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:
-    """The merged settings of each queue; those without the broker's own limit where its
-    consumers look for poison messages, or nobody does."""
+    """The merged settings of each queue, with its policy; those without a limit where
+    its consumers look for poison messages, or nobody does, or it is the broker's own.
+
+    Source:
+        ActiveMQ Artemis, QueueImpl.checkRedelivery: internal queues have no limit.
+    """
     every = list(AddressSetting.objects.all())
     rules: dict[int, AddressSetting] = {}
     queues = Queue.objects.filter(pk__in=queue_ids)
-    for queue_id, address, threshold in queues.values_list(
-        "pk", "address__name", "backout_threshold"
+    for queue_id, address, threshold, kind in queues.values_list(
+        "pk", "address__name", "backout_threshold", "kind"
     ):
         rule = rules[queue_id] = merge(address, every)
-        if policy_of(rule, threshold) not in (Policy.ARTEMIS, Policy.BOTH):
+        rule.poison_policy = policy_of(rule, threshold)
+        limited = rule.poison_policy in (Policy.ARTEMIS, Policy.BOTH)
+        if not limited or kind == Queue.Kind.INTERNAL:
             rule.max_delivery_attempts = -1
     return rules

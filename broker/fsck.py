@@ -32,14 +32,20 @@ class Sums:
     resubmitted: int
     expired: int
     discarded: int
+    moved: int  # by an operator, to another queue
+    removed: int  # by an operator, into the discard bin
+    taken_back: int  # copies that an undo ended
     restored: int  # from the discard bin, so that it did not end after all
+    reinstated: int  # by an undo, so that it did not end after all
     present: int  # on a queue now
 
     @property
     def balance(self) -> int:
         """Entries put, less those that ended and those that are here; zero."""
-        ended = self.accepted + self.dead_lettered + self.resubmitted + self.expired
-        return self.put - ended - (self.discarded - self.restored) - self.present
+        begun = self.put + self.restored + self.reinstated
+        ended = self.accepted + self.dead_lettered + self.expired + self.discarded
+        by_operators = self.resubmitted + self.moved + self.removed + self.taken_back
+        return begun - ended - by_operators - self.present
 
 
 def violations() -> list[Violation]:
@@ -112,6 +118,10 @@ def sums() -> Sums:
         resubmitted=done(Kind.RESUBMIT),
         expired=done(Kind.EXPIRE),
         discarded=done(Kind.DISCARD),
+        moved=done(Kind.MOVE),
+        removed=done(Kind.REMOVE),
+        taken_back=done(Kind.UNDO),
         restored=done(Kind.RESTORE),
+        reinstated=sum(depth.reinstated for depth in depths),
         present=sum(depth.total for depth in depths),
     )

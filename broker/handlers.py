@@ -56,7 +56,9 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
     Args:
         queue: its name, or an alias; it need not exist yet.
         join: run inside a database transaction that also settles the message. Give
-            False where the work is long or not about the database.
+            False where the work is long or not about the database. Where deliveries
+            are counted before they happen, the message is claimed before that
+            transaction begins, and has to be settled before its deadline.
         batch: deliveries that share a unit of work, and so each other's fate.
         concurrency: server sessions: threads that run the function at once.
         selector: which messages it is for; the others are for other handlers.

@@ -23,6 +23,7 @@ class Depth:
     delayed: int = 0
     done: dict[Kind, int] = field(default_factory=lambda: defaultdict(int))
     accept_attempts: int = 0  # deliveries that ended well, or were counted
+    reinstated: int = 0  # by an undo, after they had ended
 
     @property
     def total(self) -> int:
@@ -37,6 +38,8 @@ class Depth:
         taken_away = kind == Kind.DISCARD and came_from == Place.CLAIMED
         if kind in ATTEMPTS or taken_away:
             self.accept_attempts += entries
+        if kind == Kind.REINSTATE and not came_from:
+            self.reinstated += entries
 
     def add(self, place: int, entries: int) -> None:
         match place:

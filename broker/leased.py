@@ -6,6 +6,7 @@ puts wait here until the commit.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection, transaction
 
-from broker import delays, owner, poison, settle
+from broker import delays, expiry, owner, poison, rejection, settle
 from broker.choosing import Search
 from broker.dressing import Signature
 from broker.errors import BrokerError, LockLost, UnitOfWorkEnded
@@ -27,6 +28,7 @@ from broker.errors.units_of_work import (
 from broker.get import Delivery, Lanes, get
 from broker.put import NewMessage, put_many
 from broker.redelivery import Disposition, NoPlace, Removal
+from broker.rejection import describe
 
 PART = 200  # entries of one claim
 SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
@@ -102,6 +104,8 @@ class UnitOfWork:
         deliveries = find()
         if not deliveries and delays.wake_due_on(queue, limit=limit, now=self.now):
             deliveries = find()
+        if not deliveries:
+            expiry.expire_on(queue, now=self.now)
         if mark and deliveries:
             self.marked, self.mark = True, deliveries[0]
         return deliveries
@@ -166,6 +170,10 @@ class UnitOfWork:
         """Give one delivery back, uncounted."""
         self.settle_one(delivery, settle.release_some)
 
+    def reject(self, delivery: Delivery, error: str) -> None:
+        """Put one delivery aside as a dead letter at once; see ``rejection``."""
+        self.settle_one(delivery, partial(rejection.reject_some, error=error))
+
     def settle_one(self, delivery: Delivery, how: Any) -> None:
         self.check_open()
         how(
@@ -221,8 +229,11 @@ class UnitOfWork:
         """
         self.check_open()
         line = None
+        alone = not (self.puts or self.removing or connection.in_atomic_block)
         try:
-            with transaction.atomic():
+            connection.ensure_connection()
+            # To accept is one statement, which undoes itself.
+            with nullcontext() if alone else transaction.atomic():
                 line = connection.connection
                 self.carry_out()
         except LockLost:
@@ -262,6 +273,7 @@ class UnitOfWork:
         spread: float | None = None,
         by_system: bool = False,
         at_once: bool = False,
+        rejected: bool = False,
     ) -> list[Disposition]:
         """Count and dispose of what was got; forget what was put.
 
@@ -273,6 +285,7 @@ class UnitOfWork:
             spread: as in ``redelivery.redelivery_delay``.
             by_system: nobody asked for it; no mark counts.
             at_once: nothing went wrong; what comes back waits for no delay.
+            rejected: nothing comes back; see ``rejection``.
 
         Raises:
             LockLost: it was ended meanwhile, and counted then.
@@ -292,6 +305,7 @@ class UnitOfWork:
             actor=self.actor,
             spread=spread,
             at_once=at_once,
+            rejected=rejected,
             now=self.now,
         )
 
@@ -334,9 +348,3 @@ class UnitOfWork:
         if left < 1:
             raise TooMuchUncommitted("messages", most)
         return left
-
-
-def describe(error: BaseException) -> str:
-    """An exception in one line, as operators read it."""
-    text = str(error).strip()
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

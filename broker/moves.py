@@ -7,14 +7,23 @@ transaction. That is the one rule that keeps every message in exactly one place.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import compress
 from typing import Any
 
+from django.conf import settings
+
 from broker import arrivals, sql
+from broker.arrival_rules import lifetime_ms
+from broker.clock import database_now
 from broker.fingerprints import fingerprint
-from broker.models import DeadLetter, Kind, Place, Queue
+from broker.models import DeadLetter, Kind, Message, Place, Queue
+from broker.origins import STALE, Hop, resubmits, without_body
+from broker.routing import route_to
+from broker.storing import NewMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,9 @@ class Record:
         }
 
 
+Untaken = Callable[[Sequence[Held], str], object]
+
+
 def put_back(entries: Sequence[Held], delays_ms: Sequence[int], record: Record) -> None:
     """Return entries to their queues, each after its delay; zero is at once."""
     if not entries:
@@ -80,12 +92,13 @@ def put_back(entries: Sequence[Held], delays_ms: Sequence[int], record: Record) 
         delivery_counts=[entry.delivery_count for entry in entries],
         expiries=[entry.expires_at for entry in entries],
         delays_ms=list(delays_ms),
+        most_records=settings.BROKER_MAX_REDELIVERY_RECORDS,
         **record.parameters(),
     )
     arrivals.announce_on_commit(set(ready))
 
 
-def copy(
+def copy(  # noqa: PLR0913  # each is named where it is used
     entries: Sequence[Held],
     address: str,
     record: Record,
@@ -93,43 +106,130 @@ def copy(
     cause: DeadLetter.Cause | None = None,
     only_queue: str | None = None,
     dress: Sequence[Dress] | None = None,
+    ends: bool = True,
+    untaken: Untaken | None = None,
 ) -> list[Copy]:
-    """End entries by copying their messages to an address that has a queue.
+    """Copy messages to an address, and end the entries they are copied from.
+
+    Every multicast queue whose selector matches the copy takes it, and one such anycast
+    queue. It expires by its new address's settings. The caller has a transaction.
 
     Args:
         entries: what was taken.
         address: where the copies go.
         record: for the journal; its ``error`` groups dead letters.
         cause: why they are dead letters; none when they are not.
-        only_queue: of the address, when the others must not take the copies.
+        only_queue: of the address, when the others must not take the copies. This one
+            takes them whatever its selector.
         dress: what IBM MQ's rules make of each message's headers. Such a copy keeps its
             expiry, and nothing is written into its properties.
+        ends: false where the entries were not taken, and stay.
+        untaken: gets the entries that no queue takes, and why; by default they go back
+            where they were, uncounted, if they were taken.
 
     Returns:
-        What each became, in the order of the entries.
+        What each became, in the order of the entries; nothing of those that no queue
+        takes.
     """
-    error = str(record.detail.get("error", ""))
-    group = fingerprint(error)
+    route = route_to(address, only_queue)
+    as_ibm = dress is not None
+    lifetime = None if as_ibm else lifetime_on(address)
+    refusing: list[set[int]] = [set()] * len(entries)
+    if route.is_choosy:
+        previews = preview(entries, record, cause, as_ibm=as_ibm, lifetime=lifetime)
+        refusing = route.refusing(previews)
+    taken = [route.takes(one) for one in refusing]
+    if (ends or untaken) and not all(taken):
+        left = [entry for entry, goes in zip(entries, taken, strict=True) if not goes]
+        (untaken or partial(give_back, record))(left, route.why_not)
+    if not any(taken):
+        return []
     copies = sql.fetch(
         "copy",
         Copy,
-        **columns(entries),
+        **columns(list(compress(entries, taken))),
+        **route.parameters(list(compress(refusing, taken))),
         **record.parameters(),
-        address=address,
-        only_queue=only_queue,
-        cause=cause,
-        error=error,
-        fingerprint=group.key,
-        pattern=group.pattern,
-        restore=record.kind == Kind.RESUBMIT,
-        as_ibm=dress is not None,
-        descriptors=dress and [json.dumps(one.descriptor) for one in dress],
-        headers=dress and [one.headers or b"" for one in dress],
-        reason=record.detail.get("reason"),
+        **story(record, cause),
+        **dressed(dress and list(compress(dress, taken))),
+        lifetime=lifetime,
+        ends=ends,
     )
-    assert all(one.queue_ids for one in copies), f"{address} takes nothing"
     arrivals.announce_on_commit({q for one in copies for q in one.queue_ids})
     return copies
+
+
+def give_back(record: Record, entries: Sequence[Held], why: str) -> None:
+    """Return entries that can go nowhere to where they were, uncounted."""
+    detail = record.detail | {"why": why}
+    record = replace(record, kind=Kind.RELEASE, detail=detail)
+    put_back(entries, [0] * len(entries), record)
+
+
+def preview(
+    entries: Sequence[Held],
+    record: Record,
+    cause: DeadLetter.Cause | None,
+    *,
+    as_ibm: bool,
+    lifetime: timedelta | None,
+) -> list[NewMessage]:
+    """What the copies will be, without their bodies, for selectors."""
+    queues = Queue.objects.filter(pk__in={entry.queue_id for entry in entries})
+    names = dict(queues.values_list("pk", "name"))
+    messages = Message.objects.defer("body", "headers")
+    rows = messages.in_bulk({entry.id for entry in entries})
+    at = record.now or database_now()
+    expires_at = None if lifetime is None else at + lifetime
+    copies = []
+    for entry in entries:
+        row = rows[entry.id]
+        hop = Hop(
+            address=row.address,
+            queue=names.get(entry.queue_id),
+            message_id=entry.id,
+            routing_type=row.routing_type,
+            at=at,
+            cause=cause,
+            backout_count=entry.backout_count,
+        )
+        told = row.properties if as_ibm else hop.told(row.properties)
+        told = told | resubmits(row.properties, more=record.kind == Kind.RESUBMIT)
+        until = row.expires_at if as_ibm else expires_at
+        copies.append(
+            without_body(row, told, priority=entry.priority, expires_at=until)
+        )
+    return copies
+
+
+def lifetime_on(address: str) -> timedelta | None:
+    """How long a copy lives on an address; None: for ever."""
+    lives_ms = lifetime_ms(address)
+    return None if lives_ms is None else timedelta(milliseconds=lives_ms)
+
+
+def story(record: Record, cause: DeadLetter.Cause | None) -> dict[str, Any]:
+    """Why messages are copied, for ``copy.sql``."""
+    error = str(record.detail.get("error", ""))
+    group = fingerprint(error)
+    return {
+        "cause": cause,
+        "error": error,
+        "fingerprint": group.key,
+        "pattern": group.pattern,
+        "reason": record.detail.get("reason"),
+        "restore": record.kind == Kind.RESUBMIT,
+        "stale": list(STALE),
+    }
+
+
+def dressed(dress: Sequence[Dress] | None) -> dict[str, Any]:
+    """What copies have before their bodies, for ``copy.sql``."""
+    return {
+        "as_ibm": dress is not None,
+        "descriptors": dress and [json.dumps(one.descriptor) for one in dress],
+        "headers": dress and [one.headers or b"" for one in dress],
+    }
 
 
 def end(entries: Sequence[Held], record: Record) -> None:

@@ -1,6 +1,7 @@
 """What a name stands for: a local queue, another name of one, an address, or a model.
 
-An alias leads to a queue or to an address, never to another alias. A model is no queue:
+An alias leads to a queue or to an address, never to another alias. A queue can also be
+called by its address and its own name, with ``::`` between. A model is no queue:
 opening it makes one.
 """
 
@@ -23,11 +24,12 @@ from broker.models import (
 )
 from broker.models.queues import Limits
 
+WITHIN = "::"  # between an address and one of its queues
 DYNAMIC = "AMQ."  # how the names of queues begin that are made from a model
 
 
 def local_queue(name: str) -> Queue:
-    """The queue that is meant by a queue's name or an alias.
+    """The queue that is meant by a queue's name, plain or fully qualified, or an alias.
 
     An alias of an address is good for that if the address has one queue.
 
@@ -36,6 +38,7 @@ def local_queue(name: str) -> Queue:
 
     Source:
         IBM MQ, "Alias queues": an alias resolves to its target, never to an alias.
+        ActiveMQ Artemis manual, "Fully Qualified Queue Names".
     """
     queues = Queue.objects.select_related("address")
     for meant in meanings(name):
@@ -46,6 +49,11 @@ def local_queue(name: str) -> Queue:
             fed = list(queues.filter(address__name=meant)[:2])
             if len(fed) == 1:
                 return fed[0]
+        address, _, within = meant.partition(WITHIN)
+        if within:
+            queue = queues.filter(address__name=address, name=within).first()
+            if queue is not None:
+                return queue
     raise NoSuchQueue(name)
 
 

@@ -34,12 +34,13 @@ from broker.errors.units_of_work import (
     XidInUse,
 )
 from broker.get import Delivery
-from broker.leased import UnitOfWork, describe
+from broker.leased import UnitOfWork
 from broker.models import Claim, PreparedPut
 from broker.models import UnitOfWork as UnitRow
 from broker.mq.codes import Reason
 from broker.put import NewMessage, put_many
 from broker.redelivery import Disposition
+from broker.rejection import describe
 
 LONGEST_XID = 300  # characters; two parts of 64 bytes and a number, in hex
 DECIDED = "Its coordinator decided to back it out."

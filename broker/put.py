@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from broker import arrivals
 from broker.guarded import put_guarded
@@ -49,6 +49,8 @@ def put_many(
         Receipts in the order of the messages. Their ids run in that order for each
         address.
     """
+    if is_one_statement(messages) and not connection.in_atomic_block:
+        return put_to(messages[0].address, messages, uow=uow, actor=actor, now=now)
     by_address: dict[str, list[int]] = defaultdict(list)
     for place, message in enumerate(messages):
         by_address[message.address].append(place)
@@ -64,6 +66,18 @@ def put_many(
     return [receipts[place] for place in range(len(messages))]
 
 
+def is_one_statement(messages: Sequence[NewMessage]) -> bool:
+    """Whether one statement stores all of them or, where no queue takes them, none.
+
+    Then it needs no transaction around it, which would be two more round trips. Where
+    somebody has to look first, ``put_to`` makes one.
+    """
+    return (
+        0 < len(messages) <= CHUNK
+        and len({(one.address, one.routing_type) for one in messages}) == 1
+    )
+
+
 def put_to(
     address: str,
     messages: Sequence[NewMessage],
@@ -74,11 +88,13 @@ def put_to(
 ) -> list[Receipt]:
     """Send at most ``CHUNK`` messages to one address."""
     check(messages)
-    receipts = store(address, messages, uow=uow, actor=actor, now=now)
-    if messages and not receipts:
+    common: dict[str, Any] = {"uow": uow, "actor": actor, "now": now}
+    receipts = store(address, messages, **common)
+    if not receipts or not all(one.queue_ids for one in receipts):
         with transaction.atomic():
-            receipts = put_guarded(address, messages, uow=uow, actor=actor, now=now)
-    if not all(one.queue_ids for one in receipts):
-        receipts = redirect(address, messages, receipts, uow=uow, actor=actor, now=now)
+            if messages and not receipts:
+                receipts = put_guarded(address, messages, **common)
+            if not all(one.queue_ids for one in receipts):
+                receipts = redirect(address, messages, receipts, **common)
     arrivals.announce_on_commit({q for one in receipts for q in one.queue_ids})
     return receipts

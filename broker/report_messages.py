@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import transaction
 
 from broker import arrivals, authorities
+from broker.arrival_rules import applied
 from broker.browse import as_delivery
 from broker.capacity import refusal_now
 from broker.clock import database_now
@@ -197,6 +198,7 @@ def put_on(queue: Queue, message: NewMessage, **rest: Any) -> Receipt:
     if error is not None:
         raise error
     check([message])
+    (message,) = applied(queue.address.name, [message], now=rest.get("now"))
     others = Queue.objects.filter(address=queue.address_id).exclude(pk=queue.pk)
     (receipt,) = store(
         queue.address.name,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DataError, transaction
 
 from broker import owner, sql
 from broker.errors import LockLost
@@ -22,25 +23,25 @@ DIED = "The consumer's process ended before its unit of work did."
 OVERDUE = "The consumer did not end its unit of work in time."
 
 
-@transaction.atomic(savepoint=False)
 def accept(
     uow: int, *, expected: int, actor: str = "", now: datetime | None = None
 ) -> None:
-    """End a unit of work well; its entries leave their queues.
+    """End a unit of work well; its entries leave their queues. One statement.
 
     Args:
         uow: the unit of work.
         expected: how many entries its holder believes it has; with any other number
-            nothing is accepted, and the transaction is to be rolled back.
+            nothing is accepted, and a transaction around it is to be rolled back.
         actor: for the journal.
         now: when; the database's clock when not given.
 
     Raises:
         LockLost: it has ended already, or lost a claim in a crash.
     """
-    ended, left = sql.fetch_one("accept", uow=uow, actor=actor, now=now)
-    if (ended, left) != (1, expected):
-        raise LockLost(uow)
+    try:
+        sql.fetch_one("accept", uow=uow, expected=expected, actor=actor, now=now)
+    except DataError as error:
+        raise LockLost(uow) from error
 
 
 @transaction.atomic
@@ -131,13 +132,14 @@ def carry_over(
 
 
 @transaction.atomic
-def back_out(
+def back_out(  # noqa: PLR0913  # each is named where it is used
     uow: int,
     error: str,
     *,
     actor: str = "",
     spread: float | None = None,
     at_once: bool = False,
+    rejected: bool = False,
     now: datetime | None = None,
 ) -> list[Disposition]:
     """End a unit of work badly: each of its entries is counted and disposed of.
@@ -148,6 +150,7 @@ def back_out(
         actor: for the journal.
         spread: as in ``redelivery_delay``; drawn for each entry when not given.
         at_once: what comes back waits for no delay.
+        rejected: nothing comes back; see ``rejection``.
         now: when; the database's clock when not given.
 
     Returns:
@@ -157,20 +160,27 @@ def back_out(
         LockLost: it has ended already.
     """
     outcomes = end_badly(
-        uow, error, actor=actor, spread=spread, at_once=at_once, now=now
+        uow,
+        error,
+        actor=actor,
+        spread=spread,
+        at_once=at_once,
+        rejected=rejected,
+        now=now,
     )
     if outcomes is None:
         raise LockLost(uow)
     return outcomes
 
 
-def end_badly(
+def end_badly(  # noqa: PLR0913  # as ``back_out``
     uow: int,
     error: str,
     *,
     actor: str = "",
     spread: float | None = None,
     at_once: bool = False,
+    rejected: bool = False,
     now: datetime | None = None,
 ) -> list[Disposition] | None:
     """As ``back_out``; None where the unit of work holds nothing (any more)."""
@@ -179,7 +189,7 @@ def end_badly(
         return None
     detail = {"error": readable(error)}
     record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
-    return dispose_of(held, record, spread, at_once=at_once)
+    return dispose_of(held, record, spread, at_once=at_once, rejected=rejected)
 
 
 @transaction.atomic
@@ -189,6 +199,7 @@ def back_out_ready(
     error: str,
     *,
     actor: str = "",
+    rejected: bool = False,
     now: datetime | None = None,
 ) -> list[Disposition]:
     """Count a delivery whose transaction is gone, so that its entries are ready again.
@@ -196,11 +207,23 @@ def back_out_ready(
     An entry that somebody else has taken meanwhile keeps its count: nobody can tell
     that delivery from the lost one.
     """
-    taken = sql.fetch("take_ready", Held, queue_id=queue_id, ids=list(ids), now=now)
+    taken = sql.fetch(
+        "take_ready",
+        held_from,
+        queue_id=queue_id,
+        ids=list(ids),
+        expired_too=True,
+        now=now,
+    )
     held = [replace(one, delivery_count=one.delivery_count + 1) for one in taken]
     detail = {"error": readable(error)}
     record = Record(Kind.BACK_OUT, Place.READY, None, actor, detail, now)
-    return dispose_of(held, record, None)
+    return dispose_of(held, record, None, rejected=rejected)
+
+
+def held_from(*columns: Any) -> Held:
+    """What was taken, but for when it was due, which it is already."""
+    return Held(*columns[:-1])
 
 
 def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 from celery import shared_task
+from django.conf import settings
 
 from broker import (
     delays,
@@ -19,6 +20,7 @@ from broker import (
     journal,
     operations,
     partitions,
+    resources,
     settle,
     subscriptions,
 )
@@ -32,12 +34,13 @@ def release_due() -> None:
     """Make delayed entries ready as they fall due. Every second, for that second."""
     ends = time.monotonic() + BEAT_S
     while True:
-        until_short(delays.wake_due)
+        while delays.wake_due(limit=BATCH):
+            pass
         left = delays.until_next_due()
         rest_s = ends - time.monotonic()
-        if left is None or left.total_seconds() >= rest_s:
+        if left is None or delays.seconds_to_wait(left) >= rest_s:
             return
-        time.sleep(max(left.total_seconds(), 0.001))
+        time.sleep(delays.seconds_to_wait(left))
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
@@ -51,8 +54,18 @@ def back_out_overdue() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def expire() -> None:
-    """End entries whose time to live is over. Every second."""
-    until_short(expiry.expire)
+    """End entries whose time to live is over. Every second, or as often as is set."""
+    began_s = time.monotonic()
+    if expiry.SCANS.are_due(began_s):
+        until_short(expiry.expire)
+        expiry.SCANS.last_s = began_s
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def auto_delete() -> None:
+    """Delete what made itself and nobody needs. As often as is set."""
+    if settings.BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S >= 0:
+        resources.delete_idle()
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)

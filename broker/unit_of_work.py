@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from broker.errors import LockLost
+from broker.errors.units_of_work import Reject
 from broker.joined import joined
-from broker.leased import UnitOfWork, describe
+from broker.leased import UnitOfWork
+from broker.rejection import describe
 
 __all__ = ["UnitOfWork", "describe", "unit_of_work"]
 
@@ -25,7 +27,8 @@ def unit_of_work(
 ) -> Iterator[UnitOfWork]:
     """A unit of work that commits when its block ends, and is backed out if it raises.
 
-    The exception is the error that operators read, and is raised again.
+    The exception is the error that operators read, and is raised again. With ``Reject``
+    all that was got is put aside, and not tried again.
 
     Args:
         join: make it one with a database transaction, which begins and ends here; the
@@ -43,15 +46,15 @@ def unit_of_work(
         yield work
     except BaseException as error:
         if not work.ended:
-            back_out_unless_lost(work, describe(error))
+            back_out_unless_lost(work, error)
         raise
     if not work.ended:
         work.commit()
 
 
-def back_out_unless_lost(work: UnitOfWork, error: str) -> None:
+def back_out_unless_lost(work: UnitOfWork, error: BaseException) -> None:
     """Back out, unless the system has done so already."""
     try:
-        work.back_out(error)
+        work.back_out(describe(error), rejected=isinstance(error, Reject))
     except LockLost:
         return

@@ -1,67 +1,159 @@
 """Patterns over addresses: which match, and which of those is more specific.
 
 An address is words separated by dots. In a pattern ``*`` is any one word, and ``#``, at
-the end only, is any number of words, also none.
+the end only, is any number of words, also none. For address settings the three
+characters can be others, and a pattern between literal markers means its own text
+(``BROKER_WILDCARD_…``, ``BROKER_LITERAL_MATCH_MARKERS``). Authorities are always
+written in the plain syntax: what somebody may do is not a matter of a setting.
 """
 
 from __future__ import annotations
 
-from django.core.exceptions import ValidationError
+from dataclasses import dataclass
+from functools import cache
 
-DELIMITER, ANY_WORDS, SINGLE_WORD = ".", "#", "*"
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+
+WORD, STAR, END = 0, 1, 2  # at each place of a pattern; fewer words come later
 
 
-def check_pattern(pattern: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """The characters that patterns are written with.
+
+    Raises:
+        ImproperlyConfigured: they are not single, not all different, or letters or
+            digits.
+
+    Source:
+        ActiveMQ Artemis manual, "Understanding the Wildcard Syntax" and "Literal
+        Matches".
+    """
+
+    delimiter: str = "."
+    any_words: str = "#"
+    single_word: str = "*"
+    markers: str = ""  # an opening and a closing one, or none
+
+    def __post_init__(self) -> None:
+        signs = [self.delimiter, self.any_words, self.single_word, *self.markers]
+        if (
+            any(len(sign) != 1 or sign.isalnum() for sign in signs)
+            or len(set(signs)) < len(signs)
+        ):
+            raise ImproperlyConfigured(
+                "BROKER_WILDCARD_DELIMITER, _ANY_WORDS and _SINGLE_WORD must be one"
+                " character each, no letter or digit, and all different, also from the"
+                f" markers: {signs}."
+            )
+        if len(self.markers) not in (0, 2):
+            raise ImproperlyConfigured(
+                "BROKER_LITERAL_MATCH_MARKERS must be two characters, such as (), or"
+                f" empty: {self.markers!r}."
+            )
+
+    def literal(self, pattern: str) -> str | None:
+        """The one address that a pattern between literal markers means; else None."""
+        if self.markers and pattern[:1] + pattern[1:][-1:] == self.markers:
+            return pattern[1:-1]
+        return None
+
+
+PLAIN = Syntax()
+DELIMITER, ANY_WORDS, SINGLE_WORD = PLAIN.delimiter, PLAIN.any_words, PLAIN.single_word
+
+
+def configured() -> Syntax:
+    """The syntax of address settings.
+
+    Raises:
+        ImproperlyConfigured: the settings are no syntax.
+    """
+    return made(
+        settings.BROKER_WILDCARD_DELIMITER,
+        settings.BROKER_WILDCARD_ANY_WORDS,
+        settings.BROKER_WILDCARD_SINGLE_WORD,
+        settings.BROKER_LITERAL_MATCH_MARKERS,
+    )
+
+
+made = cache(Syntax)
+
+
+def check_pattern(pattern: str, syntax: Syntax = PLAIN) -> None:
     """Refuse a pattern that could not mean what it looks like.
 
     Raises:
         ValidationError: it is empty, has ``#`` before its end, or has a wildcard
             beside other characters in one word.
     """
-    words = pattern.split(DELIMITER)
-    if not pattern:
-        raise ValidationError("A pattern cannot be empty; # alone matches everything.")
-    if ANY_WORDS in words[:-1]:
-        raise ValidationError("# can only be the last word of a pattern.")
+    hash_, star = syntax.any_words, syntax.single_word
+    if not pattern or syntax.literal(pattern) == "":
+        raise ValidationError(
+            f"A pattern cannot be empty; {hash_} alone matches everything."
+        )
+    if syntax.literal(pattern) is not None:
+        return
+    words = pattern.split(syntax.delimiter)
+    if hash_ in words[:-1]:
+        raise ValidationError(f"{hash_} can only be the last word of a pattern.")
     for word in words:
-        if len(word) > 1 and (ANY_WORDS in word or SINGLE_WORD in word):
+        if len(word) > 1 and (hash_ in word or star in word):
             raise ValidationError(
-                f"In {word!r} a wildcard stands beside other characters; * and #"
-                " stand for whole words."
+                f"In {word!r} a wildcard stands beside other characters; {star} and"
+                f" {hash_} stand for whole words."
             )
 
 
-def matches(pattern: str, address: str) -> bool:
+def check_match(pattern: str) -> None:
+    """The same for the pattern of an address setting, in the configured syntax.
+
+    Raises:
+        ValidationError: as ``check_pattern``.
+    """
+    check_pattern(pattern, configured())
+
+
+def matches(pattern: str, address: str, syntax: Syntax = PLAIN) -> bool:
     """Whether the pattern covers the address.
 
     Source:
         ActiveMQ Artemis manual, "Understanding the Wildcard Syntax": its examples are
         cases in tests/broker/test_wildcards.py.
     """
-    wanted, words = pattern.split(DELIMITER), address.split(DELIMITER)
-    if wanted[-1] == ANY_WORDS:
+    literal = syntax.literal(pattern)
+    if literal is not None:
+        return literal == address
+    wanted = pattern.split(syntax.delimiter)
+    words = address.split(syntax.delimiter)
+    if wanted[-1] == syntax.any_words:
         wanted.pop()
         words = words[: len(wanted)]
     return len(wanted) == len(words) and all(
-        one in (SINGLE_WORD, word) for one, word in zip(wanted, words, strict=True)
+        one in (syntax.single_word, word)
+        for one, word in zip(wanted, words, strict=True)
     )
 
 
-def specificity(pattern: str) -> tuple[object, ...]:
+def specificity(pattern: str, syntax: Syntax = PLAIN) -> tuple[object, ...]:
     """A sort key: of the patterns that match an address, the least is most specific.
 
-    An exact name; then patterns with ``*`` only, word for word from the left, a word
-    before a ``*`` and more words before fewer; then patterns with ``#``, the longer
-    first and of equal length the one with its first ``*`` later.
+    An exact name; then a literal one; then patterns with ``*`` only, word for word from
+    the left, a word before a ``*`` and more words before fewer; then patterns with
+    ``#``, the longer first and of equal length the one with its first ``*`` later. No
+    two patterns that match the same address are equal.
 
     Source:
         ActiveMQ Artemis, HierarchicalObjectRepository and Match; the last tie is ours,
         Artemis leaves it to the order of a hash table.
     """
-    words = pattern.split(DELIMITER)
-    stars = tuple(word == SINGLE_WORD for word in words)
-    if words[-1] == ANY_WORDS:
-        return (3, -len(pattern), stars)
-    if any(stars):
-        return (2, stars, -len(words), len(pattern))
+    if syntax.literal(pattern) is not None:
+        return (2,)
+    words = pattern.split(syntax.delimiter)
+    places = (*(STAR if word == syntax.single_word else WORD for word in words), END)
+    if words[-1] == syntax.any_words:
+        return (4, -len(pattern), places)
+    if STAR in places:
+        return (3, places, len(pattern))
     return (1,)

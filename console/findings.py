@@ -16,10 +16,16 @@ from broker.models import AddressSetting, ModelQueue, Queue
 
 KEY = "console.advice"
 KEPT_S = 15  # for the count on every page; pages about it look anew
+About = Queue | ModelQueue | AddressSetting
 OF_ALL = {  # that concern messages of every queue, and so stand first
     "dead-letter-queue-fills",
     "dead-letter-queue-too-short",
     "no-dead-letter-queue",
+}
+OF_SETTINGS = {  # that concern an address setting, and name its pattern
+    "attempts-of-zero",
+    "delay-above-its-cap",
+    "expiry-delays-crossed",
 }
 
 
@@ -37,7 +43,7 @@ class Finding:
     """A piece of advice, and where to go with it."""
 
     advice: Advice
-    about: Queue | ModelQueue | None  # none: what it is about does not exist
+    about: About | None  # none: what it is about does not exist
     places: Sequence[Place]  # only those where one may do so
 
     @property
@@ -47,6 +53,10 @@ class Finding:
     @property
     def is_of_model(self) -> bool:
         return isinstance(self.about, ModelQueue)
+
+    @property
+    def is_of_setting(self) -> bool:
+        return isinstance(self.about, AddressSetting)
 
 
 def advice_for(held: Held) -> list[Advice]:
@@ -70,24 +80,27 @@ def seen(held: Held, every: Iterable[Advice]) -> list[Advice]:
 def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
     """Each with what it is about, and the settings that this person may change."""
     names = {one.queue for one in found}
-    about: dict[str, Queue | ModelQueue] = {
+    about: dict[str, About] = {
         one.name: one
         for model in (ModelQueue, Queue)
         for one in model._default_manager.filter(name__in=names)
     }
+    patterns = {one.queue for one in found if one.code in OF_SETTINGS}
+    rules = (
+        {one.match: one for one in AddressSetting.objects.filter(match__in=patterns)}
+        if patterns
+        else {}
+    )
+    whose = [
+        (rules if one.code in OF_SETTINGS else about).get(one.queue) for one in found
+    ]
     return [
-        Finding(
-            one,
-            about.get(one.queue),
-            list(places(request, one, about.get(one.queue))),
-        )
-        for one in found
+        Finding(one, thing, list(places(request, one, thing)))
+        for one, thing in zip(found, whose, strict=True)
     ]
 
 
-def places(
-    request: HttpRequest, one: Advice, about: Queue | ModelQueue | None
-) -> Iterator[Place]:
+def places(request: HttpRequest, one: Advice, about: About | None) -> Iterator[Place]:
     """Where a finding is put right, the most likely place first."""
     if one.code == "dead-letter-queue-fills":
         there = reverse("console:queue", args=[one.queue])
@@ -96,7 +109,7 @@ def places(
         yield Place("Settings", page(type(about), "change", about.pk))
     missing = {
         "no-dead-letter-queue": one.queue,
-        "no-such-backout-queue": about.backout_queue if about else "",
+        "no-such-backout-queue": getattr(about, "backout_queue", ""),
     }.get(one.code)
     if missing and may(request, "add", Queue):
         query = urlencode({"name": missing})
@@ -105,12 +118,10 @@ def places(
         yield Place("Address settings", page(AddressSetting, "changelist"))
 
 
-def may(
-    request: HttpRequest, deed: str, model: type[Queue | ModelQueue | AddressSetting]
-) -> bool:
+def may(request: HttpRequest, deed: str, model: type[About]) -> bool:
     name = model._meta.model_name
     return request.user.is_staff and request.user.has_perm(f"broker.{deed}_{name}")
 
 
-def page(model: type[Queue | ModelQueue | AddressSetting], what: str, *key: int) -> str:
+def page(model: type[About], what: str, *key: int) -> str:
     return reverse(f"admin:broker_{model._meta.model_name}_{what}", args=key)

@@ -21,6 +21,7 @@ from dashboards import depths
 
 ENVIRONMENTS = ("dev", "stage", "prod")  # that have a colour of their own
 THEMES = ("light", "dark", "system")
+COUNTS_AS = "_counts_as"  # attribute of a request: the view of another place
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,12 @@ DESTINATIONS = (
         "console:queues",
         "broker.view_queue",
         key="q",
-        views=("console:queue", "console:message"),
+        views=(
+            "console:queue",
+            "console:message",
+            "console:order",
+            "console:reset_counters",
+        ),
     ),
     Destination(
         "Dead letters",
@@ -55,7 +61,7 @@ DESTINATIONS = (
         "console:dead_letters",
         "broker.view_queue",
         key="d",
-        views=("console:dead_letter_group",),
+        views=("console:dead_letter_group", "console:order_letters"),
         counts_dead_letters=True,
     ),
     Destination(
@@ -98,7 +104,14 @@ DESTINATIONS = (
         key="r",
         views=("dashboards:report",),
     ),
-    Destination("Settings", "settings", "admin:index", "", leaves=True),
+    Destination(
+        "Settings",
+        "settings",
+        "admin:index",
+        "",
+        views=("console:effective",),
+        leaves=True,
+    ),
 )
 
 
@@ -167,7 +180,8 @@ class Frame:
     @cached_property
     def destinations(self) -> list[Destination]:
         """The places that exist and that this person may see."""
-        here = getattr(self.request.resolver_match, "view_name", "")
+        own = getattr(self.request.resolver_match, "view_name", "")
+        here = getattr(self.request, COUNTS_AS, own)
         return [
             replace(place, url=url, is_here=here == place.view or here in place.views)
             for place in DESTINATIONS
@@ -177,6 +191,11 @@ class Frame:
     def may_see(self, place: Destination) -> bool:
         user = self.request.user
         return user.has_perm(place.permission) if place.permission else user.is_staff
+
+
+def counts_as(request: HttpRequest, view: str) -> None:
+    """Let a page be shown as part of another place than its own view is."""
+    setattr(request, COUNTS_AS, view)
 
 
 def frame(request: HttpRequest) -> dict[str, Frame]:

@@ -1,41 +1,32 @@
-"""What an operation has done so far, what is left, and what should give one pause.
+"""What an operation has done so far, what is left, and what was taken back of it.
 
 Everything here is counted on its frozen set: what came later has no part in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Exists, Max, Min, OuterRef
+from django.db.models import Count
 from django.utils import timezone
 
-from broker import journal
-from broker.models import (
-    Claim,
-    DeadLetter,
-    Delayed,
-    Kind,
-    Operation,
-    OperationItem,
-    Queue,
-    Ready,
-)
+from broker import operations as orders
+from broker.models import Operation, OperationItem, Queue
+from console.wording import Said, Words, places, words_of
 
 State, Status = Operation.State, OperationItem.Status
 
 ASKS_WHY = 100  # messages; above that, a reason must be given
 SHORTEST = timedelta(seconds=1)  # that somebody waits for
-TRACED = 1000  # copies at most whose further way is looked up
-LOWERED = 2**62  # by so much stands what came back before what is new
-PRIORITIES = range(10)
+STAYS = {Operation.Kind.PRIORITY, Operation.Kind.DELIVER}  # on its queue
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where some of the messages lie, and where they go."""
+    """Where some of the messages are, and where they go; empty where no queue is."""
 
     on: str
     to: str
@@ -50,7 +41,9 @@ class Ledger:
     done: int
     skipped: int
     ways: list[Way]
-    names: dict[int, str]  # of the queues where the messages lie, by id
+    names: dict[int, str]  # of the queues that the messages were on, by id
+    sources: set[str]  # the same, with an empty one for those that are gone
+    why_skipped: list[tuple[str, int]]  # the most frequent first
 
     @property
     def total(self) -> int:
@@ -60,10 +53,6 @@ class Ledger:
     def handled(self) -> int:
         return self.done + self.skipped
 
-    @property
-    def asks_why(self) -> bool:
-        return self.total > ASKS_WHY
-
     def left(self, started_at: datetime | None) -> timedelta | None:
         """How long the rest will take at the pace so far, if it is worth saying."""
         if started_at is None or not self.handled:
@@ -72,46 +61,113 @@ class Ledger:
         return left if left >= SHORTEST else None
 
 
-@dataclass(frozen=True, slots=True)
-class Aftermath:
-    """What became of the copies that an operation made."""
-
-    waiting: int
-    dead: int
-    ended: int
-
-
 def ledger_of(operation: Operation) -> Ledger:
     """Two queries, one of them over the items."""
     rows = list(
-        operation.items.values_list("queue_id", "target", "status")
+        operation.items.values_list("queue_id", "target", "status", "note")
         .annotate(messages=Count("id"))
         .order_by("-messages", "target", "queue_id")
     )
     names = dict(
         Queue.objects.filter(pk__in={row[0] for row in rows}).values_list("pk", "name")
     )
-    ways: dict[tuple[str, str], int] = {}
-    counts = dict.fromkeys(Status.values, 0)
-    for queue_id, target, status, messages in rows:
-        counts[status] += messages
-        way = (names.get(queue_id, ""), target)
-        ways[way] = ways.get(way, 0) + messages
+    ways: Counter[tuple[str, str]] = Counter()
+    counts: Counter[str] = Counter()
+    notes: Counter[str] = Counter()
+    for queue_id, target, status, note, count in rows:
+        counts[status] += count
+        ways[way_of(operation, names.get(queue_id, ""), target)] += count
+        if status == Status.SKIPPED:
+            notes[note] += count
     return Ledger(
         counts[Status.PLANNED],
         counts[Status.DONE],
         counts[Status.SKIPPED],
-        [Way(*way, messages) for way, messages in ways.items()],
+        [Way(*way, messages) for way, messages in ways.most_common()],
         names,
+        {names.get(row[0], "") for row in rows},
+        notes.most_common(),
     )
 
 
-def counts_of(operations: Sequence[Operation]) -> list[dict[str, int]]:
+def way_of(operation: Operation, source: str, target: str) -> tuple[str, str]:
+    """From where to where: an undo goes the way of what it undoes, backwards."""
+    if operation.undoes_id is None:
+        return source, target
+    if operation.kind in STAYS:
+        return source, source
+    return target, source
+
+
+def asks_why(operation: Operation, ledger: Ledger) -> bool:
+    """Whether it may not be started without a reason."""
+    return words_of(operation).is_hard or ledger.total > ASKS_WHY
+
+
+def said_of(operation: Operation, ledger: Ledger) -> Said:
+    """An operation in sentences, with its numbers and queues."""
+    is_priority = operation.kind == Operation.Kind.PRIORITY
+    return Said(
+        words_of(operation),
+        ledger.total,
+        ledger.done,
+        places({way.on for way in ledger.ways}),
+        operation.argument if is_priority else places({w.to for w in ledger.ways}),
+        operation.undoes_id is not None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operation, as a list shows it."""
+
+    operation: Operation
+    counts: Counter[str]  # of items, by status
+    undo: Counter[str] | None  # the same of the operation that undoes it
+
+    @property
+    def words(self) -> Words:
+        return words_of(self.operation)
+
+    @property
+    def total(self) -> int:
+        return self.counts.total()
+
+    @property
+    def done(self) -> int:
+        return self.counts[Status.DONE]
+
+    @property
+    def skipped(self) -> int:
+        return self.counts[Status.SKIPPED]
+
+    @property
+    def undoing(self) -> Operation | None:
+        return undoing_of(self.operation)
+
+    @property
+    def undo_state(self) -> str:
+        """What stands before the number of the operation that undoes it."""
+        if self.undoing is None or self.undo is None:
+            return ""
+        return undo_in_words(self.undoing, self.undo)
+
+    @property
+    def undo_until(self) -> datetime | None:
+        return undo_until(self.operation, self.done)
+
+
+def rows_of(operations: Sequence[Operation]) -> list[Row]:
+    """Operations with the counts of their items. One query."""
+    undoing = [one for one in map(undoing_of, operations) if one]
+    counts = counts_of({one.pk for one in (*operations, *undoing)})
+    undos = {one.undoes_id: counts[one.pk] for one in undoing}
+    return [Row(one, counts[one.pk], undos.get(one.pk)) for one in operations]
+
+
+def counts_of(ids: Iterable[int]) -> dict[int, Counter[str]]:
     """How many items of each operation have each status. One query."""
-    counts = {
-        operation.pk: dict.fromkeys(["total", *Status.values], 0)
-        for operation in operations
-    }
+    counts: dict[int, Counter[str]] = {pk: Counter() for pk in ids}
     rows = (
         OperationItem.objects.filter(operation__in=counts)
         .values_list("operation_id", "status")
@@ -120,71 +176,33 @@ def counts_of(operations: Sequence[Operation]) -> list[dict[str, int]]:
     )
     for operation_id, status, messages in rows:
         counts[operation_id][status] = messages
-        counts[operation_id]["total"] += messages
-    return list(counts.values())
+    return counts
 
 
-def warnings_of(operation: Operation, ledger: Ledger) -> Iterator[str]:
-    """What a person should know before these messages go back."""
-    depths = journal.depths()
-    names = {way.to for way in ledger.ways}
-    for queue in Queue.objects.filter(name__in=names).order_by("name"):
-        depth = depths.get(queue.pk, journal.Depth())
-        if queue.paused:
-            yield f"{queue} is paused. Messages wait there until it is resumed."
-        elif not depth.done[Kind.GET]:
-            yield f"Nobody has ever taken a message from {queue}."
-        elif depth.ready and not depth.claimed:
-            entries = (
-                "1 entry is" if depth.ready == 1 else f"{depth.ready:,} entries are"
-            )
-            yield (
-                f"{entries} ready on {queue}, and no consumer holds any. Does one run?"
-            )
-    again = dead_before(operation)
-    if again:
-        were = "was" if again == 1 else "were"
-        yield (
-            f"{again:,} of them {were} resubmitted before and died again. Has the cause"
-            " been mended?"
-        )
-
-
-def dead_before(operation: Operation) -> int:
-    frozen = operation.items.filter(
-        queue_id=OuterRef("queue_id"), message_id=OuterRef("message_id")
-    )
-    first_and_last = operation.items.aggregate(Min("message_id"), Max("message_id"))
-    letters = DeadLetter.objects.filter(
-        Exists(frozen),
-        message_id__range=tuple(first_and_last.values()),
-        resubmit_count__gt=0,
-    )
-    return letters.count()
-
-
-def aftermath_of(operation: Operation) -> Aftermath | None:
-    """Where the copies are by now; None of more than can be looked up quickly."""
-    done = operation.items.filter(status=Status.DONE)
-    ids = done.values_list("copy_id", flat=True)[: TRACED + 1]
-    copies = [copy_id for copy_id in ids if copy_id is not None]
-    if not copies or len(copies) > TRACED:
+def undoing_of(operation: Operation) -> Operation | None:
+    """The operation that undoes this one, or did; none where only a plan was."""
+    undoing: Operation | None = getattr(operation, "undone_by", None)
+    if undoing is None or (undoing.state == State.CANCELLED and not undoing.started_at):
         return None
-    waiting = waiting_of(copies)
-    dead = DeadLetter.objects.filter(message_id__gt=min(copies), origin_id__in=copies)
-    died = dead.values("origin_id").distinct().count()
-    return Aftermath(waiting, died, max(len(copies) - waiting - died, 0))
+    return undoing
 
 
-def waiting_of(copies: list[int]) -> int:
-    """How many messages are on a queue, in any place."""
-    ready = Ready.objects.filter(
-        queue_id__in=Queue.objects.values("pk"),
-        priority__in=PRIORITIES,
-        pos__in=[place for copy in copies for place in (copy, copy - LOWERED)],
-    )
-    delayed = Delayed.objects.filter(id__in=copies)
-    claims = Claim.objects.filter(ids__overlap=copies).values_list("ids", flat=True)
-    held = {message_id for ids in claims for message_id in ids}
-    here = {*ready.values_list("id", flat=True), *delayed.values_list("id", flat=True)}
-    return len((here | held).intersection(copies))
+def undo_in_words(undoing: Operation, counts: Counter[str]) -> str:
+    """How far an undo is, or what came of it; before its number."""
+    if undoing.state == State.PLANNED:
+        return "undo planned,"
+    if undoing.state == State.RUNNING:
+        return "being undone by"
+    done = counts[Status.DONE]
+    if done == counts.total():
+        return "undone by"
+    return f"{done:,} of {counts.total():,} undone by"
+
+
+def undo_until(operation: Operation, done: int) -> datetime | None:
+    """Until when an operation can be undone, if it can be now."""
+    until = orders.undo_until(operation)
+    undoing = undoing_of(operation)
+    if undoing is not None and undoing.state != State.CANCELLED:
+        return None
+    return until if until and done and until > timezone.now() else None

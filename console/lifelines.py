@@ -115,8 +115,14 @@ class Life:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a copy of it lives on, or did."""
-        return any(step.copy for step in self.steps)
+        """Whether a copy lives on in its place, or did; not once that was undone."""
+        goes_on = False
+        for step in self.steps:
+            if step.kind == Kind.REINSTATE:
+                goes_on = False
+            elif step.copy:
+                goes_on = True
+        return goes_on
 
     def since(self, queue_id: int) -> datetime | None:
         """When it last moved on a queue."""
@@ -195,7 +201,7 @@ def count(step: Step, event: LifelineEvent, backouts: Counter[int]) -> None:
     queue_id = event.queue_id
     if event.kind in BEGIN_AGAIN:
         backouts[queue_id] = 0
-    if step.is_removal:
+    if step.is_removal or step.operation:
         step.attempt = None
     elif event.kind in COUNTED:
         backouts[queue_id] += 1

@@ -9,7 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from broker import errors
-from broker.errors import discards, messages, queues, units_of_work
+from broker.errors import (
+    discards,
+    messages,
+    operations,
+    queues,
+    settings,
+    units_of_work,
+)
 
 STATUS: dict[type[errors.BrokerError], int] = {
     errors.NoSuchAddress: 404,
@@ -28,6 +35,9 @@ STATUS: dict[type[errors.BrokerError], int] = {
     messages.MissingReplyTo: 400,
     messages.WrongExpiry: 400,
     messages.WrongReportOptions: 400,
+    operations.InvalidPriority: 400,
+    operations.NothingChosen: 409,
+    operations.NotUndoable: 409,
     queues.CauseRemains: 409,
     queues.DeliveryStopped: 409,
     queues.GetInhibited: 409,
@@ -39,6 +49,8 @@ STATUS: dict[type[errors.BrokerError], int] = {
     queues.PutInhibited: 409,
     queues.QueueFull: 409,
     queues.SubscriptionInUse: 409,
+    settings.SettingsChanged: 409,
+    settings.WrongSettings: 400,
     units_of_work.BackedOut: 409,
     units_of_work.MarkNotPossible: 409,
     units_of_work.NoSuchXid: 404,

@@ -97,9 +97,10 @@ DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 POOLED = env.bool("DATABASE_POOL", default=False)
 DATABASES["default"]["CONN_MAX_AGE"] = 0 if POOLED else 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+# Plans are made once, maybe while a queue is empty, and have to suit a full one.
 DATABASES["default"]["OPTIONS"].setdefault(
     "options",
-    "-c plan_cache_mode=force_generic_plan -c jit=off"
+    "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
     " -c statement_timeout=60s -c lock_timeout=10s"
     " -c idle_in_transaction_session_timeout=60s",
 )
@@ -197,6 +198,8 @@ STORAGES = {
 # Broker-wide limits; what differs by address is in AddressSetting.
 BROKER_TRANSACTION_TIMEOUT_S = env.int("BROKER_TRANSACTION_TIMEOUT_S", default=300)
 BROKER_MESSAGE_RETENTION_DAYS = env.int("BROKER_MESSAGE_RETENTION_DAYS", default=7)
+# How long after its end an operation can be undone.
+BROKER_UNDO_WINDOW_S = env.int("BROKER_UNDO_WINDOW_S", default=1800)
 BROKER_JOURNAL_RETENTION_DAYS = env.int("BROKER_JOURNAL_RETENTION_DAYS", default=30)
 BROKER_MAX_MESSAGE_BYTES = env.int("BROKER_MAX_MESSAGE_BYTES", default=100 * 2**20)
 BROKER_MAX_UNCOMMITTED_MESSAGES = env.int(
@@ -210,6 +213,32 @@ BROKER_DEAD_LETTER_QUEUE = env.str(
     "BROKER_DEAD_LETTER_QUEUE", default="SYSTEM.DEAD.LETTER.QUEUE"
 )
 BROKER_SKIP_BACKOUT = env.bool("BROKER_SKIP_BACKOUT", default=True)
+# Artemis' max-redelivery-records: -1 is no limit.
+BROKER_MAX_REDELIVERY_RECORDS = env.int("BROKER_MAX_REDELIVERY_RECORDS", default=10)
+BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = env.bool(
+    "BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY", default=False
+)
+# How often what expired is looked for; negative: only by gets that find nothing.
+BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S = env.float(
+    "BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S", default=1.0
+)
+# How often queues and addresses that made themselves are looked at, if they are idle;
+# negative: never, so that they stay.
+BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S = env.float(
+    "BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S", default=30.0
+)
+CELERY_BEAT_SCHEDULE = {
+    "broker: delete what made itself": {
+        "task": "broker.tasks.auto_delete",
+        "schedule": max(BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S, 1.0),
+        "options": {"expire_seconds": max(int(BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S), 2)},
+    }
+}
+# How patterns of address settings are written; broker/wildcards.py says what they mean.
+BROKER_WILDCARD_DELIMITER = env.str("BROKER_WILDCARD_DELIMITER", default=".")
+BROKER_WILDCARD_ANY_WORDS = env.str("BROKER_WILDCARD_ANY_WORDS", default="#")
+BROKER_WILDCARD_SINGLE_WORD = env.str("BROKER_WILDCARD_SINGLE_WORD", default="*")
+BROKER_LITERAL_MATCH_MARKERS = env.str("BROKER_LITERAL_MATCH_MARKERS", default="")
 
 LOGGING = {
     "version": 1,

@@ -33,6 +33,9 @@ ENDS = {  # of the kinds that end a life: the chip's state, and its word
     Kind.RESUBMIT: ("done", "resubmitted"),
     Kind.EXPIRE: ("gone", "expired"),
     Kind.DISCARD: ("gone", "discarded"),
+    Kind.MOVE: ("done", "moved"),
+    Kind.REMOVE: ("gone", "removed"),
+    Kind.UNDO: ("gone", "taken back"),
 }
 UNKNOWN_END = ("gone", "not known")
 NEWEST = 3  # lives that are looked for; more only where dead letters go to many queues
@@ -220,7 +223,8 @@ def ended(life: Life, letters: Letters) -> Now:
         word = "moved"
     road = life.last.road
     letter = letters.get((life.message_id, road.queue_id))
-    binned = binned_as(life) if life.last.kind == Kind.DISCARD else None
+    is_binned = life.last.kind in (Kind.DISCARD, Kind.REMOVE)
+    binned = binned_as(life) if is_binned else None
     return Now(life, state, word, life.last.at, road, None, letter, binned)
 
 

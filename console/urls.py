@@ -6,14 +6,18 @@ from django.contrib import admin
 from django.contrib.auth import views as accounts
 from django.urls import URLPattern, URLResolver, include, path, register_converter
 
+from console import api
 from console.converters import QueueName
 from console.views import (
     consumers,
+    counters,
     dead_letters,
     discards,
+    effective,
     health,
     messages,
     operations,
+    orders,
     preferences,
     prepared,
     queues,
@@ -27,11 +31,14 @@ pages: list[URLPattern | URLResolver] = [
     path("queues/<queue:name>/", queues.queue, name="queue"),
     path("queues/<queue:name>/pause/", queues.pause, name="pause"),
     path("queues/<queue:name>/resume/", queues.resume, name="resume"),
+    path("queues/<queue:name>/counters/reset/", counters.reset, name="reset_counters"),
+    path("queues/<queue:name>/order/", orders.order, name="order"),
     path("messages/<int:message_id>/", messages.message, name="message"),
     path("messages/<int:message_id>/body/", messages.body, name="body"),
     path("messages/<int:message_id>/data/", messages.data, name="data"),
     path("dead/", dead_letters.dead_letters, name="dead_letters"),
-    path("dead/resubmit/", operations.plan_resubmit, name="plan_resubmit"),
+    path("dead/resubmit/", orders.plan_resubmit, name="plan_resubmit"),
+    path("dead/order/", orders.order_letters, name="order_letters"),
     path(
         "dead/<slug:fingerprint>/",
         dead_letters.dead_letter_group,
@@ -41,6 +48,7 @@ pages: list[URLPattern | URLResolver] = [
     path("discards/restore/", discards.restore, name="restore"),
     path("consumers/", consumers.consumers, name="consumers"),
     path("consumers/<queue:name>/start/", consumers.start, name="start_delivery"),
+    path("settings/effective/", effective.settings, name="effective"),
     path("health/", health.health, name="health"),
     path("health/prepared/<int:uow>/commit/", prepared.commit, name="commit_prepared"),
     path(
@@ -52,6 +60,7 @@ pages: list[URLPattern | URLResolver] = [
     path("operations/<int:operation_id>/", operations.operation, name="operation"),
     path("operations/<int:operation_id>/start/", operations.start, name="start"),
     path("operations/<int:operation_id>/cancel/", operations.cancel, name="cancel"),
+    path("operations/<int:operation_id>/undo/", operations.undo, name="undo"),
     path("preferences/theme/", preferences.theme, name="theme"),
 ]
 
@@ -70,5 +79,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="password_change_done",
     ),
     path("reports/", include("dashboards.urls")),
+    path("api/v1/", include((api.urls(), "ninja"), namespace="api")),
     path("admin/", admin.site.urls),
 ]

@@ -17,7 +17,7 @@ from broker import arrivals, owner
 
 MAP = [
     *("operationitem", "operation", "stoppage", "connectionconsumer", "subscription"),
-    *("queuealias", "queue", "address", "addresssetting"),
+    *("counterreset", "queuealias", "queue", "address", "addresssetting"),
 ]
 HOT = [
     *("message", "ready", "delayed", "claim", "unit_of_work", "owner"),

@@ -8,14 +8,24 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 
-from broker.admin.advising import AdvisingAdmin
 from broker.admin.names import NamedForm
+from broker.admin.settings_import import ExchangingAdmin
 from broker.models import Address, AddressSetting
+from broker.wildcards import configured
 
-NOWHERE = {  # what is ticked where an address is defined to be none
+NOWHERE = {  # what is ticked where a text is defined to be none
     "dead_letter_address": "no_dead_letter_address",
     "expiry_address": "no_expiry_address",
+    "dead_letter_queue_prefix": "no_dead_letter_queue_prefix",
+    "dead_letter_queue_suffix": "no_dead_letter_queue_suffix",
+    "expiry_queue_prefix": "no_expiry_queue_prefix",
+    "expiry_queue_suffix": "no_expiry_queue_suffix",
 }
+NOT_DEFINED = ("unknown", "not defined here")  # the third state of yes and no
+
+
+def tick(label: str, help_text: str) -> forms.BooleanField:
+    return forms.BooleanField(required=False, label=label, help_text=help_text)
 
 
 @admin.register(Address)
@@ -46,18 +56,38 @@ class AddressAdmin(admin.ModelAdmin):
         return address.fed  # type: ignore[attr-defined,no-any-return]
 
 
-class AddressSettingForm(forms.ModelForm):
-    """Tells an address that is not defined here from one defined to be none."""
-
-    no_dead_letter_address = forms.BooleanField(
-        required=False,
-        label="No dead letter address",
-        help_text="Poison messages are discarded, whatever other settings say.",
+def how_to_match() -> str:
+    """What patterns are written with, as this broker is configured."""
+    syntax = configured()
+    literal = f" {'…'.join(syntax.markers)} means its own text." * bool(syntax.markers)
+    return (
+        f"Words separated by {syntax.delimiter} – {syntax.single_word} is any one word,"
+        f" {syntax.any_words} at the end any words.{literal}"
     )
-    no_expiry_address = forms.BooleanField(
-        required=False,
-        label="No expiry address",
-        help_text="Expired messages are discarded, whatever other settings say.",
+
+
+class AddressSettingForm(forms.ModelForm):
+    """Tells a text that is not defined here from one defined to be none."""
+
+    no_dead_letter_address = tick(
+        "No dead letter address",
+        "Poison messages are discarded, whatever other settings say.",
+    )
+    no_expiry_address = tick(
+        "No expiry address",
+        "Expired messages are discarded, whatever other settings say.",
+    )
+    no_dead_letter_queue_prefix = tick(
+        "No prefix", "Their names begin with the address, whatever other settings say."
+    )
+    no_dead_letter_queue_suffix = tick(
+        "No suffix", "Their names end with the address, whatever other settings say."
+    )
+    no_expiry_queue_prefix = tick(
+        "No prefix", "Their names begin with the address, whatever other settings say."
+    )
+    no_expiry_queue_suffix = tick(
+        "No suffix", "Their names end with the address, whatever other settings say."
     )
 
     class Meta:
@@ -66,23 +96,29 @@ class AddressSettingForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for field, tick in NOWHERE.items():
-            self.initial[tick] = getattr(self.instance, field) == ""
+        for field, none in NOWHERE.items():
+            self.initial[none] = getattr(self.instance, field) == ""
+        if "match" in self.fields:  # not where it is only looked at
+            self.fields["match"].help_text = how_to_match()
+        for one in self.fields.values():
+            if isinstance(one.widget, forms.NullBooleanSelect):
+                one.widget.choices = [NOT_DEFINED, ("true", "yes"), ("false", "no")]
 
     def clean(self) -> dict[str, Any]:
-        """Turn a tick into an empty address, which is a definition."""
+        """Turn a tick into an empty text, which is a definition."""
         cleaned: dict[str, Any] = super().clean() or {}
-        for field, tick in NOWHERE.items():
-            if not cleaned.get(tick):
+        for field, none in NOWHERE.items():
+            if not cleaned.get(none):
                 continue
             if cleaned.get(field):
-                self.add_error(field, "Name an address, or say that there is none.")
+                what = "Name an address" if "address" in field else "Give a text"
+                self.add_error(field, f"{what}, or say that there is none.")
             cleaned[field] = ""
         return cleaned
 
 
 @admin.register(AddressSetting)
-class AddressSettingAdmin(AdvisingAdmin):
+class AddressSettingAdmin(ExchangingAdmin):
     form = AddressSettingForm
     list_display = [
         "match",
@@ -127,7 +163,45 @@ class AddressSettingAdmin(AdvisingAdmin):
                 ]
             },
         ),
-        ("Expiry", {"fields": ["expiry_address", "no_expiry_address"]}),
+        (
+            "Dead letters",
+            {
+                "description": "What reaches no queue, and queues for dead letters"
+                " that make themselves: one for each address that letters come from.",
+                "fields": [
+                    "send_to_dla_on_no_route",
+                    "auto_create_dead_letter_resources",
+                    ("dead_letter_queue_prefix", "no_dead_letter_queue_prefix"),
+                    ("dead_letter_queue_suffix", "no_dead_letter_queue_suffix"),
+                ],
+            },
+        ),
+        (
+            "Expiry",
+            {
+                "fields": [
+                    "expiry_address",
+                    "no_expiry_address",
+                    "auto_create_expiry_resources",
+                    ("expiry_queue_prefix", "no_expiry_queue_prefix"),
+                    ("expiry_queue_suffix", "no_expiry_queue_suffix"),
+                ]
+            },
+        ),
+        (
+            "Arrival",
+            {
+                "description": "When what arrives expires: the first of these that is"
+                " defined decides, and min and max together.",
+                "fields": [
+                    "no_expiry",
+                    "expiry_delay_ms",
+                    "min_expiry_delay_ms",
+                    "max_expiry_delay_ms",
+                ],
+            },
+        ),
+        ("Automatic queues", {"fields": ["auto_delete_queues_delay_ms"]}),
         ("Discarded messages", {"fields": ["discard_retention_s"]}),
     ]
 

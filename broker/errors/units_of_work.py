@@ -23,6 +23,14 @@ class BackedOut(BrokerError):
         )
 
 
+class Reject(Exception):
+    """What a handler raises whose messages are not to be tried again.
+
+    Its unit of work is backed out, and all that it got is put aside at once, however
+    many attempts are left. Its text is for operators. See ``broker.rejection``.
+    """
+
+
 class TooMuchUncommitted(BrokerError):
     """A unit of work holds as much as it may; the call changed nothing."""
 

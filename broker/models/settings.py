@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
+import math
+
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from broker.wildcards import check_pattern
+from broker.wildcards import check_match, configured
+
+NOT_NEGATIVE = MinValueValidator(0, "This cannot be negative. Give 0 for none.")
+UNSET_OR_MORE = MinValueValidator(
+    -1, "This cannot be below -1. Give milliseconds from 0, or -1 for none."
+)
+ATTEMPTS = MinValueValidator(
+    -1, "This cannot be below -1. Give a number from 1, or -1 for no limit."
+)
+
+
+def check_multiplier(value: float) -> None:
+    """Refuse what would end or turn the growth of delays.
+
+    Raises:
+        ValidationError: it is 0 or below, or no number.
+    """
+    if not (math.isfinite(value) and value > 0):
+        raise ValidationError(
+            "The multiplier must be above 0. Give 1 for delays that stay the same, or"
+            " more for delays that grow."
+        )
+
+
+def check_factor(value: float) -> None:
+    """Refuse a share that is none.
+
+    Raises:
+        ValidationError: it is not from 0 to 1.
+    """
+    if not 0 <= value <= 1:
+        raise ValidationError(
+            "The collision avoidance factor must be from 0 to 1. Give 0 for none, or"
+            " 0.5 to spread each delay by up to half of it."
+        )
 
 
 class AddressSetting(models.Model):
@@ -28,31 +64,53 @@ class AddressSetting(models.Model):
 
     match = models.CharField(
         max_length=255,
-        validators=[check_pattern],
+        validators=[check_match],
         help_text="Words separated by dots; * is any one word, # at the end any words.",
     )
     max_delivery_attempts = models.IntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(-1)],
-        help_text="Deliveries before a message is a dead letter; -1 is no limit.",
+        validators=[ATTEMPTS],
+        help_text="Deliveries before a message is a dead letter; -1 is no limit. Not"
+        " defined anywhere: 10.",
     )
     dead_letter_address = models.CharField(
         max_length=255,
         null=True,
         blank=True,
-        help_text="Where poison messages go; defined and empty means nowhere.",
+        help_text="Where poison messages go, so that somebody can look at them; defined"
+        " and empty means nowhere, and they are discarded.",
     )
     redelivery_delay_ms = models.BigIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(0)]
+        null=True,
+        blank=True,
+        validators=[NOT_NEGATIVE],
+        help_text="How long a message that was backed out waits, in milliseconds. It"
+        " gives the client time to recover, and keeps a message that fails at once from"
+        " being tried again and again for nothing (thrashing). Other messages pass it"
+        " meanwhile. 0 is at once.",
     )
-    redelivery_delay_multiplier = models.FloatField(null=True, blank=True)
-    redelivery_collision_avoidance_factor = models.FloatField(null=True, blank=True)
+    redelivery_delay_multiplier = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[check_multiplier],
+        help_text="The delay is multiplied by this after each further backout, so that"
+        " a client that stays down is asked less and less often. 1 is no growth.",
+    )
+    redelivery_collision_avoidance_factor = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[check_factor],
+        help_text="From 0 to 1: each delay is made longer or shorter, at random, by up"
+        " to this share of it. Consumers that collided on the same resource then do not"
+        " come back to it together; the bigger the factor, the wider the spread.",
+    )
     max_redelivery_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(0)],
-        help_text="Not defined: ten times the redelivery delay.",
+        validators=[NOT_NEGATIVE],
+        help_text="No delay is longer than this, in milliseconds. Not defined: ten"
+        " times the redelivery delay.",
     )
     expiry_address = models.CharField(
         max_length=255,
@@ -70,54 +128,83 @@ class AddressSetting(models.Model):
     discard_retention_s = models.BigIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(0)],
-        help_text="How long a discarded message can be restored; 0 is not at all.",
+        validators=[NOT_NEGATIVE],
+        help_text="How long a discarded message can be restored, in seconds; 0 is not"
+        " at all.",
     )
     send_to_dla_on_no_route = models.BooleanField(
         null=True,
         blank=True,
-        help_text="What reaches no queue goes to the dead letter address.",
+        help_text="What reaches no queue goes to the dead letter address, and is not"
+        " lost.",
     )
     auto_create_dead_letter_resources = models.BooleanField(
         null=True,
         blank=True,
-        help_text="The first dead letter makes the address, and a queue for each"
-        " address that letters come from, so that they lie apart by origin.",
+        help_text="The first dead letter makes the dead letter address, and a queue for"
+        " each address that letters come from. So the casualties of each lie apart,"
+        " without a setting and a queue written by hand for every one of them.",
     )
-    dead_letter_queue_prefix = models.CharField(max_length=100, null=True, blank=True)
-    dead_letter_queue_suffix = models.CharField(max_length=100, null=True, blank=True)
+    dead_letter_queue_prefix = models.CharField(
+        max_length=100,
+        null=True,
+        blank=True,
+        help_text="How the names of those queues begin, before the address. Not"
+        " defined: DLQ.",
+    )
+    dead_letter_queue_suffix = models.CharField(
+        max_length=100,
+        null=True,
+        blank=True,
+        help_text="How the names of those queues end, after the address.",
+    )
     auto_create_expiry_resources = models.BooleanField(
         null=True,
         blank=True,
-        help_text="The same for the expiry address.",
+        help_text="The same for the expiry address: what expired lies apart by the"
+        " address that it was sent to.",
     )
-    expiry_queue_prefix = models.CharField(max_length=100, null=True, blank=True)
-    expiry_queue_suffix = models.CharField(max_length=100, null=True, blank=True)
+    expiry_queue_prefix = models.CharField(
+        max_length=100,
+        null=True,
+        blank=True,
+        help_text="How the names of those queues begin, before the address. Not"
+        " defined: EXP.",
+    )
+    expiry_queue_suffix = models.CharField(
+        max_length=100,
+        null=True,
+        blank=True,
+        help_text="How the names of those queues end, after the address.",
+    )
     auto_delete_queues_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(0)],
-        help_text="How long a queue that made itself stays when it is empty.",
+        validators=[NOT_NEGATIVE],
+        help_text="How long a queue that made itself stays when it is empty, in"
+        " milliseconds. The next message for it makes it again.",
     )
     no_expiry = models.BooleanField(
-        null=True, blank=True, help_text="What arrives never expires."
+        null=True,
+        blank=True,
+        help_text="What arrives never expires, whatever its sender asked for.",
     )
     expiry_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(-1)],
-        help_text="For what arrives without an expiry; -1 is none.",
+        validators=[UNSET_OR_MORE],
+        help_text="For what arrives without an expiry, in milliseconds; -1 is none.",
     )
     min_expiry_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(-1)],
+        validators=[UNSET_OR_MORE],
         help_text="What would expire sooner, or never, is given this; -1 is none.",
     )
     max_expiry_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
-        validators=[MinValueValidator(-1)],
+        validators=[UNSET_OR_MORE],
         help_text="What would expire later, or never, is given this; -1 is none.",
     )
     rules_arrivals = models.GeneratedField(
@@ -165,7 +252,8 @@ class AddressSetting(models.Model):
 
     def clean(self) -> None:
         """Refuse a dead letter address that feeds itself: a loop (DLA-8)."""
-        if self.dead_letter_address and self.dead_letter_address == self.match:
+        own = configured().literal(self.match) or self.match
+        if self.dead_letter_address and self.dead_letter_address == own:
             raise ValidationError(
                 {
                     "dead_letter_address": "An address cannot be its own dead letter"

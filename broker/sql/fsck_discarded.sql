@@ -13,7 +13,7 @@ WITH placed AS (
 ended AS (
     SELECT DISTINCT ON (queue_id, id) queue_id, id, kind
     FROM broker_event, unnest(ids) AS id
-    WHERE went_to IS NULL OR kind = 11
+    WHERE went_to IS NULL OR came_from IS NULL AND kind IN (11, 15)
     ORDER BY queue_id, id, at DESC, seq DESC
 )
 SELECT queue_id, message_id, why FROM (
@@ -24,7 +24,7 @@ SELECT queue_id, message_id, why FROM (
     SELECT bin.queue_id, bin.message_id, 'its journal does not say so'
     FROM broker_discarded AS bin
     JOIN ended ON ended.queue_id = bin.queue_id AND ended.id = bin.message_id
-    WHERE ended.kind <> 9
+    WHERE ended.kind NOT IN (9, 18)
     UNION ALL
     SELECT bin.queue_id, bin.message_id, 'its message is gone'
     FROM broker_discarded AS bin

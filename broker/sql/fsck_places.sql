@@ -1,8 +1,9 @@
 -- Find entries that are not in exactly one place and have not exactly one end.
 --
--- What is restored from the discard bin (kind 11) has its end taken back. An entry whose
--- put is no longer in the journal may have no beginning, but no more than one place or
--- end; nor need an end that was taken back be there.
+-- What is restored from the discard bin (kind 11) or reinstated by an undo (kind 15) has
+-- its end taken back. An entry whose put is no longer in the journal may have no
+-- beginning, but no more than one place or end; nor need an end that was taken back be
+-- there.
 --
 -- Order    by queue and message.
 -- Locks    none.
@@ -17,8 +18,8 @@ marks AS (
     UNION ALL
     SELECT queue_id, unnest(ids), 0, 1, 0, 0 FROM broker_claim
     UNION ALL
-    SELECT queue_id, unnest(ids), (came_from IS NULL AND kind <> 11)::integer, 0,
-        (went_to IS NULL)::integer, (kind = 11)::integer
+    SELECT queue_id, unnest(ids), (came_from IS NULL AND kind NOT IN (11, 15))::integer, 0,
+        (went_to IS NULL)::integer, (came_from IS NULL AND kind IN (11, 15))::integer
     FROM broker_event WHERE came_from IS NULL OR went_to IS NULL
 ),
 entry AS (

@@ -76,5 +76,8 @@ SELECT (SELECT id FROM work), taken.queue_id, taken.id, taken.backout_count,
     message.correlation_id, message.reply_to, message.subject, message.group_id,
     message.producer, message.put_at, taken.expires_at, taken.pos, message.durable,
     message.descriptor, message.headers
-FROM taken JOIN broker_message AS message ON message.id = taken.id
+FROM taken, LATERAL (
+    -- Looked up one by one, however many the planner believes there are.
+    SELECT * FROM broker_message WHERE id = taken.id OFFSET 0
+) AS message
 ORDER BY taken.priority DESC, taken.pos;

@@ -4,76 +4,82 @@
 --          the first nextval, which is what the scan floor rests on.
 -- Locks    none.
 -- Index    one_address_a_name
--- Returns  the id of each message and the queues that took it, in order; no row at all,
---          and nothing stored, where the address does not exist, or where nobody has
---          looked and one of its queues is guarded, or some setting rules arrivals.
-WITH own AS MATERIALIZED (
-    SELECT pg_current_xact_id(), coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
+-- Returns  the queues that took messages, and the ids of those, for each set of queues;
+--          no row at all, and nothing stored, where the address does not exist, or
+--          where nobody has looked and one of its queues is guarded, or some setting
+--          rules its arrivals.
+--
+-- Arrays of priorities, durables, content types and producers may be cut to the first
+-- value where all are the same; an array of what no message has is NULL.
+WITH route AS MATERIALIZED (
+    SELECT pg_current_xact_id(), anycast, multicast,
+        coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
+    FROM broker_address AS address, LATERAL (
+        SELECT bool_or(guarded) AS guarded, array_agg(id) FILTER (WHERE routing_type = 1) AS anycast,
+            array_agg(id) FILTER (WHERE routing_type = 0) AS multicast
+        FROM (SELECT * FROM broker_queue WHERE address_id = address.id
+                AND id <> ALL (%(refusing_ids)b::integer[]) ORDER BY id) AS queue
+    ) AS queues WHERE address.name = %(address)s::text AND (%(looked)s::boolean OR guarded IS NOT TRUE
+      -- Before any wildcard the pattern is the address; a letter or digit is none.
+      AND NOT EXISTS (SELECT FROM broker_addresssetting WHERE rules_arrivals
+          AND address.name ^@ substring(match FROM '^[[:alnum:]]*')))
 ),
-route AS MATERIALIZED (
-    SELECT own.at,
-        ARRAY(SELECT id FROM broker_queue
-              WHERE address_id = address.id AND routing_type = 1
-                AND id <> ALL (%(refusing_ids)b::integer[])
-              ORDER BY id) AS anycast,
-        ARRAY(SELECT id FROM broker_queue
-              WHERE address_id = address.id AND routing_type = 0
-                AND id <> ALL (%(refusing_ids)b::integer[])
-              ORDER BY id) AS multicast
-    FROM broker_address AS address, own
-    WHERE address.name = %(address)s::text
-      AND (%(looked)s::boolean OR NOT EXISTS (
-          SELECT FROM broker_queue WHERE address_id = address.id AND guarded)
-          AND NOT EXISTS (SELECT FROM broker_addresssetting WHERE rules_arrivals))
+numbered AS MATERIALIZED (
+    SELECT route.*, ARRAY(SELECT nextval('broker_message_id_seq')
+        FROM generate_series(1, cardinality(%(bodies)b::bytea[]))) AS ids FROM route
 ),
 sent AS MATERIALIZED (
-    SELECT nextval('broker_message_id_seq') AS id, route.*, message.*
-    FROM route, unnest(
-        %(priorities)b::smallint[], %(routing_types)b::smallint[],
-        %(durables)b::boolean[], %(expiries)b::timestamptz[], %(dues)b::timestamptz[],
-        %(content_types)b::text[], %(producers)b::text[], %(message_ids)b::text[],
-        %(correlation_ids)b::text[], %(reply_tos)b::text[], %(subjects)b::text[],
-        %(group_ids)b::text[], %(properties)b::jsonb[], %(bodies)b::bytea[],
-        %(descriptors)b::jsonb[], %(headers)b::bytea[]
-    ) AS message (priority, routing_type, durable, expires_at, due_at, content_type,
-        producer, message_id, correlation_id, reply_to, subject, group_id, properties,
-        body, descriptor, headers)
+    SELECT id, at, CASE WHEN due_at > at THEN due_at END AS due_at, expires_at,
+        coalesce(priority, (%(priorities)b::smallint[])[1]) AS priority,
+        coalesce(CASE WHEN routing_type IS DISTINCT FROM 1 THEN multicast END
+            || CASE WHEN routing_type IS DISTINCT FROM 0 AND anycast IS NOT NULL
+                THEN ARRAY[anycast[1 + id %% cardinality(anycast)]] END, '{}') AS taker_ids
+    FROM (SELECT numbered.*, unnest(ids) AS id, unnest(%(priorities)b::smallint[]) AS priority,
+            unnest(%(routing_types)b::smallint[]) AS routing_type,
+            unnest(%(dues)b::timestamptz[]) AS due_at, unnest(%(expiries)b::timestamptz[]) AS expires_at
+        FROM numbered) AS message
 ),
-routed AS MATERIALIZED (
-    SELECT id, at, priority, expires_at,
-        CASE WHEN due_at > at THEN due_at END AS due_at,
-        CASE WHEN routing_type = 1 THEN '{}' ELSE multicast END
-        || CASE WHEN routing_type = 0 OR anycast = '{}' THEN '{}' ELSE ARRAY[
-            anycast[1 + id %% cardinality(anycast)]] END AS taker_ids
-    FROM sent
-),
-entry AS MATERIALIZED (
-    SELECT id, at, priority, expires_at, due_at, queue_id
-    FROM routed, unnest(taker_ids) AS queue_id
-),
+-- Apart from where they go, so that bodies are not copied on their way.
 stored AS (
     INSERT INTO broker_message (id, put_at, expires_at, priority, routing_type, durable,
         address, content_type, producer, message_id, correlation_id, reply_to, subject,
         group_id, properties, body, descriptor, headers)
-    SELECT id, at, expires_at, priority, routing_type, durable, %(address)s::text,
-        content_type, producer, message_id, correlation_id, reply_to, subject,
-        group_id, properties, body, descriptor, headers
-    FROM sent
-    WHERE EXISTS (SELECT FROM entry WHERE entry.id = sent.id)
+    SELECT id, at, expires_at, coalesce(priority, (%(priorities)b::smallint[])[1]),
+        routing_type, coalesce(durable, (%(durables)b::boolean[])[1]), %(address)s::text,
+        coalesce(content_type, (%(content_types)b::text[])[1]),
+        coalesce(producer, (%(producers)b::text[])[1]), message_id, correlation_id,
+        reply_to, subject, group_id, coalesce(properties, '{}'), body, descriptor, headers
+    FROM (SELECT numbered.*, unnest(ids) AS id, unnest(%(bodies)b::bytea[]) AS body,
+            unnest(%(priorities)b::smallint[]) AS priority,
+            unnest(%(routing_types)b::smallint[]) AS routing_type,
+            unnest(%(durables)b::boolean[]) AS durable, unnest(%(headers)b::bytea[]) AS headers,
+            unnest(%(expiries)b::timestamptz[]) AS expires_at,
+            unnest(%(content_types)b::text[]) AS content_type,
+            unnest(%(producers)b::text[]) AS producer, unnest(%(subjects)b::text[]) AS subject,
+            unnest(%(message_ids)b::text[]) AS message_id,
+            unnest(%(correlation_ids)b::text[]) AS correlation_id,
+            unnest(%(reply_tos)b::text[]) AS reply_to, unnest(%(group_ids)b::text[]) AS group_id,
+            unnest(%(properties)b::jsonb[]) AS properties,
+            unnest(%(descriptors)b::jsonb[]) AS descriptor FROM numbered) AS message
+    WHERE anycast IS NOT NULL AND routing_type IS DISTINCT FROM 0
+       OR multicast IS NOT NULL AND routing_type IS DISTINCT FROM 1
 ),
 arrived AS (
     INSERT INTO broker_ready (queue_id, priority, pos, id, expires_at)
-    SELECT queue_id, priority, id, id, expires_at FROM entry WHERE due_at IS NULL
+    SELECT unnest(taker_ids), priority, id, id, expires_at FROM sent WHERE due_at IS NULL
 ),
 waiting AS (
     INSERT INTO broker_delayed (due_at, id, queue_id, priority, expires_at)
-    SELECT due_at, id, queue_id, priority, expires_at
-    FROM entry WHERE due_at IS NOT NULL
+    SELECT due_at, id, unnest(taker_ids), priority, expires_at
+    FROM sent WHERE %(dues)b::timestamptz[] IS NOT NULL AND due_at IS NOT NULL
+),
+routed AS MATERIALIZED (
+    SELECT taker_ids, due_at IS NULL AS is_ready, min(at) AS at, array_agg(id) AS ids
+    FROM sent GROUP BY taker_ids, is_ready
 ),
 journal AS (
     INSERT INTO broker_event (at, uow, queue_id, n, kind, went_to, actor, ids)
-    SELECT at, %(uow)s::bigint, queue_id, count(*), 1,
-        CASE WHEN due_at IS NULL THEN 1 ELSE 3 END, %(actor)s::text, array_agg(id)
-    FROM entry GROUP BY at, queue_id, due_at IS NULL, due_at IS NULL
+    SELECT at, %(uow)s::bigint, unnest(taker_ids), cardinality(ids), 1,
+        CASE WHEN is_ready THEN 1 ELSE 3 END, %(actor)s::text, ids FROM routed
 )
-SELECT id, taker_ids FROM routed ORDER BY id;
+SELECT taker_ids, ids FROM routed;

@@ -1,13 +1,21 @@
 -- Return entries to their queues: ready before all that are new, or delayed.
 --
+-- Of each backout the journal says how many records outlive a restart of the broker: the
+-- count, and the time at which a delay ends. None is written beyond a limit, or of
+-- messages that are not durable.
+--
 -- Order    an entry that came back stands at its id less 2^62: before what was not
 --          delivered yet, and among its like in the original order.
 -- Locks    none.
--- Index    none; it inserts what its caller took.
+-- Index    broker_message_pkey
 -- Returns  the queues where something became ready.
 WITH entry AS MATERIALIZED (
     SELECT back.*, own.at,
-        own.at + nullif(back.delay_ms, 0) * interval '1 millisecond' AS due_at
+        own.at + nullif(back.delay_ms, 0) * interval '1 millisecond' AS due_at,
+        CASE WHEN %(kind)s::smallint <> 4 THEN NULL
+            WHEN backout_count > nullif(%(most_records)s::integer, -1) THEN 0
+            WHEN NOT (SELECT durable FROM broker_message WHERE id = back.id) THEN 0
+            WHEN back.delay_ms = 0 THEN 1 ELSE 2 END AS records
     FROM (SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at) AS own,
         unnest(%(queue_ids)b::integer[], %(ids)b::bigint[], %(priorities)b::smallint[],
             %(backout_counts)b::integer[], %(delivery_counts)b::integer[],
@@ -34,6 +42,7 @@ journal AS (
         CASE WHEN due_at IS NULL THEN 1 ELSE 3 END, %(actor)s::text, array_agg(id ORDER BY id),
         %(detail)s::jsonb
         || jsonb_build_object('backouts', array_agg(backout_count ORDER BY id))
+        || jsonb_strip_nulls(jsonb_build_object('records', sum(records)))
         || CASE WHEN due_at IS NULL THEN '{}'::jsonb
            ELSE jsonb_build_object('due_at', array_agg(due_at ORDER BY id)) END
     FROM entry GROUP BY at, queue_id, due_at IS NULL

@@ -1,18 +1,38 @@
 -- Make delayed entries ready whose time has come: at the head of their queues, in the
--- original order.
+-- original order. Each queue has its share of a batch, so that none waits for another's.
 --
--- Order    the longest due first.
--- Locks    the entries; what another transaction holds is skipped.
--- Index    broker_delayed_due
+-- Order    by queue, the longest due first; one batch of a queue after the other.
+-- Locks    the turn of each queue; one whose turn another transaction has is left to it.
+--          The entries; what another transaction holds is skipped.
+-- Index    broker_delayed_queue
 -- Returns  the queues, and how many entries of each.
-WITH due AS (
+WITH RECURSIVE waiting AS (
+    (SELECT queue_id, due_at FROM broker_delayed ORDER BY queue_id, due_at LIMIT 1)
+    UNION ALL
+    SELECT next.queue_id, next.due_at FROM waiting, LATERAL (
+        SELECT queue_id, due_at FROM broker_delayed AS further
+        WHERE further.queue_id > waiting.queue_id ORDER BY queue_id, due_at LIMIT 1
+    ) AS next
+),
+late AS MATERIALIZED (
+    SELECT queue_id FROM waiting
+    WHERE due_at <= coalesce(%(now)s::timestamptz, statement_timestamp())
+),
+turn AS MATERIALIZED (
+    SELECT queue_id FROM late
+    WHERE pg_try_advisory_xact_lock(%(lock_class)s::integer, queue_id)
+),
+due AS (
     DELETE FROM broker_delayed
     WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM broker_delayed
-        WHERE due_at <= coalesce(%(now)s::timestamptz, statement_timestamp())
-        ORDER BY due_at, id
-        LIMIT %(limit)s::bigint
-        FOR UPDATE SKIP LOCKED
+        SELECT found.ctid FROM turn, LATERAL (
+            SELECT ctid FROM broker_delayed AS entry
+            WHERE due_at <= coalesce(%(now)s::timestamptz, statement_timestamp())
+              AND entry.queue_id = turn.queue_id
+            ORDER BY due_at, id
+            LIMIT (SELECT greatest(%(limit)s::bigint / count(*), 1) FROM turn)
+            FOR UPDATE SKIP LOCKED
+        ) AS found
     ))
     RETURNING *
 ),

@@ -1,18 +1,35 @@
 -- Make delayed entries of one queue ready whose time has come, as wake.sql does for all.
 --
 -- Order    the longest due first.
--- Locks    the entries; what another transaction holds is skipped.
+-- Locks    the turn of the queue, for which it waits. Within a transaction of the
+--          caller's, which may be long, it lets the turn go again at once. The entries;
+--          what another transaction holds is skipped.
 -- Index    broker_delayed_queue
 -- Returns  the queues, and how many entries of each.
-WITH due AS (
+WITH late AS MATERIALIZED (
+    SELECT id::integer AS queue_id FROM broker_queue AS queue
+    WHERE name = %(queue)s::text AND EXISTS (
+        SELECT FROM broker_delayed AS entry WHERE entry.queue_id = queue.id
+          AND due_at <= coalesce(%(now)s::timestamptz, statement_timestamp()))
+),
+turn AS MATERIALIZED (
+    SELECT queue_id FROM late
+    WHERE CASE WHEN NOT %(in_transaction)s::boolean
+            THEN pg_advisory_xact_lock(%(lock_class)s::integer, queue_id) IS NOT NULL
+        WHEN pg_advisory_lock_shared(%(lock_class)s::integer, queue_id) IS NOT NULL
+            THEN pg_advisory_unlock_shared(%(lock_class)s::integer, queue_id) END
+),
+due AS (
     DELETE FROM broker_delayed
     WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM broker_delayed
-        WHERE queue_id = (SELECT id FROM broker_queue WHERE name = %(queue)s::text)
-          AND due_at <= coalesce(%(now)s::timestamptz, statement_timestamp())
-        ORDER BY due_at, id
-        LIMIT %(limit)s::bigint
-        FOR UPDATE SKIP LOCKED
+        SELECT found.ctid FROM turn, LATERAL (
+            SELECT ctid FROM broker_delayed AS entry
+            WHERE due_at <= coalesce(%(now)s::timestamptz, statement_timestamp())
+              AND entry.queue_id = turn.queue_id
+            ORDER BY due_at, id
+            LIMIT %(limit)s::bigint
+            FOR UPDATE SKIP LOCKED
+        ) AS found
     ))
     RETURNING *
 ),

@@ -13,9 +13,11 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from broker import authorities
+from broker.endings import Explanation
+from broker.explain import explain
 from broker.models import Message
 from broker.triage import NEWEST
-from console import viewers
+from console import frame, viewers
 from console.mq_headers import decoded
 from console.stories import Story, story_of
 
@@ -35,6 +37,7 @@ def message(request: HttpRequest, message_id: int) -> HttpResponse:
     heads = heads_of(message_id) if found and may_browse else None
     context = {
         "story": story,
+        "explanations": explanations(held, story),
         "own_properties": own,
         "properties": others,
         "may_browse": may_browse,
@@ -46,7 +49,18 @@ def message(request: HttpRequest, message_id: int) -> HttpResponse:
     if found:
         head = b"".join(heads) if heads else None
         context["headers"] = decoded(found, story.backout_count, head, timezone.now())
+    if story.letter is not None:
+        frame.counts_as(request, "console:dead_letters")
     return render(request, "console/messages/message.html", context)
+
+
+def explanations(held: authorities.Held, story: Story) -> list[Explanation]:
+    """Why it is not being delivered, on the queues that this person may browse."""
+    return [
+        one
+        for one in explain(story.message_id)
+        if held.everywhere("browse") or held.on("browse", one.queue)
+    ]
 
 
 @require_safe

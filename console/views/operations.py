@@ -1,31 +1,33 @@
-"""Operations: planned on a frozen set, started, watched, and kept as a record."""
+"""Operations: started, watched, taken back, and kept as a record."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
 from django.contrib.contenttypes.models import ContentType
-from django.core.exceptions import BadRequest
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.middleware import HtmxDetails
 
-from broker import authorities
 from broker import operations as orders
 from broker.models import Operation, OperationItem
-from console import cursors, ledgers
-from console.selections import PageForm, PlanForm, in_words, seen_by
+from console import aftermaths, cautions, cursors, ledgers, rights, wording
+from console.rights import CHANGE as MAY_CHANGE
+from console.selections import PageForm
 
 PAGE = 20  # operations; the items of each are counted
 ITEMS = 50
+LOOKED_AT = 5000  # messages of a plan at most whose outlook a page asks for by itself
 State, Status = Operation.State, OperationItem.Status
 
 
@@ -51,16 +53,17 @@ class ItemsForm(PageForm):
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def operations(request: HttpRequest) -> HttpResponse:
-    """All operations, the newest first."""
+    """The operations that one may see, the newest first."""
     form = PageForm(request.GET)
     if not form.is_valid():
         return redirect("console:operations")
-    every = Operation.objects.select_related("created_by").order_by("-pk")
+    every = rights.seen_by(request.user).select_related("created_by", "undone_by")
+    every = every.order_by("-pk")
     if after := form.cleaned_data["after"]:
         every = every.filter(pk__lt=after)
     found, next_page = cut(request, every, PAGE)
     context = {
-        "rows": list(zip(found, ledgers.counts_of(found), strict=True)),
+        "rows": ledgers.rows_of(found),
         "page": cursors.Trail.of(request),
         "next": next_page,
     }
@@ -76,63 +79,66 @@ def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
 
 
 @require_POST
-@permission_required("broker.resubmit_message", raise_exception=True)
-@transaction.atomic
-def plan_resubmit(request: HttpRequest) -> HttpResponse:
-    """Freeze what is to be resubmitted, of what is seen, and show the plan."""
-    form = PlanForm(request.POST)
-    if not form.is_valid():
-        raise BadRequest("This is no set of dead letters.")
-    one = form.cleaned_data["message"]
-    scope = f"message {one}" if one else in_words(form.selection)
-    seen = seen_by(request.user, form.selection)
-    planned = orders.plan_resubmit(request.user, scope, seen, message_id=one)
-    require_ways(request.user, planned)
-    return redirect("console:operation", planned.pk)
-
-
-@require_POST
-@permission_required("broker.resubmit_message", raise_exception=True)
+@permission_required(MAY_CHANGE, raise_exception=True)
 @transaction.atomic
 def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
-    """Begin a planned operation; a large one needs a reason."""
+    """Begin a planned operation; a large one, and a hard one, needs a reason."""
     planned = get_object_or_404(Operation, pk=operation_id)
+    ledger = ledgers.ledger_of(planned)
     form = StartForm(request.POST)
-    form.fields["reason"].required = planned.items.count() > ledgers.ASKS_WHY
+    form.fields["reason"].required = ledgers.asks_why(planned, ledger)
     if not form.is_valid():
         return shown(request, operation_id, form, status=422)
+    rights.require_ways(request.user, planned, ledger)
     reason = form.cleaned_data["reason"]
     Operation.objects.filter(pk=operation_id, state=State.PLANNED).update(reason=reason)
-    require_ways(request.user, planned)
     orders.start(operation_id)
     record(request, planned, "started it")
+    if planned.undoes:
+        record(request, planned.undoes, f"undid it, by operation {operation_id}")
     return redirect("console:operation", operation_id)
 
 
 @require_POST
-@permission_required("broker.resubmit_message", raise_exception=True)
+@permission_required(MAY_CHANGE, raise_exception=True)
 @transaction.atomic
 def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
     """End an operation where it is; of a plan, nothing is done."""
     found = get_object_or_404(Operation, pk=operation_id)
+    ledger = ledgers.ledger_of(found)
+    rights.require_sight(request.user, ledger)
     orders.cancel(operation_id)
     record(request, found, "cancelled it")
     if found.state != State.PLANNED:
         return redirect("console:operation", operation_id)
     messages.info(request, f"Nothing was done. Operation {operation_id} is cancelled.")
-    return redirect("console:dead_letters")
+    return redirect(whence(found, ledger))
 
 
-def require_ways(user: authorities.Principal, planned: Operation) -> None:
-    """Go on only if a person may take messages from where an operation finds them, and
-    send them to where it brings them.
+def whence(found: Operation, ledger: ledgers.Ledger) -> str:
+    """The page from which a plan was made."""
+    if found.undoes_id:
+        return reverse("console:operation", args=[found.undoes_id])
+    if found.kind == Operation.Kind.RESUBMIT:
+        return reverse("console:dead_letters")
+    names = {way.on for way in ledger.ways}
+    if len(names) == 1 and all(names):
+        return reverse("console:queue", args=[*names])
+    return reverse("console:operations")
 
-    Raises:
-        NotAuthorized: nothing of what is planned is done.
-    """
-    ways = ledgers.ledger_of(planned).ways
-    authorities.require(user, "get", *(way.on for way in ways))
-    authorities.require(user, "put", *(way.to for way in ways))
+
+@require_POST
+@permission_required(MAY_CHANGE, raise_exception=True)
+@transaction.atomic
+def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
+    """Freeze what is to be taken back of an operation, and show that plan."""
+    done = get_object_or_404(Operation, pk=operation_id)
+    rights.require_sight(request.user, ledgers.ledger_of(done))
+    planned = orders.plan_undo(request.user, operation_id)
+    rights.require_ways(request.user, planned, ledgers.ledger_of(planned))
+    record(request, planned, "planned it", ADDITION)
+    record(request, done, f"planned to undo it, as operation {planned.pk}")
+    return redirect("console:operation", planned.pk)
 
 
 def shown(
@@ -140,22 +146,46 @@ def shown(
 ) -> HttpResponse:
     """An operation as a page, or as the part of it that changes while it runs."""
     found = get_object_or_404(
-        Operation.objects.select_related("created_by"), pk=operation_id
+        Operation.objects.select_related("created_by", "undoes", "undone_by"),
+        pk=operation_id,
     )
     ledger = ledgers.ledger_of(found)
-    is_planned = found.state == State.PLANNED
+    rights.require_sight(request.user, ledger)
+    (row,) = ledgers.rows_of([found])
     context: dict[str, Any] = {
         "operation": found,
+        "row": row,
         "ledger": ledger,
+        "said": ledgers.said_of(found, ledger),
         "left": ledger.left(found.started_at),
-        "warnings": list(ledgers.warnings_of(found, ledger)) if is_planned else [],
-        "aftermath": None if is_planned else ledgers.aftermath_of(found),
+        "asks_why": ledgers.asks_why(found, ledger),
         "history": history_of(found),
         "start_form": start_form,
+        **ahead_of(request, found, ledger),
         **items_of(request, found, ledger),
     }
     name = "_operation" if request.htmx else "operation"
     return render(request, f"console/operations/{name}.html", context, status=status)
+
+
+def ahead_of(
+    request: HttpRequest, found: Operation, ledger: ledgers.Ledger
+) -> dict[str, Any]:
+    """What a plan would come to; of what is begun, what became of it since.
+
+    At a large plan it is looked when that is asked for, but for the kinds that may drop
+    messages: whether they would is always said.
+    """
+    if found.state != State.PLANNED:
+        return {"aftermath": aftermaths.aftermath_of(found)}
+    looks = ledger.total <= LOOKED_AT or found.kind in wording.ADDRESSES
+    looks = looks or "look" in request.GET
+    seen = orders.preview(found.pk) if looks else None
+    return {
+        "undo_window": settings.BROKER_UNDO_WINDOW_S,
+        "outlook": None if seen is None else wording.outlook(found, seen),
+        "warnings": list(cautions.warnings_of(found, ledger, seen)),
+    }
 
 
 def items_of(
@@ -171,7 +201,13 @@ def items_of(
         items = items.filter(pk__gt=said["after"])
     part, next_page = cut(request, items, ITEMS)
     return {
-        "items": [(item, ledger.names.get(item.queue_id, "")) for item in part],
+        "items": [
+            (
+                item,
+                ledgers.way_of(found, ledger.names.get(item.queue_id, ""), item.target),
+            )
+            for item in part
+        ],
         "status": said["status"],
         "page": cursors.Trail.of(request),
         "next": next_page,
@@ -188,18 +224,18 @@ def cut(
     return found[:length], cursors.Trail.of(request).then(str(found[length - 1].pk))
 
 
-def record(request: HttpRequest, what: Operation, words: str) -> None:
+def record(
+    request: HttpRequest, what: Operation, words: str, flag: int = CHANGE
+) -> None:
     """Write down who did it, after their name; the operation itself says what."""
     assert request.user.pk is not None, "permissions were asked for"
     LogEntry.objects.log_actions(
-        request.user.pk, [what], CHANGE, words, single_object=True
+        request.user.pk, [what], flag, words, single_object=True
     )
 
 
-def history_of(found: Operation) -> QuerySet[LogEntry]:
+def history_of(found: Operation) -> list[LogEntry]:
+    """Who did what with it; where its plan is not written down, it knows by whom."""
     kind = ContentType.objects.get_for_model(Operation)
-    return (
-        LogEntry.objects.filter(content_type=kind, object_id=str(found.pk))
-        .select_related("user")
-        .order_by("pk")
-    )
+    about = LogEntry.objects.filter(content_type=kind, object_id=str(found.pk))
+    return list(about.select_related("user").order_by("pk"))

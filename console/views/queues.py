@@ -20,7 +20,7 @@ from django.views.decorators.http import (
 from broker import authorities
 from broker.browse import browse
 from broker.models import Place, Queue
-from console import cursors, findings
+from console import cursors, findings, order_forms, rights
 from dashboards import depths as counting
 
 PAGE = 50
@@ -82,6 +82,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         "page": page,
         "fresh": fresh(found[0], place),
         "advice": [one for one in findings.advice_for(held) if one.queue == name],
+        "may_act": may(rights.CHANGE) and place in order_forms.PLACES,
         "may_browse": may("broker.browse_queue") and held.on("browse", name),
         "may_pause": may("broker.pause_queue") and held.on("set", name),
         "next": page.then(entries[PAGE - 1].cursor) if len(entries) > PAGE else None,

@@ -31,12 +31,16 @@ def main() -> None:
     with ground.own_database() as name, clients(options.clients, name) as crowd:
         described = machine.describe()
         results = list(cells.measure(crowd, size, say))
+        figures = list(cells.measure_scale(crowd, size, name, say))
     say("Done")
     text = report.table(results)
-    print("", *described, "", text, sep="\n")
+    more = report.table_of_figures(figures)
+    print("", *described, "", text, "", more, sep="\n")
     if options.write:
         report.write(
             text,
+            more,
+            report.chart(results),
             described,
             clients=f"{options.clients} client{'s'[: options.clients > 1]}",
             **vars(size),

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.bench import ground
+from tests.bench import depth, ground, letters, rabbit, rival, sizes
 from tests.bench.clients import Clients, Order
+from tests.bench.figures import Figure
 from tests.bench.slices import FASTEST, Cell, Result, Size, ratios
 
 FLOOR = "floor"
 PUT, GET, CYCLE = "put", "get, accept", "put, get, accept"
 RIVAL = "procrastinate: defer, fetch, finish"
+RABBIT = "RabbitMQ: publish, confirm, get, acknowledge"
+RIVAL_BESIDE = "procrastinate: fetch, finish beside scheduled"
 DIE = "back out 3 times, dead letter"
 BESIDE, PLAIN = "get, accept beside delayed", "the same without"
 HELD, FIRST = "get, accept under a held snapshot", "itself at first"
 BATCHES = (1, 10, 100, 1000)
+RIVALS_TASKS = 2_000  # due beside those of tomorrow; it takes few of them
 
 
 def measure(
@@ -32,6 +36,18 @@ def measure(
     yield from under_a_held_snapshot(Cell(clients, replace(size, rounds=4)))
 
 
+def measure_scale(
+    clients: Clients, size: Size, database: str, say: Callable[[str], None]
+) -> Iterator[Figure]:
+    """What is no rate, and takes many messages."""
+    say(f"{size.letters:,} dead letters, resubmitted and undone")
+    yield from letters.measure(Cell(clients, size), database)
+    say(f"Pages of {size.deep[-1]:,} messages")
+    yield from depth.measure(Cell(clients, size))
+    say(f"{size.through:,} messages, twice")
+    yield from sizes.measure(Cell(clients, size))
+
+
 def floor(cell: Cell, batch: int) -> list[Result]:
     """The public API against the raw insert; one by one, against procrastinate too."""
     seconds = cell.size.seconds
@@ -43,6 +59,8 @@ def floor(cell: Cell, batch: int) -> list[Result]:
     }
     if batch == 1:
         orders[RIVAL] = Order("defer_to_finish", 1, seconds=seconds)
+    if rabbit.is_here():
+        orders[RABBIT] = Order("rabbit_cycle", batch, seconds=seconds)
     begin(cell, "get", FASTEST[batch] * seconds)
     rates = cell.rates(orders)
     ground.check(cell.ready)
@@ -54,6 +72,9 @@ def floor(cell: Cell, batch: int) -> list[Result]:
     if batch == 1:
         against = ratios(rates[CYCLE], rates[RIVAL])
         results.append(Result(CYCLE, 1, rates[CYCLE], "procrastinate", against))
+    if RABBIT in rates:
+        against = ratios(rates[CYCLE], rates[RABBIT])
+        results.append(Result(CYCLE, batch, rates[CYCLE], "RabbitMQ", against))
     return [Result(FLOOR, batch, rates[FLOOR]), *results]
 
 
@@ -71,21 +92,28 @@ def dead_letters(cell: Cell) -> list[Result]:
 
 
 def beside_delayed(cell: Cell) -> list[Result]:
-    """A queue with delayed messages against its twin in the same tables."""
+    """A queue with delayed messages against its twin in the same tables, and against
+    as many tasks that procrastinate has scheduled."""
     seconds, batch = cell.size.seconds, 1
     orders = {
         PLAIN: Order("get", batch, "plain", seconds),
         BESIDE: Order("get", batch, "beside", seconds),
+        RIVAL_BESIDE: Order("fetch_to_finish", batch, seconds=seconds),
     }
     begin(cell, "plain", FASTEST[batch] * seconds)
     cell.stock("beside", FASTEST[batch] * seconds)
     each = cell.size.delayed / len(cell.clients.pipes)
     delayed = cell.do(Order("put_delayed", 1000, "beside", most=each)).messages
+    rival.stock(RIVALS_TASKS, cell.size.delayed)
     ground.settle_down()
     rates = cell.rates(orders)
     ground.check(cell.ready, delayed)
-    against = ratios(rates[BESIDE], rates[PLAIN])
-    return [Result(BESIDE, batch, rates[BESIDE], PLAIN, against)]
+    mine, theirs = rates[BESIDE], rates[RIVAL_BESIDE]
+    return [
+        Result(RIVAL_BESIDE, batch, theirs),
+        Result(BESIDE, batch, mine, "procrastinate", ratios(mine, theirs)),
+        Result(BESIDE, batch, mine, PLAIN, ratios(mine, rates[PLAIN])),
+    ]
 
 
 def under_a_held_snapshot(cell: Cell) -> list[Result]:

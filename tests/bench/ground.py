@@ -11,11 +11,15 @@ import psycopg
 from django.db import connection
 
 from broker import fsck, journal, owner, partitions
-from tests.bench import rival
+from tests.bench import rabbit, rival
+from tests.bench.live import QUEUE as LIVE
 from tests.bench.workloads import ATTEMPTS, GRAVEYARD
 from tests.make import make_queue, make_setting
 
-QUEUES = ("put", "get", "cycle", "poison", "plain", "beside", "held", GRAVEYARD)
+QUEUES = (
+    *("put", "get", "cycle", "poison", "once", "plain", "beside", "held", "deep"),
+    *(LIVE, GRAVEYARD),
+)
 HOT = ("message", "ready", "delayed", "claim", "unit_of_work", "dead_letter", "event")
 MOVED = ", ".join([*(f"broker_{table}" for table in HOT), "broker_tally", "bench_heap"])
 
@@ -43,6 +47,8 @@ def own_database() -> Iterator[str]:
         yield name
     finally:
         fetch(LEAVE)
+        if rabbit.is_here():
+            rabbit.remove()
         connection.creation.destroy_test_db(configured, verbosity=0)
 
 
@@ -52,8 +58,11 @@ def prepare() -> None:
     make_setting(
         "poison", max_delivery_attempts=ATTEMPTS, dead_letter_address=GRAVEYARD
     )
+    make_setting("once", max_delivery_attempts=1, dead_letter_address=GRAVEYARD)
     fetch("CREATE TABLE bench_heap (body bytea NOT NULL)")
     rival.install()
+    if rabbit.is_here():
+        rabbit.install()
 
 
 def clear() -> None:
@@ -103,6 +112,12 @@ def check(expected: Counter[str], delayed: int = 0) -> None:
         raise WrongError(f"{waiting} are delayed and should be {delayed}.")
     if wrong := fsck.violations():
         raise WrongError(" ".join(violation.sentence for violation in wrong))
+
+
+def size_mb(table: str) -> float:
+    """Of a table with its indexes."""
+    ((size,),) = fetch(f"SELECT pg_total_relation_size('{table}')")
+    return float(size) / 2**20
 
 
 def fetch(statement: str) -> list[tuple[Any, ...]]:

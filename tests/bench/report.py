@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench.cells import BESIDE, CYCLE, FIRST, FLOOR, HELD, PLAIN, PUT
+from tests.bench.cells import BESIDE, CYCLE, FIRST, FLOOR, GET, HELD, PLAIN, PUT
+from tests.bench.figures import Figure
 from tests.bench.slices import Result
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
@@ -14,12 +15,23 @@ TARGETS = {  # the least ratio: what is done, in which batches, against what
     (PUT, 100, FLOOR): 0.5,
     (PUT, 1000, FLOOR): 0.5,
     (CYCLE, 1, "procrastinate"): 1.5,
+    (CYCLE, 1, "RabbitMQ"): 1,
+    (BESIDE, 1, "procrastinate"): 100,
     (BESIDE, 1, PLAIN): 0.83,
     (HELD, 1, FIRST): 0.9,
     (HELD, 100, FIRST): 0.9,
 }
 HEAD = ("work", "batch", "messages/s", "against", "ratio", "of slices", "target", "")
 LEFT = (0, 3)  # columns of words; the others are of numbers
+MORE = ("work", "", "", "against", "ratio", "target", "")
+CHARTED = (PUT, GET, CYCLE)  # against the floor, at each batch
+CHART = """```mermaid
+xychart-beta
+  title "{work}: messages a second, as a share of the floor"
+  x-axis "messages a batch" [{batches}]
+  y-axis "of the floor" 0 --> 1
+  bar [{ratios}]
+```"""
 PROSE = """# Benchmarks
 
 Written by `make bench ARGS=--write`; do not edit. Judge by the ratios: rates belong to the
@@ -27,7 +39,11 @@ machine below, and to what else ran on it.
 
 {table}
 
+{figures}
+
 {machine}
+
+{charts}
 
 ## What was measured
 
@@ -45,17 +61,33 @@ was received had to be what is ready, and the consistency check had to find noth
   event loop stand between. It takes one at a time, so it is compared one by one.
 - **back out 3 times, dead letter**: units of work that raise; a message is counted once, when
   it has become a dead letter.
-- **beside delayed**: a queue with {delayed:,} delayed messages against a queue without.
+- **RabbitMQ**: durable queues, publisher confirms awaited for each batch, manual
+  acknowledgement of each batch, by py-amqp. Its dead letters come back as a shovel brings
+  them: taken, published, confirmed, acknowledged.
+- **beside delayed**: a queue with {delayed:,} delayed messages against a queue without, and
+  against as many tasks of tomorrow in procrastinate.
 - **under a held snapshot**: while another connection kept a snapshot open, after
   {held_singly:,} messages came and went one by one and {held:,} in batches of 1000, against
   the beginning; both taken as ratios to the floor beside them.
 
-PGMQ and RabbitMQ are not Python packages and are not measured here.
+- **dead letters**: {letters:,} of one queue, planned, looked at, sent back and taken back by
+  one worker, while a live consumer sends, takes and accepts one message after the other.
+- **pages**: of 50 messages, at random positions, by the cursor that the console uses.
+- **hot tables**: of entries, claims and units of work with their indexes; not the bodies.
+
+PGMQ is not in the package registries and is not measured here.
 """
 
 
 def table(results: Sequence[Result]) -> str:
-    rows = [HEAD, *map(cells, results)]
+    return aligned([HEAD, *map(cells, results)])
+
+
+def table_of_figures(figures: Sequence[Figure]) -> str:
+    return aligned([MORE, *map(cells_of_figure, figures)])
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
@@ -81,6 +113,29 @@ def cells(result: Result) -> tuple[str, ...]:
     )
 
 
+def cells_of_figure(figure: Figure) -> tuple[str, ...]:
+    return (
+        figure.work,
+        f"{figure.value:,.2f}",
+        figure.unit,
+        figure.against,
+        "" if figure.ratio is None else f"{figure.ratio:.2f}",
+        figure.target,
+        figure.verdict,
+    )
+
+
+def chart(results: Sequence[Result]) -> str:
+    """The ratios to the floor, as pictures that a reader of Markdown sees."""
+    pictures = []
+    for work in CHARTED:
+        mine = [r for r in results if (r.work, r.against) == (work, FLOOR)]
+        batches = ", ".join(f'"{result.batch}"' for result in mine)
+        shares = ", ".join(f"{result.ratio:.2f}" for result in mine)
+        pictures.append(CHART.format(work=work, batches=batches, ratios=shares))
+    return "\n\n".join(pictures)
+
+
 def spread(ratios: Sequence[float]) -> str:
     return f"{min(ratios):.2f} – {max(ratios):.2f}" if len(ratios) > 1 else ""
 
@@ -89,10 +144,14 @@ def verdict(ratio: float, target: float) -> str:
     return "reached" if ratio >= target else "missed"
 
 
-def write(text: str, machine: Sequence[str], **facts: object) -> None:
+def write(
+    text: str, more: str, charts: str, machine: Sequence[str], **facts: object
+) -> None:
     PAGE.write_text(
         PROSE.format(
             table=f"```\n{text}\n```",
+            figures=f"```\n{more}\n```",
+            charts=charts,
             machine="\n".join(f"- {line}" for line in machine),
             **facts,
         )

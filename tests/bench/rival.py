@@ -19,6 +19,9 @@ SELECT procrastinate_defer_jobs_v1(ARRAY[
     ROW ('bench', 'task', 0, NULL, NULL, %b, NULL)]::procrastinate_job_to_defer_v1[])"""
 FETCH = "SELECT id, args FROM procrastinate_fetch_job_v2(ARRAY['bench']::varchar[], %b)"
 FINISH = "SELECT procrastinate_finish_job_v1(%b, 'succeeded', false)"
+STOCK = """
+INSERT INTO procrastinate_jobs (queue_name, task_name, args, scheduled_at)
+SELECT 'bench', 'task', '{}', %b::text::timestamptz FROM generate_series(1, %b)"""
 WORKER = "SELECT id FROM procrastinate_register_worker_v1() AS worker (id)"
 
 
@@ -38,6 +41,13 @@ def worker() -> int:
 
 def install() -> None:
     connect().execute(SchemaManager.get_schema())
+
+
+def stock(due: int, later: int) -> None:
+    """So many tasks that can be fetched, and so many of tomorrow."""
+    connect().execute(STOCK, ["now", due])
+    connect().execute(STOCK, ["tomorrow", later])
+    connect().execute("VACUUM ANALYZE procrastinate_jobs")
 
 
 def defer(text: str) -> None:

@@ -25,10 +25,31 @@ class Size:
     delayed: int  # messages beside which a queue is read
     held: int  # messages that pass while a snapshot is held
     held_singly: int  # of them, in units of work of their own
+    letters: int  # dead letters that an operator resubmits
+    deep: tuple[int, ...]  # messages of a queue that is browsed
+    through: int  # messages that come and go
 
 
-FULL = Size(8, seconds=0.4, delayed=100_000, held=300_000, held_singly=10_000)
-QUICK = Size(6, seconds=0.15, delayed=100_000, held=60_000, held_singly=2_000)
+FULL = Size(
+    rounds=8,
+    seconds=0.4,
+    delayed=1_000_000,
+    held=300_000,
+    held_singly=10_000,
+    letters=100_000,
+    deep=(1_000_000, 5_000_000),
+    through=2_000_000,
+)
+QUICK = Size(
+    rounds=6,
+    seconds=0.15,
+    delayed=50_000,
+    held=60_000,
+    held_singly=2_000,
+    letters=10_000,
+    deep=(50_000,),
+    through=100_000,
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +82,7 @@ class Cell:
     def do(self, order: Order) -> Slice:
         done = self.clients.do(order)
         self.ready[order.queue] += CHANGES.get(order.work, 0) * done.messages
-        if order.work == "die":
+        if order.work in ("die", "die_at_once"):
             self.ready[GRAVEYARD] += done.messages
         return done
 

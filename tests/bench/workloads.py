@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -13,9 +12,9 @@ import psycopg
 from broker import owner
 from broker.put import NewMessage, put_many
 from broker.unit_of_work import unit_of_work
-from tests.bench import rival
+from tests.bench import rabbit, rival
+from tests.bench.body import BODY
 
-BODY = secrets.token_hex(256).encode()  # 512 bytes that nothing can compress
 GRAVEYARD = "graveyard"
 ATTEMPTS = 3  # of a message before it is a dead letter
 TOMORROW = datetime.now(UTC) + timedelta(days=1)
@@ -39,6 +38,10 @@ def floor() -> psycopg.Connection:
 
 def put(queue: str, batch: int) -> int:
     return len(put_many([NewMessage(queue, BODY) for _ in range(batch)]))
+
+
+def put_short(queue: str, batch: int) -> int:
+    return len(put_many([NewMessage(queue, b"deep") for _ in range(batch)]))
 
 
 def put_delayed(queue: str, batch: int) -> int:
@@ -67,6 +70,15 @@ def die(queue: str, batch: int) -> int:
     return taken
 
 
+def die_at_once(queue: str, batch: int) -> int:
+    """Back a batch out of a queue that allows one attempt."""
+    taken = 0
+    with suppress(PoisonError), unit_of_work() as work:
+        taken = len(work.get(queue, batch))
+        raise PoisonError("order 4711 has no customer")
+    return taken
+
+
 def defer_to_finish(queue: str, batch: int) -> int:
     """Procrastinate's whole life of a task, one at a time: it takes one a call."""
     for _ in range(batch):
@@ -75,9 +87,24 @@ def defer_to_finish(queue: str, batch: int) -> int:
     return batch
 
 
+def fetch_to_finish(queue: str, batch: int) -> int:
+    """The half of it that takes; it knows one queue."""
+    for _ in range(batch):
+        rival.finish(rival.fetch())
+    return batch
+
+
+def rabbit_cycle(_: str, batch: int) -> int:
+    rabbit.cycle(batch)
+    return batch
+
+
 WORKLOADS: dict[str, Callable[[str, int], int]] = {
     work.__name__: work
-    for work in (heap, put, put_delayed, get, cycle, die, defer_to_finish)
+    for work in (
+        *(heap, put, put_short, put_delayed, get, cycle, die, die_at_once),
+        *(defer_to_finish, fetch_to_finish, rabbit_cycle),
+    )
 }
 # By how much each message that is done changes what is ready on the workload's queue.
-CHANGES = {"put": 1, "get": -1, "die": -1}
+CHANGES = {"put": 1, "put_short": 1, "get": -1, "die": -1, "die_at_once": -1}

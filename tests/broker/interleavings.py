@@ -59,6 +59,9 @@ class Scene:
 
     settings: ClassVar[dict[str, Any]] = {}  # of the address "orders"
     queues: ClassVar[dict[str, dict[str, Any]]] = {}  # beside those of the map
+    alike: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # that give the same in any place here
     loses_answers = False  # whether a session may die between a commit and its answer
     left_pid = 0  # the server's process for the left session
 
@@ -82,6 +85,7 @@ class SteppingConnection(DatabaseWrapper):
         super().__init__(connection.settings_dict, "default")
         self.step = step
         self.every = every
+        self.alike: frozenset[str] = frozenset()
         self.loses_answers = False
         self.execute_wrappers.append(self.before_statement)
         self.inc_thread_sharing()
@@ -229,6 +233,7 @@ class Explorer:
         for session in self.sessions:
             session.connect()
             session.connection.loses_answers = scene.loses_answers
+            session.connection.alike = scene.alike
         scene.left_pid = self.sessions[0].pid
         try:
             for session, script in zip(
@@ -306,7 +311,7 @@ def stepping() -> Iterator[None]:
 
     def run(name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
         session = connections["default"]
-        if isinstance(session, SteppingConnection):
+        if isinstance(session, SteppingConnection) and name not in session.alike:
             session.step(name)
         return straight(name, parameters)
 

@@ -117,7 +117,7 @@ def test_a_threshold_that_no_message_lives_to_reach_is_warned_about(
     make_setting("orders", max_delivery_attempts=attempts)
     make_queue(backout_threshold=threshold, backout_queue="poison")
 
-    assert codes() == ["threshold-never-reached"] * is_warned
+    assert ("threshold-never-reached" in codes()) is is_warned
 
 
 @pytest.mark.spec("ASF-12")

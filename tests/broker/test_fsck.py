@@ -76,7 +76,11 @@ def test_health_is_green(broker_in_use: Queue) -> None:
         resubmitted=1,
         expired=1,
         discarded=2,
+        moved=0,
+        removed=0,
+        taken_back=0,
         restored=1,
+        reinstated=0,
         present=4,
     )
     assert sums.balance == 0

@@ -7,9 +7,12 @@ import pytest
 from broker import owner, poison, subscriptions
 from broker.errors import NoSuchAddress, NoSuchQueue
 from broker.models import Address, ModelQueue, Queue, QueueAlias
+from broker.mq.codes import GetOptions
+from broker.mqget import OpenQueue, get_message
 from broker.names import address_of, local_queue, open_model
 from broker.put import put
 from broker.unit_of_work import unit_of_work
+from tests.broker.receiving import consumer, received, session
 from tests.make import make_queue
 
 pytestmark = pytest.mark.django_db
@@ -121,3 +124,33 @@ def test_a_temporary_queue_goes_with_its_owner_and_a_permanent_one_stays(
     assert Queue.objects.filter(pk=queue.pk).exists() is permanent
     assert Address.objects.filter(name=queue.name).exists() is permanent
     assert Queue.objects.count() == 1 + permanent
+
+
+@pytest.mark.spec("AUTODL-6")
+def test_a_queue_can_be_called_by_its_address_s_name_and_its_own() -> None:
+    queue = make_queue("DLQ.orders", address="DLA")
+    make_queue("DLQ.stocks", address="DLA")
+    make_queue("orders")
+    QueueAlias.objects.create(name="dead orders", target="DLA::DLQ.orders")
+
+    for name in ("DLQ.orders", "DLA::DLQ.orders", "dead orders"):
+        assert local_queue(name) == queue
+    for wrong in ("orders::DLQ.orders", "DLA::orders", "DLA::", "::DLQ.orders", "::"):
+        with pytest.raises(NoSuchQueue):
+            local_queue(wrong)
+
+
+@pytest.mark.spec("AUTODL-6")
+def test_consumers_of_all_kinds_can_call_it_so() -> None:
+    make_queue("DLQ.orders", address="DLA")
+    put("DLA", b"one")
+    put("DLA", b"two")
+    named = "DLA::DLQ.orders"
+
+    with session().browser(named) as browser:
+        assert [message.body for message in browser] == [b"one", b"two"]
+    assert received(consumer(queue=named), 1) == [b"one"]
+    with unit_of_work() as work:
+        got = get_message(OpenQueue(named), GetOptions.SYNCPOINT, work=work)
+        assert got is not None
+        assert got.body == b"two"

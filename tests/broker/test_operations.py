@@ -7,6 +7,7 @@ import pytest
 from broker import operations
 from broker.errors import NotResubmittable, OperationNotPlanned
 from broker.models import Message, Operation, OperationItem, Queue
+from broker.operations import Outcome
 from broker.triage import Selection, groups
 from broker.unit_of_work import UnitOfWork
 from tests.broker.dying import make_dead_letters, on, operator, plan, start
@@ -99,7 +100,7 @@ def test_a_queue_that_goes_after_the_plan_leaves_its_dead_letters_where_they_are
     start(operation)
 
     item = operation.items.get()
-    assert (item.status, item.note) == (Status.SKIPPED, operations.NO_WAY_BACK)
+    assert (item.status, item.note) == (Status.SKIPPED, Outcome.NO_WAY_BACK.sentence)
     assert on("DLQ") == [stays]
 
 
@@ -113,7 +114,7 @@ def test_a_message_consumed_meanwhile_is_skipped_with_a_note() -> None:
     operation = start(operation)
 
     consumed, done = operation.items.order_by("id")
-    assert (consumed.status, consumed.note) == (Status.SKIPPED, operations.GONE)
+    assert (consumed.status, consumed.note) == (Status.SKIPPED, Outcome.HELD.sentence)
     assert consumed.copy_id is None
     assert (done.status, done.note) == (Status.DONE, "")
     assert operation.state == State.DONE
@@ -210,7 +211,7 @@ def test_two_operations_on_one_message_move_it_once(elsewhere: Elsewhere) -> Non
     elsewhere.commit()
 
     assert [item.status for item in first.items.all()] == [Status.DONE]
-    assert [item.note for item in second.items.all()] == [operations.GONE]
+    assert [item.note for item in second.items.all()] == [Outcome.BUSY.sentence]
     assert len(on("orders")) == 1
 
 

@@ -19,8 +19,9 @@ from psycopg.sql import SQL, Literal
 
 from broker import owner, sql
 from broker.get import HIGHS, LOWEST, NEW, PRIORITIES
-from broker.models import Address, Queue
+from broker.models import Address, Operation, Queue
 from broker.put import NewMessage, put_many
+from tests.broker.dying import operator
 from tests.make import NOON, make_queue, minutes
 
 PARTITIONED = {  # in a plan, the index of a partition
@@ -53,6 +54,23 @@ ONE_MESSAGE = {
     "descriptors": [None],
     "headers": [None],
 }
+ITS_VALUES = {
+    "priority": 4,
+    "routing_type": None,
+    "durable": True,
+    "expires_at": None,
+    "content_type": "text/plain",
+    "producer": "",
+    "message_id": None,
+    "correlation_id": None,
+    "reply_to": None,
+    "subject": None,
+    "group_id": None,
+    "properties": "{}",
+    "body": b"x",
+    "descriptor": None,
+    "headers": None,
+}
 ONE_ENTRY = {
     "queue_ids": [1],
     "ids": [1],
@@ -60,6 +78,38 @@ ONE_ENTRY = {
     "delivery_counts": [1],
     "delays_ms": [0],
     "retentions_s": [60],
+    "mosts": [10],
+    "are_limits": [True],
+}
+SWITCHES = {
+    "restore": False,
+    "as_ibm": False,
+    "though_paused": False,
+    "looked": False,
+    "pooled": False,
+    "in_transaction": False,
+    "most_records": 10,
+    "tables": ["broker_ready"],
+    "few": 1000,
+}
+ONE_ITEM = {
+    "by": "queue",
+    "on_queue": 1,
+    "ready": True,
+    "delayed": True,
+    "resubmits": True,
+    "target": "",
+    "after": 0,
+    "undoes": 1,
+    "expired_too": False,
+    "delayed_too": True,
+    "item_ids": [1],
+    "statuses": ["done"],
+    "notes": [""],
+    "copies": [None],
+    "places": [1],
+    "first_id": 1,
+    "last_id": 1,
 }
 
 
@@ -73,7 +123,6 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         "uow": None,
         "claim_id": 0,
         "limit": 3,
-        "pooled": False,
         "expected": 1,
         "id": 0,
         "message_id": 17,
@@ -86,14 +135,10 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         "pattern": "",
         "origin_queue": None,
         "only_queue": None,
-        "restore": False,
-        "as_ibm": False,
         "path": "(1 == 1)",
         "scan": 100,
-        "though_paused": False,
         "reason": None,
         "why": "",
-        "looked": False,
         "refusing_ids": [],
         "priority": 4,
         "backout_count": 0,
@@ -107,6 +152,12 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         "lock_class": owner.LOCK_CLASS,
         "timeout": timedelta(seconds=1),
         "synchronous_commit": None,
+        "taker_ids": [queue.pk],
+        "taker_types": [1],
+        "refusing": ["[]"],
+        "stale": ["_BRK_DEATH_TIME"],
+        "lifetime": None,
+        "ends": True,
         "at": NOON,
         "within": None,
         "due_at": NOON,
@@ -114,10 +165,12 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
     }
     arrays = (
         LANES
-        if name in ("get", "browse_ready", "browse_chosen", "choose")
+        if name in ("get", "get_one", "browse_ready", "browse_chosen", "choose")
+        else ITS_VALUES
+        if name == "put_one"
         else ONE_MESSAGE
     )
-    return common | ONE_MESSAGE | ONE_ENTRY | arrays
+    return common | SWITCHES | ONE_MESSAGE | ONE_ENTRY | ONE_ITEM | arrays
 
 
 @pytest.fixture
@@ -134,6 +187,9 @@ def busy() -> Queue:
             for n in range(ENTRIES)
         ],
         now=NOON,
+    )
+    Operation.objects.bulk_create(
+        Operation(kind=Operation.Kind.MOVE, created_by=operator()) for _ in range(50)
     )
     with connection.cursor() as cursor:
         for statement in MORE:
@@ -152,6 +208,7 @@ ANALYSED = (
     "event",
     "dead_letter",
     "discarded",
+    "operationitem",
 )
 MORE = [
     "INSERT INTO broker_ready (queue_id, priority, pos, id)"
@@ -171,6 +228,9 @@ MORE = [
     " (n %% 997)::text, '', 'orders', 'orders' FROM generate_series(1, 20000) n",
     "INSERT INTO broker_discarded SELECT n, %(queue)s, 'orders', now(), now()"
     " + n * interval '1 s', NULL, '', 4, 1, 1 FROM generate_series(1, 20000) n",
+    "INSERT INTO broker_operationitem (operation_id, queue_id, message_id, target)"
+    " SELECT (SELECT max(id) FROM broker_operation) - n %% 50, %(queue)s, n, ''"
+    " FROM generate_series(1, 20000) n",
 ]
 
 
@@ -215,7 +275,7 @@ def test_each_statement_uses_the_indexes_that_its_head_names(busy: Queue) -> Non
 
 @pytest.mark.django_db
 def test_a_pick_reads_no_table_from_end_to_end_and_sorts_no_queue(busy: Queue) -> None:
-    for name in ("get", "wake", "wake_queue", "take_ready"):
+    for name in ("get", "get_one", "wake", "wake_queue", "take_ready"):
         plan = json.dumps(explain(name, busy))
 
         scanned = r'"Seq Scan"[^{}]*"Relation Name": "broker_(ready|delayed)'
@@ -224,8 +284,23 @@ def test_a_pick_reads_no_table_from_end_to_end_and_sorts_no_queue(busy: Queue) -
 
 
 @pytest.mark.django_db
-def test_a_get_reads_as_many_entries_as_it_takes(busy: Queue) -> None:
-    plan = explain("get", busy, "ANALYZE, FORMAT JSON")
+@pytest.mark.parametrize("name", ["get", "get_one", "accept"])
+def test_a_plan_that_was_made_while_all_was_empty_suits_full_tables(name: str) -> None:
+    queue = make_queue("orders")
+    with connection.cursor() as cursor:
+        for table in (*ANALYSED, "queue", "owner"):
+            cursor.execute(f"ANALYZE broker_{table}")
+
+    kinds = {node["Node Type"] for node in nodes(explain(name, queue)[0]["Plan"])}
+
+    assert kinds & {"Index Scan", "Index Only Scan"}
+    assert not kinds & {"Seq Scan", "Hash Join", "Merge Join"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["get", "get_one"])
+def test_a_get_reads_as_many_entries_as_it_takes(busy: Queue, name: str) -> None:
+    plan = explain(name, busy, "ANALYZE, FORMAT JSON")
     scans = [
         node
         for node in nodes(plan[0]["Plan"])

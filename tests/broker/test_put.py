@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from django.db import transaction
 
 from broker import journal
 from broker.browse import browse, where_is
-from broker.errors import MessageTooLarge, NoSuchAddress
+from broker.errors import InvalidMessage, MessageTooLarge, NoSuchAddress
 from broker.models import Message, Place, Queue, RoutingType
 from broker.put import NewMessage, put, put_many
 from tests.make import NOON, make_messages, make_queue, minutes
@@ -43,6 +44,71 @@ def test_a_message_arrives_as_it_was_sent() -> None:
     assert (stored.message_id, stored.correlation_id) == ("ID:1", "c")
     assert (stored.reply_to, stored.subject, stored.group_id) == ("answers", "new", "g")
     assert (stored.content_type, stored.producer) == ("text/plain", "shop")
+
+
+def test_messages_sent_together_arrive_as_each_was_sent() -> None:
+    queue = make_queue()
+    plain = NewMessage("orders", b"plain")
+    full = NewMessage(
+        "orders",
+        b"full",
+        content_type="text/plain",
+        properties={"tenant": "t7"},
+        priority=7,
+        durable=False,
+        expires_at=NOON + minutes(5),
+        message_id="ID:1",
+        correlation_id="c",
+        reply_to="answers",
+        subject="new",
+        group_id="g",
+        producer="shop",
+        routing_type=RoutingType.ANYCAST,
+        descriptor={"msg_type": 8},
+        headers=b"h",
+    )
+    sent = [plain, full, plain, full]
+
+    receipts = put_many(sent, now=NOON)
+
+    assert [as_sent(Message.objects.get(pk=one.message_id)) for one in receipts] == sent
+    assert [one.queue_ids for one in receipts] == [[queue.pk]] * 4
+
+
+def as_sent(stored: Message) -> NewMessage:
+    """What arrived, as its sender would have made it."""
+    named = {field.name for field in fields(NewMessage)} - {"deliver_at"}
+    found = {name: getattr(stored, name) for name in named}
+    found["body"] = bytes(stored.body)
+    found["headers"] = stored.headers and bytes(stored.headers)
+    return NewMessage(**found)
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_messages_sent_together_without_a_transaction_are_stored_all_or_none() -> None:
+    queue = make_queue()
+    invalid = NewMessage("orders", properties={"name": "\x00"})
+    for sent in ([invalid], [NewMessage("orders"), invalid]):
+        with pytest.raises(InvalidMessage):
+            put_many(sent)
+
+    assert not Message.objects.exists()
+    assert journal.depths().get(queue.pk) is None
+
+    put_many([NewMessage("orders"), NewMessage("orders", priority=9)])
+    assert journal.depths()[queue.pk].ready == 2
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_one_of_those_sent_together_that_no_queue_takes_keeps_no_other_back() -> None:
+    queue = make_queue()
+    sent = [
+        NewMessage("orders", routing_type=asked)
+        for asked in (RoutingType.MULTICAST, RoutingType.ANYCAST)
+    ]
+
+    assert [one.queue_ids for one in put_many(sent)] == [[], [queue.pk]]
+    assert Message.objects.count() == 1
 
 
 def test_a_put_is_part_of_the_caller_s_transaction() -> None:

@@ -62,20 +62,93 @@ def test_the_manual_s_collision_avoidance(spread: float, expected: int) -> None:
     assert redelivery_delay(rule, 1, spread) == timedelta(milliseconds=expected)
 
 
-def test_the_spread_is_even_and_within_its_bounds() -> None:
+@pytest.mark.spec("REDEL-3")
+@pytest.mark.parametrize("factor", [0.05, 0.5, 1.0])
+@pytest.mark.parametrize("attempts", [1, 4])
+def test_the_spread_is_even_and_within_its_bounds(factor: float, attempts: int) -> None:
     rule = make_rule(
-        redelivery_delay_ms=1000, redelivery_collision_avoidance_factor=0.5
+        redelivery_delay_ms=1000,
+        redelivery_delay_multiplier=2.0,
+        redelivery_collision_avoidance_factor=factor,
+        max_redelivery_delay_ms=10**6,
     )
     dice = random.Random(7)
+    grown = 2.0 ** (attempts - 1)  # the spread is of the delay as it has grown
 
     drawn = [
-        redelivery_delay(rule, 1, dice.uniform(-1, 1)).total_seconds()
-        for _ in range(100_000)
+        redelivery_delay(rule, attempts, dice.uniform(-1, 1)).total_seconds() / grown
+        for _ in range(100_000 if factor == 0.5 else 10_000)
     ]
 
-    assert 0.5 <= min(drawn) < 0.501
-    assert 1.499 <= max(drawn) <= 1.5
-    assert abs(mean(drawn) - 1) < 0.005
+    width = 0.002 * factor + 0.001
+    assert 1 - factor - 0.001 <= min(drawn) < 1 - factor + width
+    assert 1 + factor - width < max(drawn) <= 1 + factor
+    assert abs(mean(drawn) - 1) < 0.02 * factor
+
+
+@pytest.mark.spec("REDEL-3")
+def test_the_spread_of_one_delay_is_not_carried_into_the_next() -> None:
+    rule = make_rule(
+        redelivery_delay_ms=1000,
+        redelivery_delay_multiplier=3.0,
+        redelivery_collision_avoidance_factor=0.5,
+    )
+    for attempts, grown_ms in [(1, 1000), (2, 3000), (3, 9000)]:
+        delay = redelivery_delay(rule, attempts, -1)
+        assert delay == timedelta(milliseconds=grown_ms / 2)
+
+
+@pytest.mark.spec("REDEL-3")
+@pytest.mark.parametrize(
+    ("cap", "spread", "expected"),
+    [
+        (1000, 1, 1000),  # on the cap it stays
+        (1000, -0.25, 875),  # or goes down
+        (400, -1, 400),  # far above it, the spread is not seen
+        (400, 1, 400),
+        (0, -1, 0),
+    ],
+)
+def test_the_cap_comes_after_the_spread(cap: int, spread: float, expected: int) -> None:
+    rule = make_rule(
+        redelivery_delay_ms=1000,
+        redelivery_collision_avoidance_factor=0.5,
+        max_redelivery_delay_ms=cap,
+    )
+    assert redelivery_delay(rule, 1, spread) == timedelta(milliseconds=expected)
+
+
+@pytest.mark.spec("REDEL-3")
+@pytest.mark.parametrize("attempts", [100, 1025, 10**6, 2**31 - 1])
+@pytest.mark.parametrize("factor", [0.0, 1.0])
+def test_a_very_large_exponent_ends_at_the_cap(attempts: int, factor: float) -> None:
+    rule = make_rule(
+        redelivery_delay_ms=500,
+        redelivery_delay_multiplier=2.0,
+        redelivery_collision_avoidance_factor=factor,
+    )
+    assert redelivery_delay(rule, attempts, 0.9) == timedelta(seconds=5)
+
+
+@pytest.mark.spec("REDEL-3")
+@pytest.mark.parametrize("attempts", [1, 7, 10**6])
+def test_without_a_delay_there_is_no_spread(attempts: int) -> None:
+    rule = make_rule(
+        redelivery_delay_multiplier=5.0,
+        redelivery_collision_avoidance_factor=1.0,
+        max_redelivery_delay_ms=99,
+    )
+    assert redelivery_delay(rule, attempts, 1) == timedelta(0)
+
+
+@pytest.mark.spec("REDEL-3")
+def test_a_multiplier_below_one_shrinks_to_nothing() -> None:
+    assert waits(4, redelivery_delay_ms=100, redelivery_delay_multiplier=0.1) == [
+        100,
+        10,
+        1,
+        0,
+    ]
 
 
 @given(

@@ -32,6 +32,25 @@ def plan(client: Client, **fields: object) -> Operation:
     return operation
 
 
+def order(client: Client, kind: str, *ids: int, **fields: object) -> Operation:
+    """Choose messages on ``queue``, all of them if none are named, and get a plan."""
+    queue = fields.pop("queue", "orders")
+    which = "ticked" if ids else "all"
+    said = {"which": which, "message": ids, "kind": kind, **fields}
+    answer = client.post(reverse("console:order", args=[queue]), said)
+    operation = Operation.objects.latest("pk")
+    assert answer.status_code == 302, words(answer.content.decode())
+    assert answer["Location"] == url("operation", operation)
+    return operation
+
+
+def started(client: Client, operation: Operation) -> str:
+    """Start it for a reason; return what its page says then."""
+    answer = client.post(url("start", operation), {"reason": "The cause is mended."})
+    assert answer.status_code == 302, words(answer.content.decode())
+    return said(client, url("operation", operation))
+
+
 def part_of(client: Client, order: Operation) -> str:
     """What htmx asks for."""
     part = client.get(url("operation", order), headers={"HX-Request": "true"})

@@ -23,11 +23,11 @@ def page_of(row: Model, what: str) -> str:
 def fields_of(client: Client, path: str) -> dict[str, Any]:
     """What a form shows, as a browser sends it back."""
     form = client.get(path).context["adminform"].form
-    values = {field.html_name: field.value() for field in form}
     return {
-        name: value
-        for name, value in values.items()
-        if value is not None and value is not False
+        field.html_name: field.value()
+        for field in form
+        if field.value() is not None
+        and not (field.widget_type == "checkbox" and field.value() is False)
     }
 
 

@@ -324,7 +324,10 @@ def test_the_page_asks_a_fixed_number_of_questions(
     with django_assert_max_num_queries(19):
         page(client, letter.message_id)
 
-    assert sorted(asked) == ["depths", "lifeline", "lifeline", "where_is"]
+    explained = ["explain", "explain_consumers", "lifeline"]
+    assert sorted(asked) == sorted(
+        ["depths", "lifeline", "lifeline", "where_is", *explained]
+    )
 
 
 def test_nobody_looks_without_the_permission(client: Client, orders: Queue) -> None:

@@ -204,6 +204,7 @@ def test_an_empty_place_says_so(
     assert sentence in page(sign_in("viewer"), "orders", query)
 
 
+@pytest.mark.spec("ADMIN-5", "ADMIN-7")
 def test_pausing_is_confirmed_done_and_written_down(
     sign_in: SignIn, orders: Queue
 ) -> None:

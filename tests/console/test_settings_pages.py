@@ -33,6 +33,7 @@ def ada(sign_in: SignIn) -> Client:
     return sign_in("administrator")
 
 
+@pytest.mark.spec("MATCH-5")
 @pytest.mark.parametrize(
     ("typed", "stored", "shown"),
     [
@@ -64,6 +65,10 @@ def test_nothing_and_nowhere_are_told_apart(
         ),
         ({"dead_letter_address": "orders.#"}, "cannot be its own dead letter"),
         ({"match": "a.#.b"}, "# can only be the last word"),
+        ({"max_delivery_attempts": -2}, "Give a number from 1, or -1 for no limit."),
+        ({"redelivery_delay_multiplier": 0}, "The multiplier must be above 0."),
+        ({"redelivery_collision_avoidance_factor": 2}, "must be from 0 to 1."),
+        ({"redelivery_delay_ms": -1}, "This cannot be negative. Give 0 for none."),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(
@@ -122,6 +127,18 @@ ROUND_TRIPS: list[tuple[type[Model], dict[str, Any]]] = [
             "max_redelivery_delay_ms": 6,
             "expiry_address": "late",
             "discard_retention_s": 0,
+            "send_to_dla_on_no_route": True,
+            "auto_create_dead_letter_resources": False,
+            "dead_letter_queue_prefix": "DEAD.",
+            "dead_letter_queue_suffix": ".dead",
+            "auto_create_expiry_resources": True,
+            "expiry_queue_prefix": "LATE.",
+            "expiry_queue_suffix": ".late",
+            "auto_delete_queues_delay_ms": 7,
+            "no_expiry": False,
+            "expiry_delay_ms": -1,
+            "min_expiry_delay_ms": 8,
+            "max_expiry_delay_ms": 9,
         },
     ),
     (

@@ -1,0 +1,213 @@
+"""Address settings as documents, out of the broker and into it: look, then apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from broker import settings_documents, settings_import
+from broker.admin.advising import AdvisingAdmin, advising
+from broker.errors.settings import SettingsChanged, WrongSettings
+from broker.models import AddressSetting
+from broker.settings_import import Change, Mode, Preview
+
+FLAGS = {"added": ADDITION, "changed": CHANGE, "removed": DELETION}
+TYPES = {"json": "application/json", "xml": "application/xml"}
+MODES = [
+    ("merge", "Merge: take over what the document defines, leave all else as it is"),
+    ("replace", "Replace: remove what the document does not have"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One field of a change, in words."""
+
+    field: str
+    before: str
+    after: str
+
+
+class ImportForm(forms.Form):
+    """A document, and how it is taken over."""
+
+    file = forms.FileField(
+        required=False,
+        label="File",
+        help_text="JSON as exported here, or XML: address-settings of Artemis, alone or"
+        " in a whole broker.xml. At most 1 MiB.",
+    )
+    text = forms.CharField(
+        required=False,
+        label="Or its text",
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
+    )
+    mode = forms.ChoiceField(choices=MODES, initial="merge", label="Mode")
+    token = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        """Read the document, so that what is wrong with it is said at the form."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        file, text = cleaned.get("file"), cleaned.get("text")
+        if bool(file) == bool(text):
+            raise ValidationError("Choose a file or paste its text: one of them.")
+        raw = file.read(settings_documents.LARGEST_BYTES + 1) if file else text or ""
+        try:
+            cleaned["document"] = settings_import.read(raw)
+        except WrongSettings as error:
+            raise ValidationError(f"Nothing was taken over. {error}") from None
+        return cleaned
+
+
+class ExchangingAdmin(AdvisingAdmin):
+    """The pages that export and import address settings."""
+
+    change_list_template = "admin/broker/addresssetting/change_list.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        name = "broker_addresssetting"
+        return [
+            path("export/", view(self.export_view), name=f"{name}_export"),
+            path("import/", view(self.import_view), name=f"{name}_import"),
+            *super().get_urls(),
+        ]
+
+    def may_import(self, request: HttpRequest) -> bool:
+        return self.has_add_permission(request) and self.has_change_permission(request)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        context = {"may_import": self.may_import(request), **(extra_context or {})}
+        return super().changelist_view(request, context)
+
+    def export_view(self, request: HttpRequest) -> HttpResponse:
+        """All address settings as a file."""
+        form = request.GET.get("format", "json")
+        if not self.has_view_permission(request) or form not in TYPES:
+            raise PermissionDenied
+        text = settings_import.FORMATS[form](AddressSetting.objects.all())
+        name = f'attachment; filename="address-settings.{form}"'
+        answer = HttpResponse(text, content_type=f"{TYPES[form]}; charset=utf-8")
+        answer["Content-Disposition"] = name
+        return answer
+
+    def import_view(self, request: HttpRequest) -> HttpResponse:
+        """A form; what its document would change; and then, confirmed, the change."""
+        if not self.may_import(request):
+            raise PermissionDenied
+        posted = request.method == "POST"
+        form = ImportForm(request.POST, request.FILES) if posted else ImportForm()
+        context: dict[str, Any] = {"form": form}
+        if posted and form.is_valid():
+            document, mode = form.cleaned_data["document"], form.cleaned_data["mode"]
+            if mode == "replace" and not self.has_delete_permission(request):
+                raise PermissionDenied
+            if "apply" in request.POST:
+                token = form.cleaned_data["token"]
+                try:
+                    self.take_over(request, document, mode, token)
+                    return HttpResponseRedirect(page("changelist"))
+                except SettingsChanged as error:
+                    messages.error(request, str(error))
+            context |= shown(document, mode)
+        return TemplateResponse(
+            request,
+            "admin/broker/addresssetting/import.html",
+            {
+                **self.admin_site.each_context(request),
+                "opts": self.opts,
+                "title": "Import address settings",
+                **context,
+            },
+        )
+
+    def take_over(
+        self,
+        request: HttpRequest,
+        document: settings_documents.Document,
+        mode: Mode,
+        token: str,
+    ) -> None:
+        """Apply a document, and write down who changed what; all of it or nothing.
+
+        Raises:
+            SettingsChanged: the settings are not those of the preview any more.
+        """
+        with advising(request), transaction.atomic():
+            before = by_match()
+            done = settings_import.apply(document, mode, token=token)
+            record(request, done, {**before, **by_match()})
+        words = ", ".join(
+            f"{count} {deed}" for deed, count in done.counts.items() if count
+        )
+        messages.success(request, f"Imported: {words or 'nothing to do'}.")
+
+
+def shown(document: settings_documents.Document, mode: Mode) -> dict[str, Any]:
+    """What the page of a preview needs; the document goes with it, to be sent again."""
+    preview = settings_import.preview(document, mode)
+    text = settings_documents.write(document.settings)
+    return {
+        "preview": preview,
+        "changes": [
+            (one, list(rows(one))) for one in preview.changes if one.deed != "unchanged"
+        ],
+        "unchanged": len(preview.of("unchanged")),
+        "again": ImportForm(
+            initial={"text": text, "mode": mode, "token": preview.token}
+        ),
+    }
+
+
+def rows(change: Change) -> Iterator[Row]:
+    for one in change.differences:
+        title = AddressSetting._meta.get_field(one.field).verbose_name  # type: ignore[union-attr]
+        yield Row(str(title), said(one.before), said(one.after))
+
+
+def said(value: Any) -> str:
+    """A field's value in words."""
+    if value is None:
+        return "not defined"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if value != "" else "none"
+
+
+def by_match() -> dict[str, AddressSetting]:
+    return {one.match: one for one in AddressSetting.objects.all()}
+
+
+def record(
+    request: HttpRequest, done: Preview, settings: dict[str, AddressSetting]
+) -> None:
+    """Write down what was imported, in the history of each setting."""
+    assert request.user.pk is not None, "permissions were asked for"
+    for change in done.changes:
+        if change.deed == "unchanged":
+            continue
+        what = "; ".join(f"{r.field}: {r.before} → {r.after}" for r in rows(change))
+        LogEntry.objects.log_actions(
+            request.user.pk,
+            [settings[change.match]],
+            FLAGS[change.deed],
+            f"Imported ({done.mode}). {what}".strip(),
+            single_object=True,
+        )
+
+
+def page(what: str) -> str:
+    return reverse(f"admin:broker_addresssetting_{what}")

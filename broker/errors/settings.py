@@ -1,0 +1,31 @@
+"""What is wrong with a document of address settings."""
+
+from __future__ import annotations
+
+from broker.errors import BrokerError
+
+
+class WrongSettings(BrokerError):
+    """A document of address settings cannot be read; nothing of it was taken over."""
+
+    code = "wrong-settings"
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(where, why)
+        self.where = where  # "line 12, <max-delivery-attempts>"; empty for all of it
+        self.why = why  # and what to do: a sentence
+
+    def __str__(self) -> str:
+        return f"{self.where[:1].upper()}{self.where[1:]}: {self.why}".lstrip(": ")
+
+
+class SettingsChanged(BrokerError):
+    """Somebody changed the address settings since a preview; nothing was applied."""
+
+    code = "settings-changed"
+
+    def __str__(self) -> str:
+        return (
+            "The address settings have changed since this preview was made. Look at the"
+            " new one, and apply that."
+        )

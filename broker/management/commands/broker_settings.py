@@ -1,0 +1,102 @@
+"""Write the address settings to a document, and take over those of one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from broker import artemis_xml
+from broker.advice import advice
+from broker.errors.settings import WrongSettings
+from broker.models import AddressSetting
+from broker.settings_import import (
+    FORMATS,
+    MODES,
+    Change,
+    Mode,
+    Preview,
+    apply,
+    preview,
+    read,
+)
+
+SIGNS = {"added": "+", "changed": "~", "removed": "-"}
+
+
+class Command(BaseCommand):
+    help = (
+        "Export the address settings, as JSON or for an Artemis' broker.xml; or import"
+        " them from either: shows what would change, and does it with --apply, all in"
+        " one transaction. What changed holds from the next message on."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        deeds = parser.add_subparsers(dest="deed", required=True)
+        out = deeds.add_parser("export", help="write them to standard output")
+        out.add_argument("--format", choices=FORMATS, default="json")
+        into = deeds.add_parser("import", help="show what a document would change")
+        into.add_argument("file", help="JSON or XML; - is standard input")
+        into.add_argument(
+            "--mode",
+            choices=MODES,
+            default="merge",
+            help="replace also removes what the document lacks (default: merge)",
+        )
+        into.add_argument("--apply", action="store_true", help="and do it")
+
+    def handle(self, *, deed: str, **options: Any) -> None:
+        if deed == "export":
+            self.export(options["format"])
+        else:
+            self.take_over(options["file"], options["mode"], does=options["apply"])
+
+    def export(self, form: str) -> None:
+        settings = list(AddressSetting.objects.all())
+        self.stdout.write(FORMATS[form](settings), ending="")
+        if form == "xml":
+            for match, field in artemis_xml.unknown(settings):
+                self.stderr.write(f"{match}: Artemis has no {field}; it is a comment.")
+
+    def take_over(self, file: str, mode: Mode, *, does: bool) -> None:
+        before = set(advice())
+        try:
+            raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+            document = read(raw)
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
+        except WrongSettings as error:
+            raise CommandError(f"Nothing was taken over. {error}") from None
+        done = apply(document, mode) if does else preview(document, mode)
+        self.write_changes(done)
+        words = ", ".join(f"{count} {deed}" for deed, count in done.counts.items())
+        if does:
+            self.stdout.write(self.style.SUCCESS(f"Done: {words}."))
+            for one in advice():
+                if one not in before:
+                    self.stderr.write(self.style.WARNING(str(one)))
+        elif done.changes_anything:
+            self.stdout.write(f"{words}. Nothing is done yet; --apply does it.")
+        else:
+            self.stdout.write(f"{words}. There is nothing to do.")
+
+    def write_changes(self, found: Preview) -> None:
+        for change in found.changes:
+            if change.deed != "unchanged":
+                self.write_change(change)
+        for one in found.left_out:
+            self.stderr.write(
+                self.style.WARNING(
+                    f"Left out: <{one.what}> of {one.match} ({one.where}); this broker"
+                    " does not keep it."
+                )
+            )
+
+    def write_change(self, change: Change) -> None:
+        self.stdout.write(f"{SIGNS[change.deed]} {change.match}")
+        for one in change.differences:
+            before = "not defined" if one.before is None else repr(one.before)
+            after = "not defined" if one.after is None else repr(one.after)
+            self.stdout.write(f"    {one.field}: {before} → {after}")

@@ -1,0 +1,167 @@
+"""Items of one operation that lie on one queue and go one way, and what is in it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from broker.addresses import Policy, policy_of, settings_for
+from broker.models import AddressSetting, Kind, Operation, OperationItem, Place, Queue
+from broker.moves import Copy, Record
+from broker.operations.ledger import Done
+from broker.operations.outcomes import Outcome
+from broker.operations.taking import Found, Reach, Taken
+
+TO_A_QUEUE = {Operation.Kind.RESUBMIT, Operation.Kind.MOVE, Operation.Kind.COPY}
+BY_ADDRESS = {Operation.Kind.EXPIRE, Operation.Kind.DEAD_LETTER}
+EXPIRED_TOO = BY_ADDRESS | {Operation.Kind.REMOVE}
+
+
+@dataclass
+class Batch:
+    """Items that lie on one queue and go one way, and what became of them."""
+
+    operation: Operation
+    queue_id: int
+    target: str  # the queue they go to, if one is named
+    items: list[OperationItem]
+    now: datetime | None
+    done: dict[int, Done] = field(default_factory=dict)  # by message
+    skipped: dict[int, Outcome] = field(default_factory=dict)
+    known: dict[int, Outcome] = field(default_factory=dict)
+
+    @cached_property
+    def ids(self) -> list[int]:
+        return [item.message_id for item in self.items]
+
+    @property
+    def reach(self) -> Reach:
+        expired_too = self.operation.kind in EXPIRED_TOO
+        return Reach(self.queue_id, self.now, expired_too)
+
+    @cached_property
+    def queue(self) -> Queue | None:
+        """Where the entries lie; none where it was deleted."""
+        queues = Queue.objects.select_related("address")
+        return queues.filter(pk=self.queue_id).first()
+
+    @cached_property
+    def goal(self) -> Queue | None:
+        """The queue that is named; none where it is no more."""
+        queues = Queue.objects.select_related("address")
+        return queues.filter(name=self.target).first()
+
+    @cached_property
+    def rule(self) -> AddressSetting:
+        """Of the address whose queue the entries lie on, merged."""
+        return settings_for(self.queue.address.name if self.queue else "")
+
+    @cached_property
+    def address(self) -> str:
+        """Where the entries go; empty where they end or stay."""
+        match self.operation.kind:
+            case Operation.Kind.EXPIRE:
+                return expiry_address(self.queue, self.rule) if self.queue else ""
+            case Operation.Kind.DEAD_LETTER:
+                return self.rule.dead_letter_address or ""
+        return self.goal.address.name if self.goal else ""
+
+    @property
+    def obstacle(self) -> Outcome | None:
+        """Why nothing can be done to any of them.
+
+        Source:
+            ActiveMQ Artemis: what lies on its own dead letter address stays there.
+        """
+        kind = self.operation.kind
+        if self.queue is None:
+            return Outcome.GONE
+        if kind in TO_A_QUEUE and self.goal is None:
+            return Outcome.NO_WAY_BACK
+        loops = self.address == self.queue.address.name
+        if kind == Operation.Kind.DEAD_LETTER and loops:
+            return Outcome.REFUSED
+        return None
+
+    def record(self, kind: Kind, place: Place | None, **detail: Any) -> Record:
+        detail = {"operation": self.operation.pk} | detail
+        actor = self.operation.created_by.get_username()
+        return Record(kind, place, None, actor, detail, self.now)
+
+    def taken(self) -> Iterator[tuple[Place, list[Taken]]]:
+        """Take the entries; those that were ready, and those that were delayed."""
+        ready = self.reach.ready(self.ids)
+        missing = sorted(set(self.ids).difference(one.id for one in ready))
+        there = [
+            one for one in self.look(missing) if self.known[one.id] is Outcome.WILL_GO
+        ]
+        waiting = [one.id for one in there if one.place == Place.DELAYED]
+        delayed = self.reach.delayed(waiting) if waiting else []
+        due = [one.id for one in there if one.place == Place.READY]
+        ready += self.reach.ready(due) if due else []
+        yield from (
+            (place, some)
+            for place, some in ((Place.READY, ready), (Place.DELAYED, delayed))
+            if some
+        )
+
+    def became(self, entries: Sequence[Taken], copies: Sequence[Copy] = ()) -> None:
+        """Note what entries were, and the copies that were made of them."""
+        copy_ids = {one.id: one.copy_id for one in copies}
+        for entry in entries:
+            self.done[entry.id] = Done(entry, copy_ids.get(entry.id))
+
+    def skip(self, ids: Iterable[int], why: Outcome) -> None:
+        self.skipped.update(dict.fromkeys(ids, why))
+
+    def look(self, ids: Sequence[int]) -> list[Found]:
+        """Look where entries are, and note in ``known`` what can be done to them."""
+        if not ids:
+            return []
+        found = self.reach.find(ids)
+        self.known |= dict.fromkeys(ids, Outcome.GONE)
+        self.known |= {one.id: self.state(one) for one in found}
+        return found
+
+    def states(self, ids: Sequence[int]) -> dict[int, Outcome]:
+        """What can be done to entries where they are now, or were when they were last
+        looked at; WILL_GO, or why not."""
+        if self.obstacle is not None:
+            return dict.fromkeys(ids, self.obstacle)
+        self.look([one for one in ids if one not in self.known])
+        return {one: self.known[one] for one in ids}
+
+    def state(self, found: Found) -> Outcome:
+        if found.place == Place.CLAIMED:
+            return Outcome.HELD
+        if found.expired and not self.reach.expired_too:
+            return Outcome.EXPIRED
+        delivers = self.operation.kind == Operation.Kind.DELIVER
+        if delivers and found.place == Place.READY:
+            return Outcome.NOT_DELAYED
+        return Outcome.WILL_GO
+
+
+def batches(
+    operation: Operation, items: Iterable[OperationItem], now: datetime | None
+) -> list[Batch]:
+    """Items, apart by queue and way."""
+    by_way: dict[tuple[int, str], list[OperationItem]] = defaultdict(list)
+    for item in items:
+        by_way[item.queue_id, item.target].append(item)
+    return [
+        Batch(operation, queue_id, target, part, now)
+        for (queue_id, target), part in by_way.items()
+    ]
+
+
+def expiry_address(queue: Queue, rule: AddressSetting) -> str:
+    """Where what expires on a queue goes, as ``broker.expiry`` has it; empty where
+    it is dropped."""
+    to = rule.expiry_address or ""
+    is_dropped = policy_of(rule, queue.backout_threshold) is Policy.IBM
+    return "" if is_dropped or to == rule.match else to

@@ -1,0 +1,49 @@
+"""What can become of an item of an operation, in one word and in a sentence."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What became of an item, or would now."""
+
+    WILL_GO = "will_go"
+    GONE = "gone"
+    HELD = "held_by_consumer"
+    BUSY = "busy"
+    EXPIRED = "expired"
+    NO_WAY_BACK = "no_way_back"
+    REFUSED = "refused"
+    NOT_DELAYED = "not_delayed"
+    DELIVERED = "delivered_since"
+    CHANGED = "changed_since"
+    PROCESSED = "already_processed"
+    MOVED_ON = "moved_on"
+    DUE = "due"
+    NOT_STORED = "not_stored"
+    NOT_IN_BIN = "not_in_bin"
+
+    @property
+    def sentence(self) -> str:
+        """What the ledger says of an item that was skipped."""
+        return SENTENCES[self]
+
+
+SENTENCES = {
+    Outcome.WILL_GO: "",
+    Outcome.GONE: "It was no longer on its queue.",
+    Outcome.HELD: "A consumer had it.",
+    Outcome.BUSY: "Somebody else was just taking it.",
+    Outcome.EXPIRED: "Its time to live was over.",
+    Outcome.NO_WAY_BACK: "The queue it was to go to no longer exists.",
+    Outcome.REFUSED: "The queue it was to go to did not take it.",
+    Outcome.NOT_DELAYED: "It was not delayed.",
+    Outcome.DELIVERED: "It was delivered since, and came back.",
+    Outcome.CHANGED: "Another operation changed it since.",
+    Outcome.PROCESSED: "It was already processed.",
+    Outcome.MOVED_ON: "It was moved on since, or removed.",
+    Outcome.DUE: "Its time had come.",
+    Outcome.NOT_IN_BIN: "The discard bin no longer had it.",
+    Outcome.NOT_STORED: "Its message is no longer stored.",
+}

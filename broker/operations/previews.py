@@ -1,0 +1,120 @@
+"""What an operation would do if it were started now. Looking changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from broker.models import Discarded, Operation, OperationItem, Queue
+from broker.operations import traces
+from broker.operations.batches import batches
+from broker.operations.ledger import planned
+from broker.operations.outcomes import Outcome
+from broker.operations.undoing import IN_PLACE
+
+SCAN = 2000  # items that are looked at in one go
+Look = tuple[Outcome, int, str]  # of an item: its outlook, queue, and where it goes
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Items with one outlook, from one queue, on one way."""
+
+    outcome: Outcome
+    queue: str  # where they lie; of an undo, where they come back
+    target: str  # the queue or the address they go to; empty where they end or stay
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would become of the items that are still planned."""
+
+    operation_id: int
+    parts: list[Part]  # the largest first
+
+    @property
+    def total(self) -> int:
+        return sum(part.messages for part in self.parts)
+
+    @property
+    def counts(self) -> Counter[Outcome]:
+        """How many items have each outlook."""
+        counts: Counter[Outcome] = Counter()
+        for part in self.parts:
+            counts[part.outcome] += part.messages
+        return counts
+
+    @property
+    def will_go(self) -> int:
+        return self.counts[Outcome.WILL_GO]
+
+
+def preview(operation_id: int, *, now: datetime | None = None) -> Preview:
+    """Look at what is still planned, and say what would become of it now."""
+    operation = Operation.objects.select_related("created_by").get(pk=operation_id)
+    look = outlook if operation.undoes_id is None else outlook_of_undo
+    counts: Counter[Look] = Counter()
+    after = 0
+    while items := planned(operation_id, limit=SCAN, after=after):
+        counts.update(look(operation, items, now))
+        after = items[-1].pk
+    names = dict(Queue.objects.values_list("pk", "name"))
+    parts = [
+        Part(outcome, names.get(queue_id, ""), target, messages)
+        for (outcome, queue_id, target), messages in counts.most_common()
+    ]
+    return Preview(operation_id, parts)
+
+
+def outlook(
+    operation: Operation, items: Sequence[OperationItem], now: datetime | None
+) -> Iterator[Look]:
+    """What would be done to each item."""
+    for batch in batches(operation, items, now):
+        target = batch.target or batch.address
+        for outcome in batch.states(batch.ids).values():
+            yield outcome, batch.queue_id, target
+
+
+def outlook_of_undo(
+    operation: Operation, items: Sequence[OperationItem], now: datetime | None
+) -> Iterator[Look]:
+    """Whether each item would be taken back."""
+    outcomes = traces.obstacles(operation, items, now)
+    left = [item for item in items if item.pk not in outcomes]
+    if operation.kind in IN_PLACE:
+        parts = traces.left_in_place(operation, left)
+    else:
+        parts = traces.copies_of(left)
+        ended = [item for item in left if item.copy_id is None]
+        outcomes |= outlook_of_ended(operation, ended, now)
+    outcomes |= traces.differences(parts, now)
+    for item in items:
+        outcome = outcomes.get(item.pk, Outcome.GONE)
+        is_as_left = outcome is Outcome.BUSY
+        yield Outcome.WILL_GO if is_as_left else outcome, item.queue_id, ""
+
+
+def outlook_of_ended(
+    operation: Operation, items: Sequence[OperationItem], now: datetime | None
+) -> dict[int, Outcome]:
+    """Whether what ended without a copy would come back: out of the discard bin, but
+    for what expired."""
+    if operation.kind == Operation.Kind.EXPIRE:
+        return {item.pk: Outcome.WILL_GO for item in items}
+    ids = [item.message_id for item in items]
+    kept = Discarded.objects.filter(
+        message_id__in=ids, keep_until__gt=now or timezone.now()
+    )
+    there = set(kept.values_list("queue_id", "message_id"))
+    return {
+        item.pk: Outcome.WILL_GO
+        if (item.queue_id, item.message_id) in there
+        else Outcome.NOT_IN_BIN
+        for item in items
+    }

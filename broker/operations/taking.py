@@ -1,0 +1,88 @@
+"""Taking the entries of items from where they wait, and putting them there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from broker import arrivals, sql
+from broker.models import Place
+from broker.moves import Held, Record, columns
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Held):
+    """An entry as it was when it was taken."""
+
+    due_at: datetime | None = None  # none, where it was ready
+
+    @property
+    def place(self) -> Place:
+        return Place.READY if self.due_at is None else Place.DELAYED
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entry where it is now."""
+
+    id: int  # of its message
+    place: int
+    priority: int
+    backout_count: int
+    delivery_count: int
+    expires_at: datetime | None
+    expired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which entries are taken: of one queue, by a moment."""
+
+    queue_id: int
+    now: datetime | None
+    expired_too: bool = False
+
+    def ready(self, ids: Sequence[int]) -> list[Taken]:
+        return self.take("take_ready", ids)
+
+    def delayed(self, ids: Sequence[int]) -> list[Taken]:
+        return self.take("take_delayed", ids)
+
+    def take(self, statement: str, ids: Sequence[int]) -> list[Taken]:
+        return sql.fetch(
+            statement,
+            Taken,
+            queue_id=self.queue_id,
+            ids=list(ids),
+            expired_too=self.expired_too,
+            now=self.now,
+        )
+
+    def find(self, ids: Sequence[int]) -> list[Found]:
+        """Where entries are now; those that are nowhere are missing."""
+        return sql.fetch(
+            "find_entries",
+            Found,
+            queue_id=self.queue_id,
+            ids=list(ids),
+            now=self.now,
+        )
+
+
+def reinstate(entries: Sequence[Taken], record: Record) -> None:
+    """Put entries on their queues as they are: ready at the head, or delayed."""
+    if not entries:
+        return
+    parameters = record.parameters()
+    del parameters["uow"]
+    ready = sql.fetch(
+        "reinstate",
+        int,
+        **columns(entries),
+        delivery_counts=[entry.delivery_count for entry in entries],
+        expiries=[entry.expires_at for entry in entries],
+        dues=[entry.due_at for entry in entries],
+        **parameters,
+    )
+    arrivals.announce_on_commit(set(ready))

@@ -1,0 +1,87 @@
+"""The plan of an undo: what one operation did is the set of another."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from broker import sql
+from broker.clock import database_now
+from broker.errors.operations import NotUndoable
+from broker.models import Operation, OperationItem
+
+State, Status = Operation.State, OperationItem.Status
+
+NOT_ENDED = "it has not ended"
+IS_AN_UNDO = "it is an undo itself"
+TOO_LATE = "the time for that is over"
+UNDONE = "it was undone before, or is being undone"
+NOTHING = "it did nothing"
+
+
+def undo_until(operation: Operation) -> datetime | None:
+    """Until when an operation can be undone; None while it has not ended, and for an
+    undo, which cannot."""
+    if operation.ended_at is None or operation.undoes_id is not None:
+        return None
+    return operation.ended_at + timedelta(seconds=settings.BROKER_UNDO_WINDOW_S)
+
+
+def why_not_undoable(operation: Operation, now: datetime) -> str:
+    """Why an operation cannot be undone, as a sentence's end; empty if it can."""
+    until = undo_until(operation)
+    undone = Operation.objects.filter(undoes=operation).exclude(state=State.CANCELLED)
+    rules = [
+        (operation.undoes_id is not None, IS_AN_UNDO),
+        (operation.ended_at is None, NOT_ENDED),
+        (until is not None and now > until, TOO_LATE),
+        (undone.exists(), UNDONE),
+        (not operation.items.filter(status=Status.DONE).exists(), NOTHING),
+    ]
+    return next((why for applies, why in rules if applies), "")
+
+
+@transaction.atomic
+def plan_undo(
+    user: Any, operation_id: int, *, reason: str = "", now: datetime | None = None
+) -> Operation:
+    """Freeze what is to be taken back of what an operation did; nothing is done yet.
+
+    An undo that was cancelled is planned again, with what it had not come to.
+
+    Args:
+        user: who plans it.
+        operation_id: of the operation that is to be undone.
+        reason: why, for the record.
+        now: when; the database's clock when not given.
+
+    Raises:
+        NotUndoable: it has not ended, did nothing, is an undo itself, was undone
+            before, or ended too long ago.
+    """
+    operation = Operation.objects.get(pk=operation_id)
+    why = why_not_undoable(operation, now or database_now())
+    if why:
+        raise NotUndoable(operation_id, why)
+    again = Operation.objects.filter(undoes=operation, state=State.CANCELLED)
+    fresh = {"created_by": user, "reason": reason, "created_at": Now()}
+    if again.update(state=State.PLANNED, started_at=None, ended_at=None, **fresh):
+        return Operation.objects.get(undoes=operation)
+    try:
+        with transaction.atomic():
+            undo = Operation.objects.create(
+                kind=operation.kind,
+                argument=operation.argument,
+                scope=operation.scope,
+                undoes=operation,
+                created_by=user,
+                reason=reason,
+            )
+    except IntegrityError:  # somebody else was quicker
+        raise NotUndoable(operation_id, UNDONE) from None
+    sql.fetch_one("plan_undo", operation_id=undo.pk, undoes=operation_id)
+    return undo

@@ -1,0 +1,137 @@
+"""Taking back what an operation did: the ledger, read backwards.
+
+What an entry became is taken back only where nobody touched it since: it lies where it
+was put, and was never delivered. All else stays as it is, and the ledger says why.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from broker import sql
+from broker.models import Kind, Operation, OperationItem, Place
+from broker.moves import Record, end
+from broker.operations import traces
+from broker.operations.ledger import Done, note
+from broker.operations.outcomes import Outcome
+from broker.operations.taking import Taken, reinstate
+from broker.operations.traces import Part, Spot
+
+IN_PLACE = (Operation.Kind.PRIORITY, Operation.Kind.DELIVER)
+
+
+@dataclass
+class Batch:
+    """Items of one undo."""
+
+    operation: Operation
+    now: datetime | None
+    done: dict[int, Done] = field(default_factory=dict)  # by item
+    skipped: dict[int, Outcome] = field(default_factory=dict)
+
+    def record(self, kind: Kind, place: Place | None) -> Record:
+        detail = {"operation": self.operation.pk, "undoes": self.operation.undoes_id}
+        actor = self.operation.created_by.get_username()
+        return Record(kind, place, None, actor, detail, self.now)
+
+    def skip(self, items: Iterable[OperationItem], why: Outcome) -> None:
+        self.skipped.update((item.pk, why) for item in items)
+
+
+def take_back(
+    operation: Operation, items: Sequence[OperationItem], now: datetime | None
+) -> None:
+    """Take each item back, if nobody touched what it became; write it into the
+    ledger."""
+    batch = Batch(operation, now)
+    batch.skipped = traces.obstacles(operation, items, now)
+    possible = [item for item in items if item.pk not in batch.skipped]
+    if operation.kind in IN_PLACE:
+        change_back(batch, possible)
+    else:
+        back = end_copies(batch, [one for one in possible if one.copy_id is not None])
+        back += take_from_bin(batch, [one for one in possible if one.copy_id is None])
+        if operation.kind != Operation.Kind.COPY:
+            entries = [traces.as_it_was(item) for item in back]
+            reinstate(entries, batch.record(Kind.REINSTATE, None))
+    note(items, batch.done, batch.skipped)
+
+
+def end_copies(batch: Batch, items: Sequence[OperationItem]) -> list[OperationItem]:
+    """End the copies that were made of items, of each item all or none; return the
+    items whose copies ended."""
+    parts = traces.copies_of(items)
+    taken = take_untouched(batch, parts, delayed_too=True)
+    by_place: dict[Place, list[Taken]] = defaultdict(list)
+    for entry in taken.values():
+        by_place[entry.place].append(entry)
+    for place, entries in by_place.items():
+        end(entries, batch.record(Kind.UNDO, place))
+    ended = {part.item.pk for part in parts if part.spot in taken}
+    back = [item for item in items if item.pk in ended]
+    batch.done |= {item.pk: Done(traces.as_it_was(item)) for item in back}
+    put = {part.item.pk for part in parts}
+    batch.skip([item for item in items if item.pk not in put], Outcome.GONE)
+    return back
+
+
+def take_from_bin(batch: Batch, items: Sequence[OperationItem]) -> list[OperationItem]:
+    """Take entries that were removed or dropped out of the discard bin; return the
+    items that can come back. What expired was never there, and nobody else has it."""
+    back = list(items)
+    if items and batch.operation.kind != Operation.Kind.EXPIRE:
+        named = {
+            "queue_ids": [item.queue_id for item in items],
+            "ids": [item.message_id for item in items],
+        }
+        taken = set(sql.run("take_discarded", named | {"now": batch.now}))
+        back = [one for one in items if (one.queue_id, one.message_id) in taken]
+        batch.skip([one for one in items if one not in back], Outcome.NOT_IN_BIN)
+    batch.done |= {item.pk: Done(traces.as_it_was(item)) for item in back}
+    return back
+
+
+def change_back(batch: Batch, items: Sequence[OperationItem]) -> None:
+    """Give entries the priority again that they had, or their delay."""
+    delays = batch.operation.kind == Operation.Kind.DELIVER
+    parts = traces.left_in_place(batch.operation, items)
+    taken = take_untouched(batch, parts, delayed_too=not delays)
+    by_place: dict[Place, list[Taken]] = defaultdict(list)
+    for item in items:
+        entry = taken.get((item.queue_id, item.message_id))
+        if entry is None:
+            continue
+        due_at = item.due_at if delays else entry.due_at
+        before = replace(entry, priority=item.priority or 0, due_at=due_at)
+        by_place[entry.place].append(before)
+        batch.done[item.pk] = Done(before)
+    kind = Kind.REINSTATE if delays else Kind.REPRIORITIZE
+    for place, entries in by_place.items():
+        reinstate(entries, batch.record(kind, place))
+
+
+def take_untouched(
+    batch: Batch, parts: Sequence[Part], *, delayed_too: bool
+) -> dict[Spot, Taken]:
+    """Take entries that are as they were left, of each item all or none; of the others
+    note why not."""
+    if not parts:
+        return {}
+    rows = sql.fetch(
+        "take_untouched",
+        Taken,
+        item_ids=[part.item.pk for part in parts],
+        queue_ids=[part.queue_id for part in parts],
+        ids=[part.message_id for part in parts],
+        priorities=[part.priority for part in parts],
+        delivery_counts=[part.delivery_count for part in parts],
+        delayed_too=delayed_too,
+        now=batch.now,
+    )
+    taken = {(entry.queue_id, entry.id): entry for entry in rows}
+    missing = [part for part in parts if part.spot not in taken]
+    batch.skipped |= traces.differences(missing, batch.now)
+    return taken

@@ -1,0 +1,14 @@
+-- Delete the addresses that made themselves, feed no queue and have no subscription.
+--
+-- Locks    the addresses; one that somebody is about to give a queue is skipped.
+-- Index    none: there are few addresses.
+-- Returns  their names.
+DELETE FROM broker_address WHERE id IN (
+    SELECT id FROM broker_address AS address
+    WHERE auto_created
+      AND NOT EXISTS (SELECT FROM broker_queue WHERE address_id = address.id)
+      AND NOT EXISTS (SELECT FROM broker_subscription WHERE address_id = address.id)
+    ORDER BY id
+    FOR UPDATE SKIP LOCKED
+)
+RETURNING name;

@@ -1,0 +1,18 @@
+-- Delete a queue that the caller has locked and found empty, with all that refers to it.
+--
+-- Locks    what it deletes.
+-- Index    broker_queue_pkey
+-- Returns  its name.
+WITH sessions AS (
+    DELETE FROM broker_connectionconsumer WHERE queue_id = %(queue_id)s::integer
+),
+stoppages AS (
+    DELETE FROM broker_stoppage WHERE queue_id = %(queue_id)s::integer
+),
+resets AS (
+    DELETE FROM broker_counterreset WHERE queue_id = %(queue_id)s::integer
+),
+subscriptions AS (
+    DELETE FROM broker_subscription WHERE queue_id = %(queue_id)s::integer
+)
+DELETE FROM broker_queue WHERE id = %(queue_id)s::integer RETURNING name;

@@ -1,0 +1,65 @@
+-- Begin a unit of work with the next ready entry of one queue: what get.sql does for
+-- many, or for a unit of work that has begun, in two thirds of the time.
+--
+-- Order    as in get.sql. Lanes are those of the whole queue: of each priority what came
+--          back, and what is new from its floor on.
+-- Locks    the entry, until this transaction ends; then the claim holds it.
+-- Index    broker_ready_pkey
+-- Returns  the fields of broker.get.Delivery. No row: nothing is ready, the queue is
+--          paused or gives nothing to pools, or the owner is no more.
+WITH taken AS (
+    DELETE FROM broker_ready
+    WHERE ctid = ANY (ARRAY(
+        SELECT found.ctid
+        FROM unnest('{9,9,8,8,7,7,6,6,5,5,4,4,3,3,2,2,1,1,0,0}'::smallint[],
+            %(lows)b::bigint[]) WITH ORDINALITY AS lane (priority, low, n),
+        LATERAL (
+            SELECT ready.ctid FROM broker_ready AS ready
+            WHERE ready.queue_id = (
+                SELECT id FROM broker_queue WHERE name = %(queue)s::text AND NOT paused
+                  AND NOT (%(pooled)s::boolean AND stopped))
+              AND ready.priority = lane.priority
+              AND ready.pos >= lane.low
+              AND ready.pos < CASE lane.n %% 2 WHEN 1 THEN 0 ELSE 9223372036854775807 END
+              AND (ready.expires_at IS NULL
+                   OR ready.expires_at > coalesce(%(now)s::timestamptz, statement_timestamp()))
+            ORDER BY ready.pos
+            LIMIT 1
+            FOR UPDATE SKIP LOCKED
+        ) AS found
+        WHERE EXISTS (SELECT FROM broker_owner WHERE id = %(owner)s::integer)
+        LIMIT 1
+    ))
+    -- A claim may be lost in a crash, as in get.sql.
+    RETURNING queue_id, priority, pos, id, backout_count, expires_at,
+        delivery_count + 1 AS delivery_count,
+        coalesce(%(now)s::timestamptz, statement_timestamp()) AS at,
+        nextval('broker_unit_of_work_id_seq') AS uow,
+        set_config('synchronous_commit', coalesce(%(synchronous_commit)s::text,
+            current_setting('synchronous_commit')), true)
+),
+opened AS (
+    INSERT INTO broker_unit_of_work (id, owner_id, started_at, deadline)
+    SELECT uow, %(owner)s::integer, at, at + %(timeout)s::interval FROM taken
+),
+claimed AS (
+    INSERT INTO broker_claim (uow, claim_id, queue_id, claimed_at, ids, priorities,
+        backout_counts, delivery_counts, expiries)
+    SELECT uow, %(claim_id)s::integer, queue_id, at, ARRAY[id], ARRAY[priority],
+        ARRAY[backout_count], ARRAY[delivery_count], ARRAY[expires_at]
+    FROM taken
+),
+journal AS (
+    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, went_to, actor, ids)
+    SELECT at, uow, queue_id, 1, 2, 1, 2, %(actor)s::text, ARRAY[id] FROM taken
+)
+SELECT taken.uow, taken.queue_id, taken.id, taken.backout_count,
+    taken.delivery_count, taken.priority, message.address, message.body,
+    message.content_type, message.properties, message.message_id,
+    message.correlation_id, message.reply_to, message.subject, message.group_id,
+    message.producer, message.put_at, taken.expires_at, taken.pos, message.durable,
+    message.descriptor, message.headers
+FROM taken, LATERAL (
+    -- Looked up one by one, however many the planner believes there are.
+    SELECT * FROM broker_message WHERE id = taken.id OFFSET 0
+) AS message;

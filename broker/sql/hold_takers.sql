@@ -1,0 +1,15 @@
+-- The queues of an address, or one of them, kept from being deleted until the
+-- transaction ends.
+--
+-- Order    by id.
+-- Locks    the queues, against their end; others may put, get and change them.
+-- Index    one_address_a_name
+-- Returns  the fields of broker.routing.Taker; the one queue that is meant takes all.
+SELECT queue.id, queue.routing_type,
+    CASE WHEN %(only_queue)s::text IS NULL THEN queue.selector ELSE '' END
+FROM broker_queue AS queue JOIN broker_address AS address
+    ON address.id = queue.address_id
+WHERE address.name = %(address)s::text
+  AND queue.name = coalesce(%(only_queue)s::text, queue.name)
+ORDER BY queue.id
+FOR KEY SHARE OF queue;

@@ -1,0 +1,15 @@
+-- Whether a queue holds nothing, nobody consumes it, and nothing can be restored to it:
+-- one look at all places, so that no entry slips from one to another meanwhile.
+--
+-- Locks    none.
+-- Index    broker_ready_pkey, broker_delayed_queue
+-- Returns  the answer.
+SELECT NOT EXISTS (SELECT FROM broker_ready WHERE queue_id = %(queue_id)s::integer)
+    AND NOT EXISTS (SELECT FROM broker_delayed WHERE queue_id = %(queue_id)s::integer)
+    AND NOT EXISTS (SELECT FROM broker_claim WHERE queue_id = %(queue_id)s::integer)
+    AND NOT EXISTS (SELECT FROM broker_subscription WHERE queue_id = %(queue_id)s::integer)
+    AND NOT EXISTS (
+        SELECT FROM broker_connectionconsumer AS consumer
+        JOIN broker_owner AS owner ON owner.id = consumer.owner_id
+        WHERE consumer.queue_id = %(queue_id)s::integer)
+    AND NOT EXISTS (SELECT FROM broker_discarded WHERE queue_id = %(queue_id)s::integer);

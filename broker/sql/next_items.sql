@@ -1,0 +1,14 @@
+-- Find the next items of an operation that nothing was done about yet.
+--
+-- A range over the whole index, not equal columns: of those the planner makes a walk over
+-- all items of all operations, in the hope of an early end.
+--
+-- Order    of the items.
+-- Locks    none.
+-- Index    broker_item_next
+-- Returns  the items, by id.
+SELECT id FROM broker_operationitem
+WHERE (operation_id, status, id) > (%(operation_id)s::bigint, 'planned', %(after)s::bigint)
+  AND (operation_id, status) <= (%(operation_id)s::bigint, 'planned')
+ORDER BY operation_id, status, id
+LIMIT %(limit)s::bigint;

@@ -1,0 +1,23 @@
+-- Take named entries of one queue from where they are delayed.
+--
+-- Order    by id.
+-- Locks    the entries; what another transaction holds is skipped.
+-- Index    broker_delayed_pkey
+-- Returns  the fields of broker.operations.taking.Taken, by id; fewer than asked for
+--          where some are no longer there, or have expired and are not wanted then.
+WITH taken AS (
+    DELETE FROM broker_delayed
+    WHERE ctid = ANY (ARRAY(
+        SELECT delayed.ctid FROM broker_delayed AS delayed
+        WHERE delayed.id = ANY (%(ids)b::bigint[])
+          AND delayed.queue_id = %(queue_id)s::integer
+          AND (%(expired_too)s::boolean OR delayed.expires_at IS NULL OR delayed.expires_at
+              > coalesce(%(now)s::timestamptz, statement_timestamp()))
+        FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING queue_id, id, priority, backout_count, delivery_count, expires_at, due_at
+)
+SELECT queue_id, id, priority, backout_count, delivery_count, expires_at,
+    coalesce(expires_at <= coalesce(%(now)s::timestamptz, statement_timestamp()), false),
+    due_at
+FROM taken ORDER BY id;

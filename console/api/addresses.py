@@ -1,0 +1,55 @@
+"""Addresses: the settings that each has in effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Path, Router, Schema
+
+from broker import authorities
+from broker.addresses import decisions
+from broker.models import Queue
+from console.api.problems import REFUSED, require
+
+router = Router(tags=["addresses"])
+
+
+class Definition(Schema):
+    """What one setting says of a field."""
+
+    match: str
+    value: Any
+
+
+class Decision(Schema):
+    """How one field was decided."""
+
+    field: str
+    value: Any  # null where it follows from others
+    decided_by: str | None  # the pattern of the setting; null for the built-in default
+    why: str
+    passed_over: list[Definition]  # by less specific settings, the nearest first
+
+
+class Settings(Schema):
+    """All settings of an address, each with what decided it."""
+
+    address: str
+    settings: list[Decision]
+
+
+@router.get(
+    "/addresses/{queue:address}/settings",
+    response={200: Settings, **REFUSED},
+    summary="The settings that an address has in effect",
+)
+def read_settings(request: HttpRequest, address: Path[str]) -> dict[str, Any]:
+    """Each field with the setting that decides it, for who may inquire a queue of the
+    address. The address need not exist. Its name is written as those of queues."""
+    require(request, "broker.view_queue")
+    held = authorities.held_by(request.user)
+    queues = Queue.objects.filter(address__name=address).values_list("name", flat=True)
+    if not any(held.on("inquire", name) for name in (address, *queues)):
+        raise authorities.refusal(request.user, "inquire", address)
+    return {"address": address, "settings": decisions(address)}

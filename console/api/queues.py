@@ -1,0 +1,96 @@
+"""Queues: their counters, and how those begin anew."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+from django.http import Http404, HttpRequest
+from ninja import Path, Router, Schema
+from pydantic import Field
+
+from broker import authorities, counters
+from broker.models import Queue
+from console.api.problems import REFUSED, require
+from console.views.counters import RESET, reset_and_record
+
+router = Router(tags=["queues"])
+
+Resettable = Literal[
+    "messages_added",
+    "messages_acknowledged",
+    "acknowledge_attempts",
+    "messages_expired",
+    "messages_killed",
+]
+FIVE: tuple[Resettable, ...] = get_args(Resettable)
+
+
+class Counters(Schema):
+    """What was done on a queue, and what is on it now."""
+
+    queue: str
+    messages_added: int
+    messages_acknowledged: int
+    acknowledge_attempts: int
+    messages_expired: int
+    messages_killed: int
+    delivering: int
+    scheduled: int
+    message_count: int
+    since: dict[str, datetime]  # by counter, when it was reset; if it ever was
+
+
+class Reset(Schema):
+    """Which counters are to begin anew, and why."""
+
+    counters: list[Resettable] = Field(default=list(FIVE), min_length=1)
+    reason: str = Field(default="", max_length=200)
+
+
+class WasReset(Schema):
+    """What each counter had come to since it was reset before."""
+
+    queue: str
+    had: dict[str, int]
+
+
+@router.get(
+    "/queues/{queue:name}/counters",
+    response={200: Counters, **REFUSED},
+    summary="The counters of a queue",
+)
+def read_counters(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
+    """Exact at one moment. In a queue's name every byte of its UTF-8 that is not a
+    letter, a digit or one of ``. _ -`` is written as ``~`` and two hexadecimal
+    digits."""
+    require(request, "broker.view_queue")
+    queue = named(name)
+    authorities.require(request.user, "inquire", queue.name)
+    counted, since = counters.shown(queue.pk)
+    values = {one: getattr(counted, one) for one in counters.ALL}
+    return {"queue": queue.name, "since": since, **values}
+
+
+@router.post(
+    "/queues/{queue:name}/counters/reset",
+    response={200: WasReset, **REFUSED},
+    summary="Reset counters of a queue",
+)
+def reset_counters(
+    request: HttpRequest, name: Path[str], body: Reset
+) -> dict[str, Any]:
+    """Begin to count anew; all five, unless some are named. It is written into the
+    history of the queue."""
+    require(request, RESET)
+    queue = named(name)
+    authorities.require(request.user, "set", queue.name)
+    had = reset_and_record(request, queue, body.counters, body.reason)
+    return {"queue": queue.name, "had": had}
+
+
+def named(name: str) -> Queue:
+    found = Queue.objects.filter(name=name).first()
+    if found is None:
+        raise Http404(f"queue {name}")
+    return found

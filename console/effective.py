@@ -1,0 +1,248 @@
+"""The settings that an address really has, in the words of the page that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from broker.addresses import Decision, Policy, policy_of
+from broker.models import AddressSetting, Queue
+from broker.redelivery import longest_delay_ms
+from broker.staircase import Staircase
+
+COUNTED_BY_BROKER = (Policy.ARTEMIS, Policy.BOTH)
+UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"))
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a less specific setting would have decided."""
+
+    match: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One field of an address: what it is, and why."""
+
+    title: str
+    words: str
+    decided_by: str | None
+    why: str
+    passed_over: Sequence[Passed]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows that belong together."""
+
+    title: str
+    rows: Sequence[Row]
+
+
+def exact(span: timedelta | int) -> str:
+    """A length of time, nothing of it left out; a bare number is milliseconds."""
+    left = span // timedelta(milliseconds=1) if isinstance(span, timedelta) else span
+    if not left:
+        return "0 s"
+    parts = []
+    for size, unit in UNITS:
+        count, left = divmod(left, size)
+        if count:
+            parts.append(f"{count:,} {unit}")
+    if left >= 1000 or (left and parts):
+        parts.append(f"{left / 1000:.3f}".rstrip("0").rstrip(".") + " s")
+    elif left:
+        parts.append(f"{left} ms")
+    return " ".join(parts)
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th …"""
+    if number % 100 in (11, 12, 13):
+        return f"{number:,}th"
+    return f"{number:,}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"
+
+
+def yes_or_no(value: bool) -> str:  # noqa: FBT001  it is called by a table
+    return "yes" if value else "no"
+
+
+def text_or_none(value: str) -> str:
+    return value or "none"
+
+
+def deliveries(value: int) -> str:
+    if value <= 0:
+        return "no limit"
+    return "1 delivery" if value == 1 else f"{value:,} deliveries"
+
+
+def delay(value: int) -> str:
+    return exact(value) if value else "none"
+
+
+def lifetime(value: int) -> str:
+    if value < 0:
+        return "none"
+    return exact(value) if value else "at once"
+
+
+def factor(value: float) -> str:
+    return f"± {value * 100:g} %" if value else "none"
+
+
+def multiplier(value: float) -> str:
+    return f"× {value:g}" if value != 1 else "× 1, always the same"
+
+
+def kept(value: int) -> str:
+    return exact(value * 1000) if value else "not at all"
+
+
+def policy(value: str) -> str:
+    return f"{value}: {Policy(value).label}"
+
+
+Words = Callable[[Any], str]
+GROUPS: dict[str, dict[str, tuple[str, Words]]] = {  # titles, and how values are said
+    "Poison messages": {
+        "poison_policy": ("Poison policy", policy),
+        "max_delivery_attempts": ("Max delivery attempts", deliveries),
+        "dead_letter_address": ("Dead letter address", text_or_none),
+    },
+    "Redelivery": {
+        "redelivery_delay_ms": ("Redelivery delay", delay),
+        "redelivery_delay_multiplier": ("Multiplier after each backout", multiplier),
+        "redelivery_collision_avoidance_factor": ("Collision avoidance", factor),
+        "max_redelivery_delay_ms": ("Max redelivery delay", delay),
+    },
+    "Dead letters": {
+        "send_to_dla_on_no_route": ("Dead letter what reaches no queue", yes_or_no),
+        "auto_create_dead_letter_resources": ("Queues make themselves", yes_or_no),
+        "dead_letter_queue_prefix": ("Prefix of their names", text_or_none),
+        "dead_letter_queue_suffix": ("Suffix of their names", text_or_none),
+    },
+    "Expiry": {
+        "expiry_address": ("Expiry address", text_or_none),
+        "auto_create_expiry_resources": ("Queues make themselves", yes_or_no),
+        "expiry_queue_prefix": ("Prefix of their names", text_or_none),
+        "expiry_queue_suffix": ("Suffix of their names", text_or_none),
+    },
+    "Arrival": {
+        "no_expiry": ("What arrives never expires", yes_or_no),
+        "expiry_delay_ms": ("Expiry of what has none", lifetime),
+        "min_expiry_delay_ms": ("Shortest expiry", lifetime),
+        "max_expiry_delay_ms": ("Longest expiry", lifetime),
+    },
+    "Automatic queues": {
+        "auto_delete_queues_delay_ms": ("Empty ones stay for", delay),
+    },
+    "Discarded messages": {
+        "discard_retention_s": ("Can be restored for", kept),
+    },
+}
+TITLES = {name: title for rows in GROUPS.values() for name, (title, _) in rows.items()}
+
+
+def words(field: str, value: Any) -> str:
+    """What a field's value is called; empty texts and -1 mean none."""
+    for rows in GROUPS.values():
+        if field in rows:
+            return rows[field][1](value)
+    raise KeyError(field)
+
+
+def groups(decisions: Sequence[Decision], merged: AddressSetting) -> list[Group]:
+    """Every field in its group, as words."""
+    by_field = {one.field: one for one in decisions}
+    return [
+        Group(title, [row(by_field[name], merged) for name in names])
+        for title, names in GROUPS.items()
+    ]
+
+
+def row(decision: Decision, merged: AddressSetting) -> Row:
+    said, why = "", decision.why if decision.decided_by else "Built-in default."
+    if decision.value is not None:
+        said = words(decision.field, decision.value)
+    elif decision.field == "max_redelivery_delay_ms":
+        said = delay(longest_delay_ms(merged))
+        why = "No setting defines it: ten times the redelivery delay."
+    elif decision.field == "poison_policy":
+        said = "by queue"
+        why = (
+            "No setting defines it: ibm where the queue has a backout threshold, else"
+            " artemis."
+        )
+    passed = [
+        Passed(one.match, words(decision.field, one.value))
+        for one in decision.passed_over
+    ]
+    return Row(TITLES[decision.field], said, decision.decided_by, why, passed)
+
+
+def as_counted(merged: AddressSetting) -> AddressSetting:
+    """The settings as the broker applies them: it counts only where it moves messages
+    away. Where that depends on the queue, as if it did."""
+    rule = AddressSetting(**{name: getattr(merged, name) for name in TITLES})
+    rule.match = merged.match
+    if rule.poison_policy and rule.poison_policy not in COUNTED_BY_BROKER:
+        rule.max_delivery_attempts = -1
+    return rule
+
+
+def ending(
+    rule: AddressSetting, stairs: Staircase, fed: Collection[str], address: str
+) -> str:
+    """What happens to a message whose every delivery fails, in a sentence.
+
+    Args:
+        rule: as counted.
+        fed: those of the addresses that have a queue.
+    """
+    if stairs.limit is None:
+        return "Never: a message that always fails is redelivered for ever."
+    to = rule.dead_letter_address
+    if not to:
+        what = f"is discarded: no dead letter address is set. {restorable(rule)}"
+    elif to == address:
+        what = "stays: dead letters go here, and none goes round for ever."
+    elif rule.auto_create_dead_letter_resources:
+        name = (
+            f"{rule.dead_letter_queue_prefix}{address}{rule.dead_letter_queue_suffix}"
+        )
+        what = f"goes to {to}, on its queue {name}, which makes itself."
+    elif to not in fed:
+        what = f"is discarded: {to} has no queue to take it. {restorable(rule)}"
+    else:
+        what = f"goes to {to}."
+    return f"After the {ordinal(stairs.limit)} failed delivery the message {what}"
+
+
+def restorable(rule: AddressSetting) -> str:
+    if not rule.discard_retention_s:
+        return "It cannot be restored."
+    return f"It can be restored for {exact(rule.discard_retention_s * 1000)}."
+
+
+def exceptions(merged: AddressSetting, queues: Sequence[Queue]) -> Iterator[str]:
+    """What is otherwise on some of the address's queues, in sentences."""
+    for queue in queues:
+        who = policy_of(merged, queue.backout_threshold)
+        if who in (Policy.IBM, Policy.BOTH) and queue.backout_threshold:
+            to = queue.backout_queue or "the broker’s dead letter queue"
+            broker = "" if who is Policy.BOTH else " The broker does not count here."
+            yield (
+                f"On queue {queue.name} a consumer moves the message to {to} when it"
+                f" meets it after its {ordinal(queue.backout_threshold)} backout."
+                f"{broker}"
+            )
+        elif who is Policy.IBM:
+            yield (
+                f"On queue {queue.name} nobody moves it away: the policy is ibm, and"
+                " the queue has no backout threshold."
+            )

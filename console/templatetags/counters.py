@@ -1,0 +1,51 @@
+"""The counters of a queue, for the section of its page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django import template
+
+from broker import counters
+
+register = template.Library()
+
+WORDS = {  # what each counts, as operators say it; and what that is here
+    "messages_added": ("Messages added", "put, copied or restored here"),
+    "messages_acknowledged": ("Messages acknowledged", "accepted, and committed"),
+    "acknowledge_attempts": ("Acknowledge attempts", "those backed out included"),
+    "messages_expired": ("Messages expired", "before they were delivered"),
+    "messages_killed": ("Messages killed", "dead letters, and what was dropped"),
+    "delivering": ("Delivering", "in somebody’s hands"),
+    "scheduled": ("Scheduled", "waiting for their time"),
+    "message_count": ("Message count", "here now, in all"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One counter, as a page shows it."""
+
+    name: str
+    label: str
+    what: str
+    value: int
+    is_resettable: bool
+    since: datetime | None  # when it was reset; none: it never was
+
+
+@register.simple_tag
+def counters_of(queue_id: int) -> list[Row]:
+    """All counters of a queue, in their order. Two queries."""
+    counted, since = counters.shown(queue_id)
+    return [
+        Row(
+            name,
+            *WORDS[name],
+            getattr(counted, name),
+            name in counters.RESETTABLE,
+            since.get(name),
+        )
+        for name in counters.ALL
+    ]

@@ -1,0 +1,38 @@
+"""How pages of operations tell what is left: of time, and of what can be done."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from console.lifelines import Step
+from console.templatetags.console import duration
+from console.wording import DEEDS
+
+register = template.Library()
+
+
+@register.simple_tag
+def countdown(until: datetime, now: datetime | None = None) -> SafeString:
+    """How long until a moment, in whole seconds; a script goes on counting."""
+    left = until - (now or timezone.now())
+    seconds = max(int(left.total_seconds()), 0)
+    at = until.astimezone(UTC)
+    return format_html(
+        '<time data-countdown datetime="{}" title="until {} UTC">{}</time>',
+        at.isoformat(timespec="seconds"),
+        f"{at:%Y-%m-%d %H:%M:%S}",
+        duration(timedelta(seconds=seconds)),
+    )
+
+
+@register.filter
+def ordered(step: Step) -> str:
+    """What an operation did to a message in one step of its life."""
+    text = DEEDS.get(step.kind, "{what} on {on}")
+    what = str(step.kind.label).capitalize()
+    return text.format(to=step.to, on=step.road.label, what=what)

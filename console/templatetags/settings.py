@@ -1,0 +1,20 @@
+"""How pages of settings show lengths of time: nothing of them is left out."""
+
+from __future__ import annotations
+
+from django import template
+
+from broker.staircase import Span
+from console import effective
+
+register = template.Library()
+register.filter("exact", effective.exact)
+register.filter("ordinal", effective.ordinal)
+
+
+@register.filter
+def range(span: Span) -> str:  # noqa: A001  the word that templates use
+    """From the shortest to the longest; empty where there is one length only."""
+    if not span.is_spread:
+        return ""
+    return f"{effective.exact(span.shortest)} to {effective.exact(span.longest)}"

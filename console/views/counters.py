@@ -1,0 +1,76 @@
+"""Resetting the counters of a queue: what that does is said first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods
+
+from broker import authorities, counters
+from broker.models import Queue
+from console.templatetags.counters import WORDS, counters_of
+
+RESET = "broker.pause_queue"  # whoever may stop a queue may count it anew
+CHOICES = [(name, WORDS[name][0]) for name in counters.RESETTABLE]
+
+
+class ResetForm(forms.Form):
+    """Which counters begin anew, and why."""
+
+    counters = forms.MultipleChoiceField(
+        choices=CHOICES,
+        error_messages={"required": "Choose at least one counter."},
+    )
+    reason = forms.CharField(max_length=200, required=False)
+
+
+@require_http_methods(["GET", "POST"])
+@permission_required(RESET, raise_exception=True)
+def reset(request: HttpRequest, name: str) -> HttpResponse:
+    """Say what each counter has come to; on POST count the chosen ones anew."""
+    queue = get_object_or_404(Queue, name=name)
+    authorities.require(request.user, "set", name)
+    form = ResetForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        wanted = request.GET.get("counter", "")
+        chosen = [wanted] if wanted in counters.RESETTABLE else counters.RESETTABLE
+        if form.is_bound:
+            chosen = request.POST.getlist("counters")
+        context = {
+            "queue": queue,
+            "form": form,
+            "chosen": chosen,
+            "rows": [row for row in counters_of(queue.pk) if row.is_resettable],
+        }
+        status = 422 if form.is_bound else 200
+        return render(request, "console/queues/reset.html", context, status=status)
+    said = form.cleaned_data
+    had = reset_and_record(request, queue, said["counters"], said["reason"])
+    words = ", ".join(WORDS[one][0].lower() for one in had)
+    messages.success(request, f"{name} counts anew: {words}.")
+    return redirect("console:queue", name=name)
+
+
+def reset_and_record(
+    request: HttpRequest, queue: Queue, names: Collection[str], reason: str
+) -> Mapping[str, int]:
+    """Reset some counters, and write down who did, and what they had come to."""
+    assert request.user.pk, "only those who have signed in get here"
+    with transaction.atomic():
+        had = counters.reset(queue, names)
+        counts = ", ".join(f"{one} was {value:,}" for one, value in had.items())
+        LogEntry.objects.log_actions(
+            request.user.pk,
+            [queue],
+            CHANGE,
+            f"Counters reset: {counts}. {reason}".strip(),
+            single_object=True,
+        )
+    return had

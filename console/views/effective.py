@@ -1,0 +1,77 @@
+"""The settings that an address has in effect, and which setting decides each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from broker import authorities
+from broker.addresses import by_specificity, decided, merge
+from broker.models import Address, AddressSetting, Queue
+from broker.staircase import staircase
+from console import effective, stairs
+
+LISTED = 200  # addresses to choose from
+
+
+class AddressForm(forms.Form):
+    """Which address is asked about."""
+
+    address = forms.CharField(max_length=255)
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def settings(request: HttpRequest) -> HttpResponse:
+    """Each field of an address: its value, who decided it, what was passed over."""
+    form = AddressForm(request.GET if request.GET.get("address") else None)
+    held = authorities.held_by(request.user)
+    context: dict[str, Any] = {"form": form, "addresses": listed(held)}
+    if form.is_valid():
+        address = form.cleaned_data["address"]
+        queues = list(Queue.objects.filter(address__name=address).order_by("name"))
+        seen = [one for one in queues if held.on("inquire", one.name)]
+        if not seen and not held.on("inquire", address):
+            raise authorities.refusal(request.user, "inquire", address)
+        context |= of_address(address, seen)
+        context["is_known"] = bool(queues) or exists(address)
+    return render(request, "console/settings/effective.html", context)
+
+
+def of_address(address: str, queues: list[Queue]) -> dict[str, Any]:
+    """All that the page says of an address.
+
+    Args:
+        queues: those it feeds, as far as they may be seen.
+    """
+    every = list(AddressSetting.objects.all())
+    merged = merge(address, every)
+    rule = effective.as_counted(merged)
+    found = staircase(rule)
+    to = rule.dead_letter_address
+    fed = {to} if to and Queue.objects.filter(address__name=to).exists() else set()
+    return {
+        "address": address,
+        "queues": queues,
+        "matching": by_specificity(address, every),
+        "groups": effective.groups(decided(address, every), merged),
+        "staircase": found,
+        "drawing": stairs.draw(found),
+        "ending": effective.ending(rule, found, fed, address),
+        "exceptions": list(effective.exceptions(merged, queues)),
+    }
+
+
+def exists(address: str) -> bool:
+    return Address.objects.filter(name=address).exists()
+
+
+def listed(held: authorities.Held) -> list[str]:
+    """Addresses to choose from, as far as they may be seen."""
+    names = Address.objects.order_by("name").values_list("name", flat=True)
+    return [name for name in names if held.on("inquire", name)][:LISTED]

@@ -1,0 +1,321 @@
+"""What operations are called: for every kind its words, and what it asks for.
+
+One table for the form, the plan, the button, the progress and the result; pages only
+put numbers and names in. In braces: ``{n}`` the messages, with their number; ``{on}``
+where they lie; ``{to}`` where they go, or the priority that they get.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from broker.authorities import Authority
+from broker.models import Kind as Done
+from broker.models import Operation
+from broker.operations import Outcome, Preview
+
+Kind = Operation.Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One kind of operation."""
+
+    name: str  # of the choice, and in lists
+    heading: str
+    doing: str  # while it goes on
+    done: str  # after the number of those that are done
+    tab: str  # over the list of those
+    plan: str  # what will be done, in a sentence
+    nothing: str  # has been … yet
+    goes: str = "To"  # over the column of queues; empty where they go nowhere
+    becomes: str = "became"  # before the message that is new
+    hint: str = ""  # what it does, for who chooses
+    icon: str = "operations"
+    takes: Authority | None = "get"  # asked for where the messages lie
+    gives: Authority | None = None  # asked for where they go
+    asks: str = ""  # what it must be told: queue or priority
+    is_hard: bool = False  # messages may leave every queue; it asks why
+    is_followed: bool = False  # consumers get what goes there
+    waits_only: bool = False  # for those whose time has not come
+
+
+WORDS: dict[str, Words] = {
+    Kind.RESUBMIT: Words(
+        name="Resubmit",
+        heading="Resubmit {n}",
+        doing="Sending",
+        done="sent",
+        tab="Sent",
+        plan="{n} will leave {on} and go back to {to}, with all delivery attempts"
+        " before them.",
+        nothing="sent",
+        goes="Back to",
+        hint="back to the queue where it died, with all its attempts anew",
+        icon="redelivery",
+        gives="put",
+        is_followed=True,
+    ),
+    Kind.MOVE: Words(
+        name="Move",
+        heading="Move {n} to {to}",
+        doing="Moving",
+        done="moved to {to}",
+        tab="Moved",
+        plan="{n} will leave {on} and go to {to}.",
+        nothing="moved",
+        hint="to another queue",
+        icon="in-flight",
+        gives="put",
+        asks="queue",
+        is_followed=True,
+    ),
+    Kind.COPY: Words(
+        name="Copy",
+        heading="Copy {n} to {to}",
+        doing="Copying",
+        done="copied to {to}",
+        tab="Copied",
+        plan="{n} will be copied to {to}. What lies on {on} stays as it is.",
+        nothing="copied",
+        becomes="the copy is",
+        hint="to another queue; what is here stays here",
+        icon="queues",
+        takes="browse",
+        gives="put",
+        asks="queue",
+        is_followed=True,
+    ),
+    Kind.PRIORITY: Words(
+        name="Change priority",
+        heading="Give {n} priority {to}",
+        doing="Changing",
+        done="given priority {to}",
+        tab="Changed",
+        plan="{n} on {on} will have priority {to}.",
+        nothing="changed",
+        goes="",
+        hint="from 0 to 9; 9 is delivered first",
+        gives="put",
+        asks="priority",
+    ),
+    Kind.DELIVER: Words(
+        name="Deliver now",
+        heading="Deliver {n} now",
+        doing="Making ready",
+        done="made ready",
+        tab="Made ready",
+        plan="{n} on {on} will be ready now, before the time for which they were due.",
+        nothing="made ready",
+        goes="",
+        hint="ready at once, before the time for which it is due",
+        icon="ready",
+        waits_only=True,
+    ),
+    Kind.DEAD_LETTER: Words(
+        name="Send to dead letters",
+        heading="Send {n} to dead letters",
+        doing="Sending",
+        done="sent to dead letters",
+        tab="Sent",
+        plan="{n} will leave {on} and become dead letters.",
+        nothing="sent",
+        goes="",
+        hint="as if all its delivery attempts had failed",
+        icon="dead",
+        is_hard=True,
+    ),
+    Kind.EXPIRE: Words(
+        name="Expire now",
+        heading="Expire {n}",
+        doing="Expiring",
+        done="expired",
+        tab="Expired",
+        plan="The time to live of {n} on {on} will end.",
+        nothing="expired",
+        goes="",
+        hint="its time to live ends at once",
+        icon="gone",
+        is_hard=True,
+    ),
+    Kind.REMOVE: Words(
+        name="Remove",
+        heading="Remove {n}",
+        doing="Removing",
+        done="removed",
+        tab="Removed",
+        plan="{n} will be removed from {on}. No consumer will get what is removed.",
+        nothing="removed",
+        goes="",
+        hint="off its queue; nobody gets it",
+        icon="discards",
+        is_hard=True,
+    ),
+}
+
+BACK = Words(
+    name="Undo",
+    heading="Put {n} back",
+    doing="Putting back",
+    done="put back",
+    tab="Put back",
+    plan="{n} will leave {on} and go back to {to}, at the place where they stood.",
+    nothing="put back",
+    goes="Back to",
+    icon="backout",
+    gives="put",
+)
+BACK_ON = replace(
+    BACK,
+    plan="{n} will be on {to} again, at the place where they stood.",
+    goes="",
+)
+UNDO: dict[str, Words] = {  # by the kind that is undone
+    Kind.RESUBMIT: BACK,
+    Kind.MOVE: BACK,
+    Kind.COPY: Words(
+        name="Undo",
+        heading="Take {n} away again",
+        doing="Taking away",
+        done="taken away again",
+        tab="Taken away",
+        plan="The copies of {n} will be taken away from {on}.",
+        nothing="taken away",
+        goes="",
+        icon="backout",
+    ),
+    Kind.PRIORITY: Words(
+        name="Undo",
+        heading="Give {n} the old priority",
+        doing="Changing back",
+        done="given the old priority",
+        tab="Changed back",
+        plan="{n} on {on} will have the priority of before.",
+        nothing="changed",
+        goes="",
+        icon="backout",
+        gives="put",
+    ),
+    Kind.DELIVER: Words(
+        name="Undo",
+        heading="Let {n} wait again",
+        doing="Delaying",
+        done="delayed again",
+        tab="Delayed again",
+        plan="{n} on {on} will wait again for the time for which they were due.",
+        nothing="changed",
+        goes="",
+        icon="backout",
+    ),
+    Kind.DEAD_LETTER: BACK_ON,
+    Kind.EXPIRE: BACK_ON,
+    Kind.REMOVE: BACK_ON,
+}
+
+OUTLOOKS: dict[Outcome, str] = {  # after the number of those that would be skipped
+    Outcome.PROCESSED: "already processed",
+    Outcome.HELD: "with a consumer",
+    Outcome.BUSY: "being taken by somebody",
+    Outcome.EXPIRED: "expired",
+    Outcome.NO_WAY_BACK: "without a queue to go to",
+    Outcome.REFUSED: "refused where they would go",
+    Outcome.NOT_DELAYED: "not delayed",
+    Outcome.DELIVERED: "delivered since",
+    Outcome.CHANGED: "changed since by another operation",
+    Outcome.MOVED_ON: "moved on since",
+    Outcome.DUE: "due by now",
+    Outcome.NOT_STORED: "no longer stored",
+    Outcome.NOT_IN_BIN: "no longer in the discard bin",
+    Outcome.GONE: "gone",
+}
+DEEDS: dict[Done, str] = {  # in the life-line of a message, before the operation
+    Done.RESUBMIT: "Resubmitted to {to}",
+    Done.MOVE: "Moved to {to}",
+    Done.REMOVE: "Removed from {on}",
+    Done.EXPIRE: "Expired at once",
+    Done.DEAD_LETTER: "Sent to the dead letters on {to}",
+    Done.DISCARD: "Sent to the dead letters: discarded, no dead letter address is set",
+    Done.REPRIORITIZE: "Given another priority",
+    Done.WAKE: "Made ready before its time",
+    Done.UNDO: "Taken back from {on}",
+    Done.REINSTATE: "Put back on {on}",
+    Done.RELEASE: "Left on {on}: the queue that it was to go to did not take it",
+}
+OUTLOOKS_OF_UNDO = OUTLOOKS | {Outcome.GONE: "unknown"}
+ADDRESSES: dict[str, str] = {  # without which a message ends
+    Kind.DEAD_LETTER: "dead letter address",
+    Kind.EXPIRE: "expiry address",
+}
+ALWAYS_OF_UNDO = {Outcome.PROCESSED, Outcome.GONE}  # also where they are none
+
+
+def words_of(operation: Operation) -> Words:
+    table = WORDS if operation.undoes_id is None else UNDO
+    return table[operation.kind]
+
+
+def messages(count: int) -> str:
+    return f"{count:,} message{'' if count == 1 else 's'}"
+
+
+def places(names: set[str]) -> str:
+    """Queues in a sentence: by name, if it is one."""
+    if len(names) > 1:
+        return f"{len(names)} queues"
+    return next(iter(names), "") or "a queue that is gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The sentences of one operation."""
+
+    words: Words
+    total: int
+    done: int
+    on: str
+    to: str
+    is_undo: bool
+
+    @property
+    def heading(self) -> str:
+        """What the page is about, and what its button does."""
+        return self.filled(self.words.heading, self.total)
+
+    @property
+    def title(self) -> str:
+        if self.is_undo:
+            return f"Undo: {self.heading[0].lower()}{self.heading[1:]}"
+        return self.heading
+
+    @property
+    def plan(self) -> str:
+        return self.filled(self.words.plan, self.total)
+
+    @property
+    def result(self) -> str:
+        return f"{self.done:,} {self.filled(self.words.done, self.done)}"
+
+    def filled(self, text: str, count: int) -> str:
+        return text.format(n=messages(count), on=self.on, to=self.to)
+
+
+def outlook(operation: Operation, seen: Preview) -> list[tuple[int, str]]:
+    """What a start would come to now: numbers, each with its words; first how many
+    would be done, last those of which nothing is known."""
+    is_undo = operation.undoes_id is not None
+    table = OUTLOOKS_OF_UNDO if is_undo else OUTLOOKS
+    always = ALWAYS_OF_UNDO if is_undo else set()
+    counts = seen.counts
+    parts = [(counts[one], table[one]) for one in table if counts[one] or one in always]
+    return [(seen.will_go, f"can be {words_of(operation).nothing}"), *parts]
+
+
+def dropped(operation: Operation, seen: Preview) -> Counter[str]:
+    """How many of each queue would end, since there is no address for them."""
+    ends = Counter[str]()
+    if operation.undoes_id is None and operation.kind in ADDRESSES:
+        for part in seen.parts:
+            if part.outcome is Outcome.WILL_GO and not part.target:
+                ends[part.queue] += part.messages
+    return ends

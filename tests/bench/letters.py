@@ -1,0 +1,103 @@
+"""What an operator does to a hundred thousand dead letters, and who feels it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from django.contrib.auth.models import User
+
+from broker import operations
+from broker.models import Operation
+from broker.operations import Chosen, Order
+from broker.triage import Selection
+from tests.bench import ground, rabbit
+from tests.bench.clients import Order as Work
+from tests.bench.figures import Figure, percentile
+from tests.bench.live import QUEUE, consumer
+from tests.bench.slices import Cell
+from tests.bench.workloads import GRAVEYARD
+
+BEFORE_S = 5.0  # for which the live consumer is watched with nothing beside it
+CALM = 1.3  # what its p99 may become, against before
+
+
+def measure(cell: Cell, database: str) -> Iterator[Figure]:
+    """Freeze, look, resubmit and undo; then against RabbitMQ's dead-letter exchange."""
+    many = cell.size.letters
+    died_s = begin(cell, many)
+    with consumer(database) as live:
+        live.p99_over(1)  # to warm up
+        before = live.p99_over(BEFORE_S)
+        yield Figure("a live consumer's p99, nothing beside it", before, "ms")
+        planned: list[Operation] = []
+
+        def freeze() -> None:
+            everything = Chosen(letters=Selection())
+            resubmit = Order(Operation.Kind.RESUBMIT)
+            planned.append(operations.plan(user(), resubmit, everything, scope="all"))
+
+        def undo() -> None:
+            planned.append(operations.plan_undo(user(), planned[0].pk))
+            work_off(planned[1].pk)
+
+        took = {}
+        steps: dict[str, Callable[[], object]] = {
+            "freeze": freeze,
+            "dry run": lambda: operations.preview(planned[0].pk),
+            "resubmit": lambda: work_off(planned[0].pk),
+            "undo": undo,
+        }
+        for name, step in steps.items():
+            live.mark()
+            took[name] = seconds_of(step)
+            p99 = percentile(live.mark(), 99)
+            yield Figure(f"{name} {many:,} dead letters", took[name], "s")
+            against = "itself before"
+            if name in ("resubmit", "undo"):
+                beside = f"a live consumer's p99 during {name}"
+                yield Figure(beside, p99, "ms", against, p99 / before, most=CALM)
+    cell.ready[QUEUE] = 0
+    ground.check(cell.ready)
+    yield from against_rabbit(many, died_s + took["freeze"] + took["resubmit"])
+
+
+def begin(cell: Cell, many: int) -> float:
+    """An empty broker, and so many dead letters; how long they took to die."""
+    ground.clear()
+    cell.ready.clear()
+    cell.stock("once", many)
+    ground.settle_down()
+    began = time.perf_counter()
+    cell.do(Work("die_at_once", 1000, "once", most=many / len(cell.clients.pipes)))
+    took = time.perf_counter() - began
+    assert cell.ready[GRAVEYARD] == many, "all of them are dead letters"
+    ground.settle_down()
+    return took
+
+
+def against_rabbit(many: int, ours_s: float) -> Iterator[Figure]:
+    work = f"dead-letter {many:,} and bring them back"
+    if not rabbit.is_here():
+        yield Figure(work, ours_s, "s")
+        return
+    theirs_s = rabbit.dead_letter_and_bring_back(many)
+    ratio = theirs_s / ours_s
+    yield Figure(work, ours_s, "s", "RabbitMQ's exchange", ratio, least=5)
+
+
+def work_off(operation_id: int) -> None:
+    operations.start(operation_id)
+    while operations.step(operation_id):
+        pass
+
+
+def seconds_of(step: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    step()
+    return time.perf_counter() - began
+
+
+def user() -> User:
+    found, _ = User.objects.get_or_create(username="bench")
+    return found

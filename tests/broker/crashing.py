@@ -1,0 +1,111 @@
+"""A PostgreSQL of a test's own, which may crash."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from django.core.management import call_command
+from django.db import connection, connections
+from psycopg.conninfo import make_conninfo
+
+from broker import owner
+from broker.floors import FLOORS
+from console import checks, cluster
+
+NAME = "test_crash"
+# What is committed without waiting for the disk gets there in ten seconds, not in 0.2.
+SETTINGS = {
+    "wal_writer_delay": "10s",
+    "autovacuum": "off",
+    "checkpoint_timeout": "1h",
+    "listen_addresses": "",
+    "shared_buffers": "16MB",
+}
+
+
+class Server:
+    """The server, and this process as its client in place of the tests' database."""
+
+    def __init__(self, var: Path) -> None:
+        checks.check_directory(var)
+        self.user = cluster.owner(var)
+        cluster.prepare(var, self.user, lambda _: None)
+        self.data = cluster.data_dir(var)
+        options = SETTINGS | {"unix_socket_directories": f"'{self.data}'"}
+        self.options = " ".join(f"-c {name}={value}" for name, value in options.items())
+
+    def start(self) -> None:
+        self.control("start", "-w", "-o", self.options, "-l", str(self.data / "log"))
+
+    def crash(self) -> None:
+        """What is not on disk is lost, and this process with it."""
+        self.control("stop", "-m", "immediate")
+        self.leave()
+        self.start()
+
+    def restart(self) -> None:
+        """An orderly stop of the broker and of its server."""
+        self.leave()
+        self.control("stop", "-m", "fast")
+        self.start()
+
+    def leave(self) -> None:
+        """Another process goes on."""
+        owner.resign()
+        connection.close()
+        FLOORS.forget()
+
+    def control(self, *arguments: str) -> None:
+        subprocess.run(  # the wheel's own binary
+            [cluster.BIN / "pg_ctl", "-D", self.data, *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=self.data,
+            user=self.user.run_as and self.user.user,
+            group=self.user.run_as and self.user.group,
+            extra_groups=self.user.run_as and [],
+        )
+
+    def make_database(self) -> None:
+        with psycopg.connect(self.address("postgres"), autocommit=True) as session:
+            session.execute(f"CREATE DATABASE {NAME}")
+
+    def address(self, name: str) -> str:
+        return make_conninfo(host=str(self.data), user="postgres", dbname=name)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        here, there = connections["default"], connection.copy()
+        there.settings_dict |= {
+            "NAME": NAME,
+            "USER": "postgres",
+            "PASSWORD": "",
+            "HOST": str(self.data),
+            "PORT": "",
+        }
+        owner.resign()
+        connections["default"] = there
+        FLOORS.forget()
+        try:
+            yield
+        finally:
+            self.leave()
+            connections["default"] = here
+
+
+@contextmanager
+def server(var: Path) -> Iterator[Server]:
+    """A running one, whose database is the one of the broker from here on."""
+    one = Server(var)
+    one.start()
+    try:
+        one.make_database()
+        with one.in_use():
+            call_command("migrate", interactive=False, verbosity=0)
+            yield one
+    finally:
+        one.control("stop", "-m", "immediate")

@@ -1,0 +1,74 @@
+"""Accepting is one statement, and undoes itself where the holder is mistaken."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection, transaction
+
+from broker import fsck, journal, owner, settle
+from broker.errors import LockLost
+from broker.get import get
+from broker.models import Claim, Queue, UnitOfWork
+from broker.put import put_many
+from tests.make import make_messages, make_queue
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
+
+@pytest.fixture
+def orders() -> Queue:
+    queue = make_queue("orders")
+    put_many(make_messages(3))
+    return queue
+
+
+def taken(count: int) -> int:
+    """A unit of work that holds as many entries, each by a get of its own."""
+    uow = None
+    for number in range(count):
+        (delivery,) = get("orders", owner=owner.current(), uow=uow, claim_id=number)
+        uow = delivery.uow
+    assert uow is not None
+    return uow
+
+
+def test_what_was_got_one_by_one_is_accepted_together(orders: Queue) -> None:
+    settle.accept(taken(3), expected=3)
+
+    depth = journal.depths()[orders.pk]
+    assert (depth.ready, depth.claimed) == (0, 0)
+    assert not UnitOfWork.objects.exists()
+    assert not Claim.objects.exists()
+    assert fsck.violations() == []
+
+
+@pytest.mark.parametrize("expected", [0, 1, 3])
+def test_with_another_number_nothing_is_accepted(orders: Queue, expected: int) -> None:
+    uow = taken(2)
+    assert not connection.in_atomic_block
+
+    with pytest.raises(LockLost):
+        settle.accept(uow, expected=expected)
+
+    depth = journal.depths()[orders.pk]
+    assert (depth.ready, depth.claimed) == (1, 2)
+    assert UnitOfWork.objects.count() == 1
+    settle.accept(uow, expected=2)
+
+
+def test_what_was_accepted_is_not_accepted_again(orders: Queue) -> None:
+    uow = taken(1)
+    settle.accept(uow, expected=1)
+    for expected in (0, 1):
+        with pytest.raises(LockLost):
+            settle.accept(uow, expected=expected)
+
+
+def test_a_holder_s_mistake_undoes_the_transaction_around_it(orders: Queue) -> None:
+    uow = taken(1)
+    with pytest.raises(LockLost), transaction.atomic():
+        put_many(make_messages(5))
+        settle.accept(uow, expected=2)
+
+    depth = journal.depths()[orders.pk]
+    assert (depth.ready, depth.claimed) == (2, 1)

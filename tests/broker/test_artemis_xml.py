@@ -1,0 +1,196 @@
+"""What an Artemis has in its broker.xml is understood, or named, or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker.addresses import merge
+from broker.artemis_xml import read, unknown, write
+from broker.errors.settings import WrongSettings
+from broker.models import AddressSetting
+from broker.settings_documents import LeftOut, defined
+
+BROKER_XML = b"""<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+<configuration xmlns="urn:activemq" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+  <core xmlns="urn:activemq:core">
+    <name>0.0.0.0</name>
+    <max-redelivery-records>10</max-redelivery-records>
+    <address-settings>
+      <!-- if you define auto-create on certain queues, management has to be created -->
+      <address-setting match="activemq.management.#">
+        <dead-letter-address>DLQ</dead-letter-address>
+        <redelivery-delay>0</redelivery-delay>
+        <max-size-bytes>-1</max-size-bytes>
+        <address-full-policy>PAGE</address-full-policy>
+      </address-setting>
+      <address-setting match="#">
+        <dead-letter-address> DLQ </dead-letter-address>
+        <expiry-address/>
+        <redelivery-delay>5000</redelivery-delay>
+        <redelivery-delay-multiplier>1.5</redelivery-delay-multiplier>
+        <redelivery-collision-avoidance-factor>0.15</redelivery-collision-avoidance-factor>
+        <max-redelivery-delay>50000</max-redelivery-delay>
+        <max-delivery-attempts>3</max-delivery-attempts>
+        <send-to-dla-on-no-route>true</send-to-dla-on-no-route>
+        <auto-create-dead-letter-resources>true</auto-create-dead-letter-resources>
+        <dead-letter-queue-prefix></dead-letter-queue-prefix>
+        <dead-letter-queue-suffix>.DLQ</dead-letter-queue-suffix>
+        <auto-create-expiry-resources>false</auto-create-expiry-resources>
+        <expiry-queue-prefix>EXPIRED.</expiry-queue-prefix>
+        <expiry-queue-suffix/>
+        <expiry-delay>-1</expiry-delay>
+        <min-expiry-delay>10</min-expiry-delay>
+        <max-expiry-delay>20</max-expiry-delay>
+        <no-expiry>false</no-expiry>
+        <auto-delete-queues-delay>7</auto-delete-queues-delay>
+      </address-setting>
+    </address-settings>
+  </core>
+</configuration>
+"""
+KEPT = {
+    "dead_letter_address": "DLQ",
+    "expiry_address": "",
+    "redelivery_delay_ms": 5000,
+    "redelivery_delay_multiplier": 1.5,
+    "redelivery_collision_avoidance_factor": 0.15,
+    "max_redelivery_delay_ms": 50000,
+    "max_delivery_attempts": 3,
+    "send_to_dla_on_no_route": True,
+    "auto_create_dead_letter_resources": True,
+    "dead_letter_queue_prefix": "",
+    "dead_letter_queue_suffix": ".DLQ",
+    "auto_create_expiry_resources": False,
+    "expiry_queue_prefix": "EXPIRED.",
+    "expiry_queue_suffix": "",
+    "expiry_delay_ms": -1,
+    "min_expiry_delay_ms": 10,
+    "max_expiry_delay_ms": 20,
+    "no_expiry": False,
+    "auto_delete_queues_delay_ms": 7,
+}
+
+
+def one(inside: str, match: str = 'match="orders"') -> str:
+    setting = f"<address-setting {match}>{inside}</address-setting>"
+    return f"<address-settings>\n{setting}\n</address-settings>"
+
+
+def fields(text: str | bytes) -> dict[str, dict[str, Any]]:
+    return {setting.match: defined(setting) for setting in read(text).settings}
+
+
+@pytest.mark.spec("REDEL-2", "DLA-1", "MATCH-5")
+def test_a_whole_broker_xml_is_read_and_what_is_not_kept_is_named() -> None:
+    document = read(BROKER_XML)
+
+    assert fields(BROKER_XML) == {
+        "activemq.management.#": {
+            "dead_letter_address": "DLQ",
+            "redelivery_delay_ms": 0,
+        },
+        "#": KEPT,
+    }
+    assert document.left_out == [
+        LeftOut("line 11", "activemq.management.#", "max-size-bytes"),
+        LeftOut("line 12", "activemq.management.#", "address-full-policy"),
+    ]
+
+
+def test_the_namespace_and_what_stands_around_may_be_missing() -> None:
+    bare = BROKER_XML.replace(b' xmlns="urn:activemq:core"', b"")
+    bare = bare.replace(b' xmlns="urn:activemq"', b"")
+    inner = bare[bare.index(b"<address-settings>") : bare.index(b"</core>")]
+
+    assert fields(bare) == fields(inner) == fields(BROKER_XML)
+
+
+@pytest.mark.spec("MATCH-5")
+def test_an_empty_element_means_none_and_stops_the_fall_through() -> None:
+    rules = [
+        *read(
+            one("<dead-letter-address>DLA</dead-letter-address>", 'match="#"')
+        ).settings,
+        *read(one("<dead-letter-address/>")).settings,
+    ]
+
+    assert merge("orders", rules).dead_letter_address == ""
+    assert merge("others", rules).dead_letter_address == "DLA"
+
+
+@pytest.mark.spec("REDEL-2", "MATCH-2", "DLA-1")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<a>", "Line 1, column 4: This is no XML: no element found."),
+        ("<a>\n</b>", "Line 2, column 3: This is no XML: mismatched tag."),
+        ("<a/>", "There is no <address-settings> in it."),
+        (one("", "") + "<x/>", "This is no XML: junk after document element."),
+        ("<address-settings><x/></address-settings>", "Only <address-setting> can"),
+        (one("", ""), "Line 2, <address-setting>: It needs a match"),
+        (one("", 'match=""'), "cannot be empty"),
+        (one("", 'match="news.eu*"'), "a wildcard stands beside other characters"),
+        (one("", 'match="a.#.b"'), "# can only be the last word"),
+        (one("</address-setting><address-setting match='orders'>"), "already"),
+        (one("<redelivery-delay>1s</redelivery-delay>"), "a whole number, not '1s'"),
+        (one("<redelivery-delay/>"), "Line 2, <redelivery-delay>: It must be a whole"),
+        (one("<redelivery-delay>-1</redelivery-delay>"), "Give 0 for none."),
+        (one("<redelivery-delay>٣</redelivery-delay>"), "a whole number"),
+        (one("<redelivery-delay>1_0</redelivery-delay>"), "a whole number"),
+        (one("<max-delivery-attempts>-2</max-delivery-attempts>"), "-1 for no limit"),
+        (
+            one("\n<redelivery-delay-multiplier>NaN</redelivery-delay-multiplier>"),
+            "Line 3, <redelivery-delay-multiplier>: It must be a number, not 'NaN'.",
+        ),
+        (
+            one("<redelivery-delay-multiplier>1e999</redelivery-delay-multiplier>"),
+            "must be above 0",
+        ),
+        (one("<no-expiry>yes</no-expiry>"), "It must be true or false, not 'yes'."),
+        (one("<no-expiry/><no-expiry>true</no-expiry>"), "true or false"),
+        (one("<no-expiry>1</no-expiry><no-expiry>0</no-expiry>"), "given twice"),
+        (one("<expiry-address><b/></expiry-address>"), "It must have text only."),
+        (
+            one("<dead-letter-address>orders</dead-letter-address>"),
+            "Line 2, <dead-letter-address>: An address cannot be its own",
+        ),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "entities or a document type"),
+        ('<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>', "a document type"),
+        ('<?xml version="1.0" encoding="x-none"?><a/>', "Use UTF-8."),
+    ],
+)
+def test_a_malformed_document_is_refused_whole_with_its_place(
+    text: str, said: str
+) -> None:
+    with pytest.raises(WrongSettings) as refused:
+        read(text.encode())
+    assert said in str(refused.value)
+
+
+def test_what_is_too_deep_or_too_long_is_refused() -> None:
+    with pytest.raises(WrongSettings, match="no element found"):
+        read("<a>" * 100_000)
+    with pytest.raises(WrongSettings, match="above 1 MiB"):
+        read(" " * 2**20 + "<a/>")
+
+
+def test_what_is_written_has_the_elements_of_artemis_and_says_what_it_lacks() -> None:
+    setting = AddressSetting(
+        match="a&b.#",
+        max_delivery_attempts=-1,
+        dead_letter_address="",
+        no_expiry=True,
+        poison_policy="both",
+    )
+
+    text = write([setting])
+
+    assert '<address-settings xmlns="urn:activemq:core">' in text
+    assert '<address-setting match="a&amp;b.#">' in text
+    assert "<max-delivery-attempts>-1</max-delivery-attempts>" in text
+    assert "<dead-letter-address />" in text
+    assert "<no-expiry>true</no-expiry>" in text
+    assert "<!-- Backout only: poison_policy = both -->" in text
+    assert unknown([setting]) == [("a&b.#", "poison_policy")]

@@ -1,0 +1,240 @@
+"""Which deliveries are counted, whatever dies: the consumer, or the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError
+from pytest_django import Settings
+
+from broker import fsck, journal, owner, tasks
+from broker.get import Delivery, commits_how
+from broker.models import Claim, Queue, Ready
+from broker.models import UnitOfWork as UnitRow
+from broker.put import put, put_many
+from broker.unit_of_work import UnitOfWork, unit_of_work
+from tests.broker import crashing
+from tests.broker.crashing import Server
+from tests.broker.elsewhere import Elsewhere, process, said
+from tests.broker.handling import Seen, handle_next, handler, refuse
+from tests.console.until import until
+from tests.make import make_messages, make_queue
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
+EITHER = pytest.mark.parametrize("persist", [False, True])
+HOLDER = """
+from broker.unit_of_work import UnitOfWork
+print(len(UnitOfWork().get("orders")), flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def orders() -> Queue:
+    return make_queue()
+
+
+@pytest.fixture
+def counted_first(settings: Settings) -> None:
+    settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = True
+
+
+@pytest.fixture
+def server(transactional_db: None) -> Iterator[Server]:
+    with TemporaryDirectory() as directory, crashing.server(Path(directory)) as one:
+        make_queue()
+        yield one
+
+
+def count() -> int:
+    """What the next delivery says of those before it; it is released again."""
+    work = UnitOfWork()
+    (delivery,) = work.get("orders")
+    work.release(delivery)
+    work.commit()
+    return delivery.backout_count
+
+
+@pytest.mark.spec("DCP-1", "DCP-2", "DCP-3")
+def test_a_crash_of_the_server(server: Server, settings: Settings) -> None:
+    """In one test, for a server takes a second to make."""
+    put("orders")
+    for persist, counts in [(False, 0), (True, 1)]:
+        settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = persist
+
+        UnitOfWork().get("orders")
+        server.crash()
+        assert Claim.objects.count() == counts
+        tasks.back_out_overdue()
+
+        assert count() == counts
+
+    handle_next(handler(Seen(lambda _: server.crash())))
+    tasks.back_out_overdue()
+    assert count() == 2, "a joined handler is no exception"
+
+    settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = False
+    UnitOfWork().get("orders")
+    server.restart()
+    tasks.back_out_overdue()
+    assert count() == 3, "an orderly stop is no crash"
+    assert fsck.violations() == []
+
+
+@EITHER
+@pytest.mark.spec("DCP-3")
+def test_counts_are_1_2_3_over_a_stop(
+    orders: Queue, settings: Settings, persist: bool
+) -> None:
+    settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = persist
+    put("orders")
+    counts = []
+    for _ in range(2):
+        work = UnitOfWork()
+        (delivery,) = work.get("orders")
+        counts.append(delivery.backout_count + 1)
+        if len(counts) == 1:
+            work.back_out("no")
+    owner.resign()  # with the second delivery in its hands
+    tasks.back_out_overdue()
+
+    assert [*counts, count() + 1] == [1, 2, 3]
+
+
+@EITHER
+@pytest.mark.spec("DCP-3")
+def test_a_client_that_is_killed_has_its_delivery_counted(
+    orders: Queue, settings: Settings, persist: bool
+) -> None:
+    settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = persist
+    put("orders")
+    with process(HOLDER) as holder:
+        assert said(holder) == "1"
+
+    def swept() -> bool:
+        tasks.back_out_overdue()
+        return not UnitRow.objects.exists()
+
+    until(swept)
+    assert count() == 1
+
+
+@pytest.mark.spec("DCP-4")
+def test_an_unread_message_takes_the_early_count_back(
+    orders: Queue, counted_first: None
+) -> None:
+    put("orders")
+
+    for _ in range(2):
+        assert count() == 0
+    assert Ready.objects.get().backout_count == 0
+
+
+@pytest.mark.spec("DCP-2")
+def test_a_get_waits_for_the_disk_only_where_counts_must_be_true(
+    settings: Settings,
+) -> None:
+    assert commits_how() == "off"
+    settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = True
+    assert commits_how() is None
+
+
+@pytest.mark.spec("DCP-2")
+def test_a_joined_handler_s_delivery_is_seen_by_others_before_it_runs(
+    orders: Queue, counted_first: None, elsewhere: Elsewhere
+) -> None:
+    put("orders")
+    seen: list[int] = []
+
+    def look(delivery: Delivery) -> None:
+        User.objects.create(username="customer")
+        elsewhere.begin()
+        seen.append(elsewhere(Claim.objects.filter(uow=delivery.uow).count))
+        seen.append(elsewhere(User.objects.count))
+        elsewhere.commit()
+
+    assert handle_next(handler(Seen(look))) == 1
+
+    assert seen == [1, 0]
+    assert User.objects.count() == 1
+    assert journal.depths()[orders.pk].total == 0
+
+
+@pytest.mark.spec("DCP-2", "UOW-1")
+@pytest.mark.usefixtures("counted_first")
+class TestJoinedAndCountedFirst:
+    """What holds of joined units of work holds of these."""
+
+    def test_rows_and_the_acceptance_are_one(self, orders: Queue) -> None:
+        put("orders")
+        with unit_of_work(join=True) as work:
+            work.get("orders")
+            User.objects.create(username="customer")
+        assert User.objects.count() == 1
+        assert journal.depths()[orders.pk].total == 0
+
+    def test_a_backout_undoes_the_rows_and_counts(self, orders: Queue) -> None:
+        put("orders")
+        with pytest.raises(IntegrityError), unit_of_work(join=True) as work:
+            work.get("orders")
+            User.objects.create(username="twice")
+            User.objects.create(username="twice")
+        assert not User.objects.exists()
+        assert count() == 1
+
+    def test_a_handler_that_refuses_is_asked_again(self, orders: Queue) -> None:
+        put("orders")
+        seen = Seen(refuse)
+        for _ in range(2):
+            handle_next(handler(seen))
+        assert count() == 2
+        assert fsck.violations() == []
+
+    def test_what_is_got_after_rows_were_written_is_got_with_them(
+        self, orders: Queue
+    ) -> None:
+        put_many(make_messages(2))
+        with pytest.raises(RuntimeError), unit_of_work(join=True) as work:
+            work.get("orders")
+            User.objects.create(username="customer")
+            work.get("orders")
+            raise RuntimeError
+        assert not User.objects.exists()
+        assert [one.backout_count for one in Ready.objects.all()] == [1, 1]
+        assert fsck.violations() == []
+
+    def test_rows_that_were_written_first_are_undone_too(self, orders: Queue) -> None:
+        put("orders")
+        with pytest.raises(RuntimeError), unit_of_work(join=True) as work:
+            User.objects.create(username="customer")
+            work.get("orders")
+            raise RuntimeError
+        assert not User.objects.exists()
+        assert count() == 1
+
+    def test_one_that_takes_too_long_is_backed_out_and_its_rows_undone(
+        self, orders: Queue, elsewhere: Elsewhere
+    ) -> None:
+        put("orders")
+
+        def overtaken(delivery: Delivery) -> None:
+            User.objects.create(username="customer")
+            elsewhere(UnitRow.objects.update, deadline="2026-01-01T00:00Z")
+            elsewhere(tasks.back_out_overdue)
+
+        handle_next(handler(Seen(overtaken)))
+        assert not User.objects.exists()
+        assert count() == 1
+        assert fsck.violations() == []
+
+    def test_with_nothing_to_get_there_is_nothing_to_end(self, orders: Queue) -> None:
+        with unit_of_work(join=True) as work:
+            assert work.get("orders") == []
+            User.objects.create(username="customer")
+        assert User.objects.count() == 1
+        assert not UnitRow.objects.exists()

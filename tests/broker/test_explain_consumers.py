@@ -1,0 +1,99 @@
+"""Who is known to consume a queue, and what is said where nobody is."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker import owner
+from broker.explain import explain
+from broker.models import (
+    Queue,
+    Subscription,
+)
+from broker.unit_of_work import UnitOfWork
+from tests.broker.elsewhere import Elsewhere
+from tests.broker.explaining import codes, consumer, sent
+from tests.make import make_queue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def orders(db: None) -> Queue:
+    return make_queue("orders")
+
+
+def test_where_no_consumer_is_known_it_is_said_how_little_that_means(
+    orders: Queue,
+) -> None:
+    (one,) = explain(sent())
+
+    assert one.code == "no-consumer"
+    assert "No dispatcher runs" in one.sentence
+    assert "is known only while it holds a message" in one.remedy
+
+
+def test_a_consumer_of_a_process_that_died_is_none(elsewhere: Elsewhere) -> None:
+    consumer(make_queue("orders"))
+    message_id = sent()
+    assert codes(explain(message_id)) == ["next"]
+
+    owner.resign()
+
+    assert codes(explain(message_id)) == ["no-consumer"]
+
+
+def test_a_dispatcher_without_a_handler_for_the_queue_is_said(
+    elsewhere: Elsewhere,
+) -> None:
+    make_queue("orders")
+    message_id = sent()
+    owner.resign()
+    owner.current("dispatcher")
+
+    (one,) = explain(message_id)
+
+    assert "A dispatcher runs, but no handler for orders" in one.sentence
+
+
+def test_who_holds_a_message_of_the_queue_or_subscribes_is_known(
+    orders: Queue,
+) -> None:
+    held, message_id = sent(), sent()
+    UnitOfWork().get("orders")
+    assert codes(explain(message_id)) == ["next"]
+    assert codes(explain(held)) == ["locked"]
+
+    answers = make_queue("answers")
+    message_id = sent("answers")
+    assert codes(explain(message_id)) == ["no-consumer"]
+    Subscription.objects.create(
+        address=answers.address, durable=False, queue=answers, owner_id=owner.current()
+    )
+    assert codes(explain(message_id)) == ["next"]
+
+
+def test_selectors_that_do_not_match_are_named(orders: Queue) -> None:
+    consumer(orders, "colour = 'red'", handler="shop.red")
+    consumer(orders, "JMSPriority > 7 AND JMSXDeliveryCount = 1", handler="shop.urgent")
+    blue = sent(properties={"colour": "blue"})
+
+    (one,) = explain(blue)
+
+    assert one.code == "no-matching-selector"
+    assert "shop.red (colour = 'red'); shop.urgent (JMSPriority > 7" in one.sentence
+    assert one.details["selectors"]["shop.red"] == "colour = 'red'"
+    assert "no-matching-selector" not in codes(explain(sent(priority=8)))
+    red = sent(properties={"colour": "red"})
+    assert "no-matching-selector" not in codes(explain(red))
+    consumer(orders, retains_unwanted=True, handler="shop.rest")
+    assert "no-matching-selector" not in codes(explain(blue))
+
+
+def test_what_is_unwanted_and_will_be_put_away_says_so(orders: Queue) -> None:
+    consumer(orders, "colour = 'red'", retains_unwanted=False)
+
+    (one,) = explain(sent(properties={"colour": "blue"}))
+
+    assert one.code == "no-matching-selector"
+    assert "puts away what no handler wants" in one.remedy
