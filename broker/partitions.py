@@ -101,12 +101,13 @@ def tried_again_later(drop: Callable[..., None]) -> Callable[..., None]:
 @tried_again_later
 def drop_messages(child: str, low: int) -> None:
     """Drop a partition of messages, or rewrite it with the few that are needed: those
-    on a queue or in the discard bin."""
+    on a queue, in the discard bin, or what an undo can still bring back."""
     names = {
         "child": Identifier(child),
         "new": Identifier(f"{child}_new"),
         "low": Literal(low),
         "high": Literal(low + MESSAGES),
+        "undo": Literal(timedelta(seconds=settings.BROKER_UNDO_WINDOW_S)),
     }
     if low + MESSAGES > last_message_id():
         return
@@ -139,7 +140,11 @@ NEEDED = """id IN (
     UNION ALL SELECT id FROM broker_delayed WHERE id >= {low} AND id < {high}
     UNION ALL SELECT message_id FROM broker_discarded
         WHERE message_id >= {low} AND message_id < {high}
-    UNION ALL SELECT unnest(ids) FROM broker_claim)"""
+    UNION ALL SELECT unnest(ids) FROM broker_claim
+    UNION ALL SELECT item.message_id FROM broker_operationitem AS item
+        JOIN broker_operation AS done ON done.id = item.operation_id
+        WHERE done.ended_at > now() - {undo} AND item.status = 'done'
+          AND item.message_id >= {low} AND item.message_id < {high})"""
 
 
 def needed(names: dict[str, sql.Composable]) -> tuple[int, int]:

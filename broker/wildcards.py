@@ -38,10 +38,9 @@ class Syntax:
 
     def __post_init__(self) -> None:
         signs = [self.delimiter, self.any_words, self.single_word, *self.markers]
-        if (
-            any(len(sign) != 1 or sign.isalnum() for sign in signs)
-            or len(set(signs)) < len(signs)
-        ):
+        if any(len(sign) != 1 or sign.isalnum() for sign in signs) or len(
+            set(signs)
+        ) < len(signs):
             raise ImproperlyConfigured(
                 "BROKER_WILDCARD_DELIMITER, _ANY_WORDS and _SINGLE_WORD must be one"
                 " character each, no letter or digit, and all different, also from the"

@@ -7,9 +7,18 @@ from typing import Any
 
 from django.contrib.auth.models import Group, Permission, User
 
-from broker import authorities
-from broker.models import Address, AddressSetting, Authority, Queue, RoutingType
+from broker import authorities, operations
+from broker.models import (
+    Address,
+    AddressSetting,
+    Authority,
+    Operation,
+    Queue,
+    RoutingType,
+)
+from broker.operations import Chosen, Order
 from broker.put import NewMessage
+from broker.triage import Selection
 
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
 
@@ -93,3 +102,18 @@ def make_authority(
     whose = "group" if isinstance(principal, Group) else "user"
     fields = {authorities.FIELDS[one]: True for one in granted}
     return Authority.objects.create(**{whose: principal}, pattern=pattern, **fields)
+
+
+def plan_resubmit(
+    user: User,
+    scope: str,
+    selection: Selection | None = None,
+    *,
+    message_id: int | None = None,
+    reason: str = "",
+) -> Operation:
+    """Plan to resubmit dead letters: of a selection, one message, or all."""
+    ids = () if message_id is None else (message_id,)
+    chosen = Chosen(ids=ids, letters=selection or Selection())
+    order = Order(Operation.Kind.RESUBMIT)
+    return operations.plan(user, order, chosen, scope=scope, reason=reason)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from broker.operations.orders import Chosen, Order
 from broker.operations.outcomes import Outcome
-from broker.operations.planning import plan, plan_resubmit
+from broker.operations.planning import plan
 from broker.operations.previews import Part, Preview, preview
 from broker.operations.stepping import cancel, change, running, start, step
 from broker.operations.undo_plans import plan_undo, undo_until, why_not_undoable
@@ -28,7 +28,6 @@ __all__ = [
     "cancel",
     "change",
     "plan",
-    "plan_resubmit",
     "plan_undo",
     "preview",
     "running",

@@ -131,17 +131,3 @@ def leave_out(operation: Operation, selector: Selector, now: datetime | None) ->
         left_out += len(unwanted)
         after = seen[-1][0]
     return left_out
-
-
-def plan_resubmit(
-    user: Any,
-    scope: str,
-    selection: Selection | None = None,
-    *,
-    message_id: int | None = None,
-    reason: str = "",
-) -> Operation:
-    """Plan a resubmit of dead letters: of a selection, of one message, or of all."""
-    ids = () if message_id is None else (message_id,)
-    chosen = Chosen(ids=ids, letters=selection or Selection())
-    return plan(user, Order(Kind.RESUBMIT), chosen, scope=scope, reason=reason)

@@ -1,6 +1,6 @@
 """A herd: what was delayed falls due in one second, beside a million that do not.
 
-One process releases, as the worker does; two get from the herd's queue; one works on
+One process releases, as the worker does; one gets from the herd's queue; one works on
 another queue all the while, and measures its gets before and during.
 """
 
@@ -29,7 +29,6 @@ from tests.bench.figures import Figure, percentile
 from tests.make import make_queue
 
 QUEUES = ("herd", "other", "waiting")
-CONSUMERS = 2  # of the herd, 100 messages a time
 OTHERS = 100  # of another queue, due in the same second; nobody gets them
 BEFORE_S = 5.0
 SOON = timedelta(seconds=3)  # for everybody to be at work
@@ -73,14 +72,13 @@ def measure(database: str, *, herd: int, waiting: int) -> Iterator[Figure]:
                 time.sleep(BEFORE_S)
                 before = ended(beside)
             with (
-                process(take, database) as one,
-                process(take, database) as another,
+                process(take, database) as taking,
                 process(work_beside, database) as beside,
             ):
                 fall_due(queues)
                 wait_until_drained(queues, herd)
                 during = ended(beside)
-                taken = ended(one) + ended(another)
+                taken = ended(taking)
             ended(releasing)
         assert len(taken) == herd, "each was delivered, and once"
         yield from lateness(queues, herd)
@@ -175,7 +173,7 @@ def release(told: Connection) -> list[float]:
 
 
 def take(told: Connection) -> list[float]:
-    """A consumer of the herd; one number for each message."""
+    """A consumer of the herd, 100 messages a time; the number of each that it got."""
     taken: list[float] = []
     while not told.poll():
         with unit_of_work() as work:

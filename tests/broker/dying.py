@@ -11,7 +11,14 @@ from broker.get import Delivery
 from broker.models import Operation, Queue, Ready
 from broker.put import put_many
 from broker.unit_of_work import UnitOfWork
-from tests.make import NOON, make_messages, make_queue, make_setting, minutes
+from tests.make import (
+    NOON,
+    make_messages,
+    make_queue,
+    make_setting,
+    minutes,
+    plan_resubmit,
+)
 
 ERROR = "no such customer 17"
 
@@ -65,7 +72,7 @@ def operator() -> User:
 
 
 def plan(reason: str = "") -> Operation:
-    return operations.plan_resubmit(operator(), "all", reason=reason)
+    return plan_resubmit(operator(), "all", reason=reason)
 
 
 def start(operation: Operation, limit: int = 100) -> Operation:

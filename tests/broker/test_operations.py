@@ -12,7 +12,7 @@ from broker.triage import Selection, groups
 from broker.unit_of_work import UnitOfWork
 from tests.broker.dying import make_dead_letters, on, operator, plan, start
 from tests.broker.elsewhere import Elsewhere
-from tests.make import NOON
+from tests.make import NOON, plan_resubmit
 
 State, Status = Operation.State, OperationItem.Status
 
@@ -56,7 +56,7 @@ def test_a_plan_has_what_was_selected_and_nothing_else() -> None:
     make_dead_letters(1, error="the disk is full")
     (group,) = [one for one in groups() if one.messages == 2]
 
-    operation = operations.plan_resubmit(operator(), "group", group.selection)
+    operation = plan_resubmit(operator(), "group", group.selection)
 
     assert [item.message_id for item in operation.items.order_by("id")] == wanted
 
@@ -64,7 +64,7 @@ def test_a_plan_has_what_was_selected_and_nothing_else() -> None:
 @pytest.mark.django_db
 def test_a_plan_may_be_of_one_message() -> None:
     _, second, _ = make_dead_letters(3)
-    operation = operations.plan_resubmit(operator(), "one", message_id=second)
+    operation = plan_resubmit(operator(), "one", message_id=second)
     assert [item.message_id for item in operation.items.all()] == [second]
 
 
@@ -72,7 +72,7 @@ def test_a_plan_may_be_of_one_message() -> None:
 def test_a_plan_of_nothing_is_refused_and_leaves_nothing() -> None:
     make_dead_letters(1)
     with pytest.raises(NotResubmittable):
-        operations.plan_resubmit(operator(), "none", Selection(cause="EXPIRED"))
+        plan_resubmit(operator(), "none", Selection(cause="EXPIRED"))
     assert not Operation.objects.exists()
 
 
@@ -190,8 +190,8 @@ def test_of_two_steps_at_once_one_does_nothing(elsewhere: Elsewhere) -> None:
 def test_two_operations_of_one_operator_go_on_at_once(elsewhere: Elsewhere) -> None:
     one, other = make_dead_letters(2)
     ada = operator()
-    first = operations.plan_resubmit(ada, "one", message_id=one)
-    second = operations.plan_resubmit(ada, "other", message_id=other)
+    first = plan_resubmit(ada, "one", message_id=one)
+    second = plan_resubmit(ada, "other", message_id=other)
     Operation.objects.update(state=State.RUNNING)
     elsewhere.begin()
     elsewhere(operations.step, first.pk)

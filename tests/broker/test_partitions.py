@@ -9,15 +9,23 @@ import pytest
 from django.db import connection
 from django.test import override_settings
 
-from broker import delays, fsck, journal, partitions, triage
-from broker.models import DeadLetter, Event, Message, Queue
+from broker import delays, fsck, journal, operations, partitions, triage
+from broker.models import DeadLetter, Event, Message, Operation, Queue, Ready
+from broker.operations import Chosen, Order
 from broker.partitions import MESSAGES, children
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
 from tests.broker.dying import back_out
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.console.until import until
-from tests.make import NOON, make_messages, make_queue, make_setting, minutes
+from tests.make import (
+    NOON,
+    make_messages,
+    make_queue,
+    make_setting,
+    make_user,
+    minutes,
+)
 
 TODAY = NOON.date()
 WEEKS_LATER = NOON + timedelta(days=60)
@@ -140,6 +148,22 @@ def test_messages_on_queues_stay_however_old(orders: Queue) -> None:
     accept("orders", 9)
     drop_old()
     assert Message.objects.count() == 10
+
+
+def test_what_an_undo_can_bring_back_stays_however_old(orders: Queue) -> None:
+    make_queue("elsewhere")
+    fill_old_partition(2)
+    order = Order(Operation.Kind.MOVE, "elsewhere")
+    moved = operations.plan(make_user(), order, Chosen(queue="orders"), scope="all")
+    operations.start(moved.pk)
+    accept("elsewhere", 1)
+
+    drop_old()
+
+    back = operations.plan_undo(make_user("ada"), moved.pk)
+    operations.start(back.pk)
+    assert Ready.objects.filter(queue_id=orders.pk).count() == 1
+    assert fsck.violations() == []
 
 
 def test_the_partition_that_ids_are_taken_from_stays(orders: Queue) -> None:

@@ -30,7 +30,7 @@ from broker.models import Claim, Delayed, Queue, Ready
 from broker.put import put
 from broker.unit_of_work import UnitOfWork
 from tests.broker.model import DELAY, LONG, Model, Place, Unit
-from tests.make import NOON, make_queue, make_setting, make_user
+from tests.make import NOON, make_queue, make_setting, make_user, plan_resubmit
 
 TTL = timedelta(seconds=25)
 
@@ -206,9 +206,9 @@ class QueueMachine(RuleBasedStateMachine):
         ]
         if not dead:
             with pytest.raises(NotResubmittable), transaction.atomic():
-                operations.plan_resubmit(self.operator, "all")
+                plan_resubmit(self.operator, "all")
             return
-        operation = operations.plan_resubmit(self.operator, "all")
+        operation = plan_resubmit(self.operator, "all")
         operations.start(operation.pk)
         self.model.became(dead, "orders")
 

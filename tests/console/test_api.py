@@ -11,14 +11,14 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from broker import counters, operations
+from broker import counters
 from broker.models import Operation, Queue
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
 from console import api
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
-from tests.make import make_messages, make_queue, make_setting, make_user
+from tests.make import make_messages, make_queue, make_setting, make_user, plan_resubmit
 
 ROOT = "/api/v1"
 
@@ -234,7 +234,7 @@ def planned(db: None) -> Operation:
     make_places(attempts=1)
     for _ in range(3):
         die(attempts=1)
-    return operations.plan_resubmit(make_user("olga"), "all dead letters")
+    return plan_resubmit(make_user("olga"), "all dead letters")
 
 
 def test_an_operation_says_how_far_it_has_come(

@@ -12,7 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 from broker.models import Message
-from broker.operations import plan_resubmit, start
+from broker.operations import start
 from broker.put import put
 from broker.triage import Letter
 from console import roles
@@ -32,7 +32,7 @@ from tests.console.browsing import (
 from tests.console.letters import attempt, die, make_places
 from tests.console.poison import make_payments, poison, remove
 from tests.console.test_discards import item, throw_away
-from tests.make import make_queue, make_user, minutes
+from tests.make import make_queue, make_user, minutes, plan_resubmit
 
 pytestmark = pytest.mark.browser
 

@@ -18,7 +18,14 @@ from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.poison import make_payments, poison, remove
 from tests.console.test_messages import EVIL, words
-from tests.make import NOON, make_messages, make_queue, make_setting, make_user
+from tests.make import (
+    NOON,
+    make_messages,
+    make_queue,
+    make_setting,
+    make_user,
+    plan_resubmit,
+)
 
 GROUPS = reverse("console:dead_letters")
 PLAN = reverse("console:plan_resubmit")
@@ -47,7 +54,7 @@ def test_letters_with_one_error_are_one_group(sign_in: SignIn, orders: Queue) ->
     for number in range(3):
         die(f"ValueError: row {number} is bad")
     letter = die("KeyError: 'name'")
-    order = operations.plan_resubmit(make_user(), "one", message_id=letter.message_id)
+    order = plan_resubmit(make_user(), "one", message_id=letter.message_id)
     operations.start(order.pk)
     for _ in range(2):
         attempt("KeyError: 'name'")
@@ -134,7 +141,7 @@ def test_a_large_group_has_pages_there_and_back(sign_in: SignIn, orders: Queue) 
 
 def test_a_group_that_was_resubmitted_is_empty(sign_in: SignIn, orders: Queue) -> None:
     letter = die("KeyError: 'name'")
-    order = operations.plan_resubmit(make_user(), "all")
+    order = plan_resubmit(make_user(), "all")
     operations.start(order.pk)
 
     said = words(page(sign_in("viewer"), group_url(letter)))

@@ -31,7 +31,7 @@ from console.demo.messages import (
 )
 from console.demo.reading import HL7, JSON, XML, read
 from console.management.commands.seed_demo import make_places
-from tests.make import NOON, minutes
+from tests.make import NOON, minutes, plan_resubmit
 
 REAL_MESSAGES = settings.BASE_DIR.parent / "shared" / "data"
 SAMPLES = samples()
@@ -186,7 +186,7 @@ def test_an_early_order_dies_is_resubmitted_once_its_customer_is_known_and_is_re
             consume("intake", receive, NOON + minutes(attempt))
     dead = DeadLetter.objects.get()
     customers.enter(LATE_CUSTOMERS)
-    operations.start(operations.plan_resubmit(admin_user, "early orders").pk)
+    operations.start(plan_resubmit(admin_user, "early orders").pk)
     again = consume("intake", receive, NOON + minutes(9))
     passed_on = consume("parsed", note, NOON + minutes(9))
 

@@ -13,7 +13,15 @@ from broker.unit_of_work import UnitOfWork, unit_of_work
 from console.lifelines import Life, Road, Step, lives
 from tests.console.letters import attempt, die, make_places
 from tests.console.poison import make_payments, poison, remove
-from tests.make import NOON, make_queue, make_setting, make_user, minutes, seconds
+from tests.make import (
+    NOON,
+    make_queue,
+    make_setting,
+    make_user,
+    minutes,
+    plan_resubmit,
+    seconds,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -74,7 +82,7 @@ def test_giving_back_is_no_attempt() -> None:
 def test_a_dead_letter_is_another_life_that_can_go_on() -> None:
     make_places()
     letter = die()
-    order = operations.plan_resubmit(make_user(), "one", message_id=letter.message_id)
+    order = plan_resubmit(make_user(), "one", message_id=letter.message_id)
     operations.start(order.pk)
 
     one, two, three = lives_of(letter.message_id)

@@ -20,7 +20,7 @@ from broker.put import put
 from broker.unit_of_work import unit_of_work
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt, die, make_places
-from tests.make import NOON, make_queue, make_setting, make_user, seconds
+from tests.make import NOON, make_queue, make_setting, make_user, plan_resubmit, seconds
 
 NOBODY_READS = "You can see counts but not message bodies."
 
@@ -68,7 +68,7 @@ def test_the_page_of_an_earlier_life_leads_to_where_it_is_now(
     sign_in: SignIn, orders: Queue
 ) -> None:
     letter = die(attempts=3)
-    order = operations.plan_resubmit(make_user(), "one", message_id=letter.message_id)
+    order = plan_resubmit(make_user(), "one", message_id=letter.message_id)
     operations.start(order.pk)
     copy = order.items.get().copy_id
 

@@ -16,7 +16,7 @@ from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.ordering import PLAN, many, part_of, plan, said, url
 from tests.console.test_messages import EVIL, words
-from tests.make import make_messages, make_user
+from tests.make import make_messages, make_user, plan_resubmit
 
 LIST = reverse("console:operations")
 
@@ -251,7 +251,7 @@ def test_what_cannot_be_resubmitted_is_refused(sign_in: SignIn, orders: Queue) -
 def test_the_list_has_the_newest_first_in_pages(sign_in: SignIn, orders: Queue) -> None:
     die(EVIL)
     user = make_user()
-    made = [operations.plan_resubmit(user, f"all, {EVIL}").pk for _ in range(25)]
+    made = [plan_resubmit(user, f"all, {EVIL}").pk for _ in range(25)]
     operations.start(made[-1])
     client = sign_in("viewer")
 
@@ -286,7 +286,7 @@ def test_an_operation_that_is_none_is_not_found(sign_in: SignIn, number: int) ->
 
 def test_a_viewer_reads_and_changes_nothing(sign_in: SignIn, orders: Queue) -> None:
     die()
-    planned = operations.plan_resubmit(make_user(), "all")
+    planned = plan_resubmit(make_user(), "all")
     client = sign_in("viewer")
 
     seen = said(client, url("operation", planned))

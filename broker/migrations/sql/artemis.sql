@@ -10,3 +10,6 @@ ALTER TABLE broker_unit_of_work SET (
 );
 -- What is due is looked for queue by queue, by broker_delayed_queue.
 DROP INDEX broker_delayed_due;
+
+-- Arrays of a thousand ids do not shrink when they are compressed; trying costs.
+ALTER TABLE broker_event ALTER COLUMN ids SET STORAGE EXTERNAL;
