@@ -102,7 +102,7 @@ class UnitOfWork:
         limit = min(limit, self.room())
         find = partial(self.find, queue, limit, search=search, pooled=pooled)
         deliveries = find()
-        if not deliveries and delays.wake_due_on(queue, limit=limit, now=self.now):
+        while not deliveries and delays.wake_due_on(queue, limit=limit, now=self.now):
             deliveries = find()
         if not deliveries:
             expiry.expire_on(queue, now=self.now)

@@ -153,8 +153,7 @@ class OpenQueue:
             raise GetInhibited(self.name)
 
     def until_due_s(self) -> float:
-        left = delays.until_next_due(self.name)
-        return arrivals.POLL_S if left is None else max(left.total_seconds(), 0.001)
+        return delays.until_due_s(self.name)
 
     def lock_one(self, entry: Browsed) -> bool:
         """Take an entry out of everybody's sight; False where others were quicker."""

@@ -23,6 +23,7 @@ from broker import (
     resources,
     settle,
     subscriptions,
+    vacuuming,
 )
 
 BATCH = 500
@@ -78,6 +79,12 @@ def fold_journal() -> None:
 def empty_discard_bin() -> None:
     """Empty the discard bin of what was kept long enough. Every minute."""
     until_short(discards.empty_due)
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def vacuum_bloated() -> None:
+    """Vacuum hot tables that are mostly dead rows. Every second."""
+    vacuuming.vacuum_bloated()
 
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)

@@ -13,7 +13,7 @@ from django.db import connection
 from broker import sql
 
 HOT = ("broker_ready", "broker_delayed", "broker_claim", "broker_unit_of_work")
-FEW = 2000  # dead rows that are no matter, however few live
+FEW = 500  # dead rows that are no matter, however few live
 
 
 def vacuum_bloated() -> list[str]:

@@ -200,7 +200,7 @@ def count(step: Step, event: LifelineEvent, backouts: Counter[int]) -> None:
     """Number the attempts on a queue; one that was taken away unread is none."""
     queue_id = event.queue_id
     if event.kind in BEGIN_AGAIN:
-        backouts[queue_id] = 0
+        backouts[queue_id] = event.detail.get("backout_count", 0)
     if step.is_removal or step.operation:
         step.attempt = None
     elif event.kind in COUNTED:

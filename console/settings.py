@@ -232,7 +232,12 @@ CELERY_BEAT_SCHEDULE = {
         "task": "broker.tasks.auto_delete",
         "schedule": max(BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S, 1.0),
         "options": {"expire_seconds": max(int(BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S), 2)},
-    }
+    },
+    "broker: vacuum hot tables": {
+        "task": "broker.tasks.vacuum_bloated",
+        "schedule": 1.0,
+        "options": {"expire_seconds": 2},
+    },
 }
 # How patterns of address settings are written; broker/wildcards.py says what they mean.
 BROKER_WILDCARD_DELIMITER = env.str("BROKER_WILDCARD_DELIMITER", default=".")

@@ -41,6 +41,17 @@ def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = [QUICK, *settings.PASSWORD_HASHERS]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With the mark beside it, pytest-django would flush all tables after the test."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", [])
+        if item.get_closest_marker("django_db") and "transactional_db" in fixtures:
+            raise pytest.UsageError(
+                f"{item.nodeid} commits by transactional_db and is marked django_db:"
+                " take the mark away."
+            )
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _owner_leaves_before_the_database(django_db_setup: None) -> Iterator[None]:
     """The owner's own connection would keep the test database from being dropped."""

@@ -237,5 +237,4 @@ class Consumer:
 
     def until_due_s(self) -> float:
         """Seconds until an entry falls due, by the database's clock."""
-        left = delays.until_next_due(self.queue.name)
-        return arrivals.POLL_S if left is None else max(left.total_seconds(), 0.001)
+        return delays.until_due_s(self.queue.name)

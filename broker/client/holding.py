@@ -132,19 +132,20 @@ class Holding:
         if work.skipped is not None:
             self.work = work.skipped
 
-    def close(self, error: str, *, counted: bool) -> None:
-        """End for good: nothing went wrong, so that no delay begins and no mark counts.
+    def close(self, error: str, *, counted: bool, at_once: bool) -> None:
+        """End for good; no mark counts.
 
         Args:
             error: why, for the operator.
             counted: whether what was received counts as backed out.
+            at_once: whether it comes back without a delay.
         """
         try:
             with transaction.atomic():
                 work = self.take_leave()
                 if work.id is not None and not counted:
                     self.release_all(work, work.id)
-                work.back_out(error, by_system=True, at_once=True)
+                work.back_out(error, by_system=True, at_once=at_once)
         except LockLost:
             return
 

@@ -226,7 +226,11 @@ class Session:
                 return
             self.closed = True
             self.release_unread()
-            self.holding.close(error or CLOSED, counted=self.count_unacked_on_close)
+            self.holding.close(
+                error or CLOSED,
+                counted=self.count_unacked_on_close,
+                at_once=not self.is_transacted,
+            )
             for consumer in list(self.consumers):
                 consumer.close()
         self.connection.sessions.remove(self)

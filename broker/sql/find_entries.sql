@@ -22,11 +22,14 @@ SELECT * FROM (
           AND pos = ANY (ARRAY[named.id, named.id - 4611686018427387904])
     ) AS ready
     UNION ALL
-    SELECT id, 3, priority, backout_count, delivery_count, expires_at,
-        coalesce(expires_at
+    SELECT delayed.id, 3, delayed.priority, delayed.backout_count,
+        delayed.delivery_count, delayed.expires_at,
+        coalesce(delayed.expires_at
             <= coalesce(%(now)s::timestamptz, statement_timestamp()), false)
-    FROM broker_delayed
-    WHERE id = ANY (%(ids)b::bigint[]) AND queue_id = %(queue_id)s::integer
+    FROM unnest(%(ids)b::bigint[]) AS named (id), LATERAL (
+        SELECT * FROM broker_delayed
+        WHERE id = named.id AND queue_id = %(queue_id)s::integer OFFSET 0
+    ) AS delayed
     UNION ALL
     SELECT held.id, 2, held.priority, held.backout_count, held.delivery_count,
         held.expires_at, false

@@ -8,12 +8,14 @@
 WITH taken AS (
     DELETE FROM broker_delayed
     WHERE ctid = ANY (ARRAY(
-        SELECT delayed.ctid FROM broker_delayed AS delayed
-        WHERE delayed.id = ANY (%(ids)b::bigint[])
-          AND delayed.queue_id = %(queue_id)s::integer
-          AND (%(expired_too)s::boolean OR delayed.expires_at IS NULL OR delayed.expires_at
-              > coalesce(%(now)s::timestamptz, statement_timestamp()))
-        FOR UPDATE SKIP LOCKED
+        SELECT found.ctid FROM unnest(%(ids)b::bigint[]) AS named (id), LATERAL (
+            SELECT delayed.ctid FROM broker_delayed AS delayed
+            WHERE delayed.id = named.id AND delayed.queue_id = %(queue_id)s::integer
+              AND (%(expired_too)s::boolean OR delayed.expires_at IS NULL
+                   OR delayed.expires_at
+                      > coalesce(%(now)s::timestamptz, statement_timestamp()))
+            FOR UPDATE SKIP LOCKED
+        ) AS found
     ))
     RETURNING queue_id, id, priority, backout_count, delivery_count, expires_at, due_at
 )

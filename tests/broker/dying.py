@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -75,5 +76,7 @@ def plan(reason: str = "") -> Operation:
     return plan_resubmit(operator(), "all", reason=reason)
 
 
-def start(operation: Operation, limit: int = 100) -> Operation:
-    return operations.start(operation.pk, limit=limit)
+def start(
+    operation: Operation, limit: int = 100, now: datetime | None = None
+) -> Operation:
+    return operations.start(operation.pk, limit=limit, now=now)

@@ -12,7 +12,7 @@ from broker.unit_of_work import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Elsewhere
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes, seconds
 
-pytestmark = [pytest.mark.django_db, pytest.mark.spec("ADMIN-6")]
+pytestmark = pytest.mark.spec("ADMIN-6")
 
 
 @pytest.fixture
@@ -26,10 +26,12 @@ def back_out(limit: int = 1) -> None:
         work.back_out("ValueError: no")
 
 
+@pytest.mark.django_db
 def test_a_queue_where_nothing_happened_counts_nothing(orders: Queue) -> None:
     assert counted(orders.pk) == Counters()
 
 
+@pytest.mark.django_db
 @pytest.mark.spec("UOW-9")
 def test_ten_attempts_of_which_the_last_commits_are_one_acknowledged(
     orders: Queue,
@@ -68,6 +70,7 @@ def test_joined_attempts_are_counted_like_leased_ones() -> None:
     assert (found.messages_acknowledged, found.acknowledge_attempts) == (1, 3)
 
 
+@pytest.mark.django_db
 def test_what_is_there_now_is_counted_place_by_place(orders: Queue) -> None:
     put_many(make_messages(5))
     put("orders", deliver_at=NOON + minutes(10**6))
@@ -79,6 +82,7 @@ def test_what_is_there_now_is_counted_place_by_place(orders: Queue) -> None:
     assert found.messages_added == 6
 
 
+@pytest.mark.django_db
 @pytest.mark.spec("DLA-12")
 def test_dead_letters_and_what_was_dropped_instead_are_killed(orders: Queue) -> None:
     dead = make_queue("DLQ", address="DLA")
@@ -115,6 +119,7 @@ def test_what_a_joined_unit_of_work_kills_is_counted_too() -> None:
     assert (found.messages_killed, found.acknowledge_attempts) == (1, 1)
 
 
+@pytest.mark.django_db
 def test_what_expired_is_neither_killed_nor_an_attempt(orders: Queue) -> None:
     put("orders", expires_at=NOON + seconds(1), now=NOON)
     expiry.expire(limit=10, now=NOON + seconds(2))
@@ -124,6 +129,7 @@ def test_what_expired_is_neither_killed_nor_an_attempt(orders: Queue) -> None:
     assert found == Counters(messages_added=1, messages_expired=1)
 
 
+@pytest.mark.django_db
 def test_a_redelivery_adds_no_message(orders: Queue) -> None:
     make_setting(redelivery_delay_ms=1000)
     put("orders", now=NOON)
@@ -153,6 +159,7 @@ def test_counts_stay_when_the_journal_is_folded_and_forgotten() -> None:
     assert counted(orders.pk).messages_killed == before.messages_killed == 1
 
 
+@pytest.mark.django_db
 def test_other_queues_are_not_counted(orders: Queue) -> None:
     make_queue("answers")
     put("answers")
@@ -160,6 +167,7 @@ def test_other_queues_are_not_counted(orders: Queue) -> None:
     assert counted(orders.pk) == Counters()
 
 
+@pytest.mark.django_db
 def test_a_reset_begins_to_count_anew_and_says_when(orders: Queue) -> None:
     put_many(make_messages(3))
 
@@ -178,6 +186,7 @@ def test_a_reset_begins_to_count_anew_and_says_when(orders: Queue) -> None:
     assert shown(orders.pk)[0].messages_added == 0
 
 
+@pytest.mark.django_db
 def test_all_five_are_reset_and_what_is_there_now_never_is(orders: Queue) -> None:
     put_many(make_messages(2))
     back_out()
@@ -193,6 +202,7 @@ def test_all_five_are_reset_and_what_is_there_now_never_is(orders: Queue) -> Non
     assert counted(orders.pk).messages_added == 2
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("name", ["message_count", "delivering", "luck"])
 def test_what_is_no_such_counter_is_not_reset(orders: Queue, name: str) -> None:
     with pytest.raises(ValueError, match=name):

@@ -230,13 +230,17 @@ def test_a_joined_consumer_at_work_holds_up_nobody(
 
 @pytest.mark.spec("REDEL-6")
 def test_who_looks_at_a_long_wait_reads_one_entry(orders: Queue) -> None:
-    put_delayed(2)
-    with CaptureQueriesContext(connection) as asked:
-        assert until_next_due("orders") is not None
-    (question,) = asked.captured_queries
-
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(
+            "INSERT INTO broker_delayed (due_at, id, queue_id, priority)"
+            " SELECT now() + n * interval '1 s', n, %s, 4"
+            " FROM generate_series(1, 9999) n",
+            [orders.pk],
+        )
+        cursor.execute("ANALYZE broker_delayed")
+        with CaptureQueriesContext(connection) as asked:
+            assert until_next_due("orders") is not None
+        (question,) = asked.captured_queries
         cursor.execute("EXPLAIN " + question["sql"])
         plan = "\n".join(row[0] for row in cursor.fetchall())
 

@@ -15,8 +15,6 @@ from broker.unit_of_work import UnitOfWork
 from tests.broker.elsewhere import Elsewhere
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes, seconds
 
-pytestmark = pytest.mark.django_db
-
 SOON = NOON + minutes(1)
 OFF = -1.0
 
@@ -36,6 +34,7 @@ def done(queue: Queue) -> int:
     return journal.depths()[queue.pk].done[Kind.EXPIRE]
 
 
+@pytest.mark.django_db
 @pytest.mark.spec("EXP-1")
 @pytest.mark.parametrize(
     ("period_s", "scanned_at"),
@@ -59,6 +58,7 @@ def test_the_scan_comes_once_in_its_period_rather_a_beat_early_than_late(
     assert scanned == scanned_at
 
 
+@pytest.mark.django_db
 @pytest.mark.spec("EXP-1")
 @pytest.mark.parametrize(("period_s", "left"), [(1.0, 0), (OFF, 1)])
 def test_the_task_scans_unless_it_is_switched_off(
@@ -70,6 +70,7 @@ def test_the_task_scans_unless_it_is_switched_off(
     assert Ready.objects.count() == left
 
 
+@pytest.mark.django_db
 @pytest.mark.spec("EXP-1")
 def test_with_the_scan_off_a_get_ends_what_it_met(
     orders: Queue, scan_is_off: None
@@ -88,6 +89,7 @@ def test_with_the_scan_off_a_get_ends_what_it_met(
     assert expiry.expire_on("orders", limit=10, now=SOON) == 0
 
 
+@pytest.mark.django_db
 @pytest.mark.spec("EXP-1")
 def test_with_the_scan_off_a_unit_of_work_that_gets_nothing_ends_what_expired(
     orders: Queue, scan_is_off: None
@@ -99,6 +101,7 @@ def test_with_the_scan_off_a_unit_of_work_that_gets_nothing_ends_what_expired(
     assert (done(orders), Ready.objects.count()) == (3, 0)
 
 
+@pytest.mark.django_db
 def test_a_get_ends_a_bounded_number_and_the_next_one_the_rest(
     orders: Queue, scan_is_off: None
 ) -> None:
@@ -107,6 +110,7 @@ def test_a_get_ends_a_bounded_number_and_the_next_one_the_rest(
     assert ended == [2, 2, 1, 0]
 
 
+@pytest.mark.django_db
 def test_a_get_does_not_look_behind_the_head_of_its_queue(
     orders: Queue, scan_is_off: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +123,7 @@ def test_a_get_does_not_look_behind_the_head_of_its_queue(
     assert expiry.expire(limit=10, now=SOON) == 2
 
 
+@pytest.mark.django_db
 def test_a_get_leaves_alone_what_is_on_time_on_another_queue_or_paused(
     orders: Queue, scan_is_off: None
 ) -> None:
@@ -131,6 +136,7 @@ def test_a_get_leaves_alone_what_is_on_time_on_another_queue_or_paused(
     assert Ready.objects.count() == 2
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(("period_s", "ends"), [(0.5, 0), (1.0, 0), (2.0, 1)])
 def test_where_the_scan_comes_each_second_a_get_leaves_it_to_that(
     orders: Queue, settings: Any, period_s: float, ends: int
@@ -174,6 +180,7 @@ def test_what_a_get_ended_in_a_transaction_that_is_undone_is_there_again() -> No
     assert expiry.expire(limit=10, now=SOON) == 1
 
 
+@pytest.mark.django_db
 @pytest.mark.spec("EXP-5")
 @pytest.mark.usefixtures("scan_is_off")
 def test_with_the_scan_off_what_expired_while_it_waited_is_not_delivered(
@@ -189,6 +196,7 @@ def test_with_the_scan_off_what_expired_while_it_waited_is_not_delivered(
     assert (done(orders), journal.depths()[orders.pk].total) == (1, 0)
 
 
+@pytest.mark.django_db
 @pytest.mark.spec("EXP-1")
 def test_behind_a_head_that_expired_gets_find_what_is_alive_in_its_order(
     orders: Queue,

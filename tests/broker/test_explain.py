@@ -27,14 +27,13 @@ from tests.broker.elsewhere import Elsewhere
 from tests.broker.explaining import codes, consumer, sent
 from tests.make import NOON, make_queue, make_setting, minutes, seconds
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def orders(db: None) -> Queue:
     return make_queue("orders")
 
 
+@pytest.mark.django_db
 def test_nothing_stands_in_the_way_of_the_first_of_a_queue_with_a_consumer(
     orders: Queue,
 ) -> None:
@@ -48,10 +47,12 @@ def test_nothing_stands_in_the_way_of_the_first_of_a_queue_with_a_consumer(
     )
 
 
+@pytest.mark.django_db
 def test_of_a_message_that_nobody_remembers_nothing_is_said(orders: Queue) -> None:
     assert explain(10**9) == []
 
 
+@pytest.mark.django_db
 @pytest.mark.spec("ADMIN-5")
 def test_a_paused_queue_is_named_with_what_to_do(orders: Queue) -> None:
     consumer(orders)
@@ -65,6 +66,7 @@ def test_a_paused_queue_is_named_with_what_to_do(orders: Queue) -> None:
     assert one.remedy == "Resume it under Queues."
 
 
+@pytest.mark.django_db
 def test_several_reasons_stand_in_the_order_in_which_they_are_solved(
     orders: Queue,
 ) -> None:
@@ -89,6 +91,7 @@ def test_several_reasons_stand_in_the_order_in_which_they_are_solved(
     assert codes(explain(message_id, now=NOON + seconds(4)))[2] == "no-consumer"
 
 
+@pytest.mark.django_db
 def test_what_waits_says_until_when_and_after_how_many_backouts(orders: Queue) -> None:
     make_setting(redelivery_delay_ms=60_000)
     consumer(orders)
@@ -110,6 +113,7 @@ def test_what_waits_says_until_when_and_after_how_many_backouts(orders: Queue) -
     assert one.sentence.endswith("It waited on orders, and is due.")
 
 
+@pytest.mark.django_db
 def test_what_a_consumer_holds_says_who_since_when_and_until_when(
     orders: Queue,
 ) -> None:
@@ -162,6 +166,7 @@ def test_what_an_open_transaction_took_is_not_taken_for_ready(
     assert codes(explain(message_id)) == ["no-consumer"]
 
 
+@pytest.mark.django_db
 def test_what_is_prepared_names_its_coordinator(orders: Queue) -> None:
     message_id = sent()
     work = UnitOfWork(coordinated=True)
@@ -175,6 +180,7 @@ def test_what_is_prepared_names_its_coordinator(orders: Queue) -> None:
     assert "under Health" in one.remedy
 
 
+@pytest.mark.django_db
 def test_what_stands_before_it_is_counted_by_the_order_of_gets(orders: Queue) -> None:
     consumer(orders)
     sent(priority=3)
@@ -192,6 +198,7 @@ def test_what_stands_before_it_is_counted_by_the_order_of_gets(orders: Queue) ->
     assert explain(back)[0].details == {"before": 2, "is_more": False}
 
 
+@pytest.mark.django_db
 def test_beyond_a_thousand_it_is_more_than_a_thousand(orders: Queue) -> None:
     consumer(orders)
     message_id = sent(priority=0)
@@ -206,6 +213,7 @@ def test_beyond_a_thousand_it_is_more_than_a_thousand(orders: Queue) -> None:
     assert one.details == {"before": COUNTED, "is_more": True}
 
 
+@pytest.mark.django_db
 def test_each_queue_of_a_multicast_message_is_told_apart(db: None) -> None:
     for name in ("mail", "print"):
         queue = make_queue(name, address="news", routing_type=RoutingType.MULTICAST)
@@ -224,6 +232,7 @@ def test_each_queue_of_a_multicast_message_is_told_apart(db: None) -> None:
     assert found[1].details["actor"] == "shop.post"
 
 
+@pytest.mark.django_db
 def test_an_end_says_what_became_of_it(orders: Queue) -> None:
     make_setting(max_delivery_attempts=1, dead_letter_address="DLA")
     make_queue("DLQ", address="DLA")
@@ -245,6 +254,7 @@ def test_an_end_says_what_became_of_it(orders: Queue) -> None:
     assert one.remedy == "Mend the cause, then resubmit it to orders."
 
 
+@pytest.mark.django_db
 def test_other_ends_have_their_own_codes(orders: Queue) -> None:
     make_setting(max_delivery_attempts=1)
     dropped = sent(now=NOON)
@@ -264,6 +274,7 @@ def test_other_ends_have_their_own_codes(orders: Queue) -> None:
     assert "discard bin" in discarded.remedy
 
 
+@pytest.mark.django_db
 def test_what_the_journal_has_forgotten_is_gone(orders: Queue) -> None:
     message_id = sent()
     with unit_of_work() as work:
@@ -275,6 +286,7 @@ def test_what_the_journal_has_forgotten_is_gone(orders: Queue) -> None:
     assert one.code == "gone"
 
 
+@pytest.mark.django_db
 def test_looking_changes_nothing_and_costs_five_queries_at_most(
     orders: Queue, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -15,14 +15,13 @@ from tests.broker.elsewhere import Elsewhere
 from tests.broker.explaining import codes, consumer, sent
 from tests.make import make_queue
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def orders(db: None) -> Queue:
     return make_queue("orders")
 
 
+@pytest.mark.django_db
 def test_where_no_consumer_is_known_it_is_said_how_little_that_means(
     orders: Queue,
 ) -> None:
@@ -56,6 +55,7 @@ def test_a_dispatcher_without_a_handler_for_the_queue_is_said(
     assert "A dispatcher runs, but no handler for orders" in one.sentence
 
 
+@pytest.mark.django_db
 def test_who_holds_a_message_of_the_queue_or_subscribes_is_known(
     orders: Queue,
 ) -> None:
@@ -73,6 +73,7 @@ def test_who_holds_a_message_of_the_queue_or_subscribes_is_known(
     assert codes(explain(message_id)) == ["next"]
 
 
+@pytest.mark.django_db
 def test_selectors_that_do_not_match_are_named(orders: Queue) -> None:
     consumer(orders, "colour = 'red'", handler="shop.red")
     consumer(orders, "JMSPriority > 7 AND JMSXDeliveryCount = 1", handler="shop.urgent")
@@ -90,6 +91,7 @@ def test_selectors_that_do_not_match_are_named(orders: Queue) -> None:
     assert "no-matching-selector" not in codes(explain(blue))
 
 
+@pytest.mark.django_db
 def test_what_is_unwanted_and_will_be_put_away_says_so(orders: Queue) -> None:
     consumer(orders, "colour = 'red'", retains_unwanted=False)
 

@@ -15,17 +15,10 @@ from broker.operations import Chosen, Order
 from broker.partitions import MESSAGES, children
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
-from tests.broker.dying import back_out
+from tests.broker.dying import back_out, operator
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.console.until import until
-from tests.make import (
-    NOON,
-    make_messages,
-    make_queue,
-    make_setting,
-    make_user,
-    minutes,
-)
+from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
 TODAY = NOON.date()
 WEEKS_LATER = NOON + timedelta(days=60)
@@ -154,13 +147,13 @@ def test_what_an_undo_can_bring_back_stays_however_old(orders: Queue) -> None:
     make_queue("elsewhere")
     fill_old_partition(2)
     order = Order(Operation.Kind.MOVE, "elsewhere")
-    moved = operations.plan(make_user(), order, Chosen(queue="orders"), scope="all")
+    moved = operations.plan(operator(), order, Chosen(queue="orders"), scope="all")
     operations.start(moved.pk)
     accept("elsewhere", 1)
 
     drop_old()
 
-    back = operations.plan_undo(make_user("ada"), moved.pk)
+    back = operations.plan_undo(operator(), moved.pk)
     operations.start(back.pk)
     assert Ready.objects.filter(queue_id=orders.pk).count() == 1
     assert fsck.violations() == []

@@ -282,9 +282,9 @@ def test_a_resubmitted_dead_letter_is_as_it_was_before() -> None:
         descriptor=before, properties={"size": 3}, expires_at=NOON + minutes(9)
     )
     take_away()
-    start(plan())
-    again = got()[1]
     at = NOON
+    start(plan(), now=at)
+    again = got()[1]
     was = Descriptor.of(original, broker_name="BACKOUT", now=at)
     assert Descriptor.of(again, broker_name="BACKOUT", now=at) == was
     assert (again.headers, again.expires_at) == (None, NOON + minutes(9))

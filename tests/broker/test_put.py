@@ -15,9 +15,8 @@ from broker.models import Message, Place, Queue, RoutingType
 from broker.put import NewMessage, put, put_many
 from tests.make import NOON, make_messages, make_queue, minutes
 
-pytestmark = pytest.mark.django_db
 
-
+@pytest.mark.django_db
 def test_a_message_arrives_as_it_was_sent() -> None:
     queue = make_queue()
     receipt = put(
@@ -46,6 +45,7 @@ def test_a_message_arrives_as_it_was_sent() -> None:
     assert (stored.content_type, stored.producer) == ("text/plain", "shop")
 
 
+@pytest.mark.django_db
 def test_messages_sent_together_arrive_as_each_was_sent() -> None:
     queue = make_queue()
     plain = NewMessage("orders", b"plain")
@@ -111,6 +111,7 @@ def test_one_of_those_sent_together_that_no_queue_takes_keeps_no_other_back() ->
     assert Message.objects.count() == 1
 
 
+@pytest.mark.django_db
 def test_a_put_is_part_of_the_caller_s_transaction() -> None:
     queue = make_queue()
     with pytest.raises(RuntimeError), transaction.atomic():
@@ -121,6 +122,7 @@ def test_a_put_is_part_of_the_caller_s_transaction() -> None:
     assert not Message.objects.exists()
 
 
+@pytest.mark.django_db
 def test_one_anycast_queue_takes_each_message_and_all_of_them_share() -> None:
     for name in ("one", "two", "three"):
         make_queue(name, address="orders")
@@ -132,6 +134,7 @@ def test_one_anycast_queue_takes_each_message_and_all_of_them_share() -> None:
     assert sorted(taken.count(queue.pk) for queue in Queue.objects.all()) == [10] * 3
 
 
+@pytest.mark.django_db
 def test_every_multicast_queue_takes_each_message() -> None:
     queues = [
         make_queue(name, address="news", routing_type=RoutingType.MULTICAST)
@@ -144,6 +147,7 @@ def test_every_multicast_queue_takes_each_message() -> None:
     assert Message.objects.count() == 1
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("routing_type", "taken_by"),
     [
@@ -166,6 +170,7 @@ def test_a_sender_may_ask_for_a_routing_type(
     assert sorted(names) == taken_by
 
 
+@pytest.mark.django_db
 def test_a_message_that_no_queue_takes_is_not_kept_and_its_receipt_says_so() -> None:
     make_queue().delete()
 
@@ -173,6 +178,7 @@ def test_a_message_that_no_queue_takes_is_not_kept_and_its_receipt_says_so() -> 
     assert not Message.objects.exists()
 
 
+@pytest.mark.django_db
 def test_an_unknown_address_refuses_the_message_and_all_that_were_sent_with_it() -> (
     None
 ):
@@ -183,6 +189,7 @@ def test_an_unknown_address_refuses_the_message_and_all_that_were_sent_with_it()
     assert not Message.objects.exists()
 
 
+@pytest.mark.django_db
 def test_a_body_above_the_limit_is_refused(settings: Any) -> None:
     make_queue()
     settings.BROKER_MAX_MESSAGE_BYTES = 10
@@ -192,6 +199,7 @@ def test_a_body_above_the_limit_is_refused(settings: Any) -> None:
         put("orders", b"x" * 11)
 
 
+@pytest.mark.django_db
 def test_a_message_with_a_delivery_delay_waits() -> None:
     queue = make_queue()
     put("orders", deliver_at=NOON + minutes(1), now=NOON)
@@ -201,6 +209,7 @@ def test_a_message_with_a_delivery_delay_waits() -> None:
     assert (depth.ready, depth.delayed) == (1, 1)
 
 
+@pytest.mark.django_db
 def test_receipts_come_in_the_order_of_the_messages() -> None:
     make_queue("a"), make_queue("b")
     messages = [NewMessage("ab"[i % 2], str(i).encode()) for i in range(2500)]

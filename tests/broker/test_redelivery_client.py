@@ -94,3 +94,15 @@ def test_attempts_run_out_with_a_delay_and_without_one(orders: Queue, end: str) 
     getattr(receiving.session, end)()
     assert waiting() == []
     assert counts("DLQ") == [(b"1", 0)]
+
+
+@pytest.mark.spec("REDEL-5")
+def test_a_session_closed_with_an_open_unit_of_work_is_rolled_back_and_waits(
+    orders: Queue,
+) -> None:
+    settle_by_delay()
+    put_orders(2)
+    receiving = consumer(TRANSACTED)
+    assert received(receiving) == [b"1", b"2"]
+    receiving.session.close()
+    assert waiting() == [1, 1]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
+from django.db import connection
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
@@ -158,7 +159,9 @@ def test_the_keyboard_alone_resubmits_a_dead_letter(page: Page) -> None:
 
 @pytest.fixture
 def paths(letter: Letter) -> list[str]:
-    """Every kind of page, with something on it."""
+    """Every kind of page, with something on it, after many messages."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval('broker_message_id_seq', 987650)")
     user, now = User.objects.get(), timezone.now()
     put("orders", b'{"row": 7}', content_type="application/json", now=now)
     (waiting,) = attempt("KeyError: 'name'", now=now)

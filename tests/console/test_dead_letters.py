@@ -207,7 +207,7 @@ def test_the_pages_ask_a_fixed_number_of_questions(
     client = sign_in("operator")
 
     for url in (GROUPS, group_url(letter)):
-        with django_assert_max_num_queries(13):
+        with django_assert_max_num_queries(14):
             page(client, url)
 
 
