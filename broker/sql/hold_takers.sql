@@ -7,9 +7,8 @@
 -- Returns  the fields of broker.routing.Taker; the one queue that is meant takes all.
 SELECT queue.id, queue.routing_type,
     CASE WHEN %(only_queue)s::text IS NULL THEN queue.selector ELSE '' END
-FROM broker_queue AS queue JOIN broker_address AS address
-    ON address.id = queue.address_id
-WHERE address.name = %(address)s::text
+FROM broker_queue AS queue
+WHERE queue.address_id = (SELECT id FROM broker_address WHERE name = %(address)s::text)
   AND queue.name = coalesce(%(only_queue)s::text, queue.name)
 ORDER BY queue.id
 FOR KEY SHARE OF queue;

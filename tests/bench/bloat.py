@@ -6,7 +6,6 @@ rows after as before; what they are larger is what nobody has vacuumed yet.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -96,19 +95,3 @@ def sizes_mb() -> dict[str, float]:
         found[table] = float(rows) / 2**20
         found[f"{table}, indexes"] = float(indexes) / 2**20
     return found
-
-
-def main() -> None:
-    """The figures alone: ``python -m tests.bench.bloat``."""
-    with ground.own_database():
-        for figure in measure(messages=5_000, times=60):
-            ratio = (
-                "" if figure.ratio is None else f"{figure.ratio:.2f} {figure.target}"
-            )
-            sys.stdout.write(
-                f"{figure.work:60} {figure.value:10,.1f} {figure.unit} {ratio}\n"
-            )
-
-
-if __name__ == "__main__":
-    main()

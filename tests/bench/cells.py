@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.bench import depth, ground, letters, rabbit, rival, sizes
+from tests.bench import bloat, depth, ground, herd, letters, rabbit, rival, sizes
 from tests.bench.clients import Clients, Order
 from tests.bench.figures import Figure
 from tests.bench.slices import FASTEST, Cell, Result, Size, ratios
@@ -42,6 +42,10 @@ def measure_scale(
     """What is no rate, and takes many messages."""
     say(f"{size.letters:,} dead letters, resubmitted and undone")
     yield from letters.measure(Cell(clients, size), database)
+    say(f"{size.herd:,} messages due in one second")
+    yield from herd.measure(database, herd=size.herd, waiting=size.delayed)
+    say(f"{size.again:,} messages that come back {size.times} times")
+    yield from bloat.measure(messages=size.again, times=size.times)
     say(f"Pages of {size.deep[-1]:,} messages")
     yield from depth.measure(Cell(clients, size))
     say(f"{size.through:,} messages, twice")

@@ -1,14 +1,13 @@
 """A herd: what was delayed falls due in one second, beside a million that do not.
 
 One process releases, as the worker does; one gets from the herd's queue; one works on
-another queue all the while, and measures its gets: first while as many messages are got
-that nobody has to release, so that what differs is the release, then during the herd.
+another queue all the while, and measures its gets: first alone, then while as many
+messages are got that nobody has to release, and then during the herd.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from tests.make import make_queue
 QUEUES = ("herd", "other", "waiting")
 OTHERS = 100  # of another queue, due in the same second; nobody gets them
 SOON = timedelta(seconds=3)  # for everybody to be at work
+ALONE_S = 5.0
 DISTURBED = 5  # times: what the gets of another queue may slow down to
 
 WAIT = """
@@ -68,13 +68,17 @@ def measure(database: str, *, herd: int, waiting: int) -> Iterator[Figure]:
     stock(queues, herd, waiting)
     try:
         with process(release, database) as releasing:
+            with process(work_beside, database) as beside:
+                time.sleep(ALONE_S)
+                alone = ended(beside)
             before, taken = at_work(database, queues)
             fall_due(queues)
             during, more = at_work(database, queues)
             ended(releasing)
         assert len(taken) == len(more) == herd, "each was delivered, and once"
         yield from lateness(queues, herd)
-        yield from disturbance(before, during, herd)
+        yield from disturbance("a machine that does nothing else", alone, during)
+        yield from disturbance("as many that nobody releases", before, during)
     finally:
         ground.fetch("DROP TABLE IF EXISTS bench_due")
         ground.clear()
@@ -151,18 +155,11 @@ def lateness(queues: dict[str, int], herd: int) -> Iterator[Figure]:
 
 
 def disturbance(
-    before: list[float], during: list[float], herd: int
+    against: str, before: list[float], during: list[float]
 ) -> Iterator[Figure]:
-    for percent in (50, 99):
-        was, now = percentile(before, percent), percentile(during, percent)
-        yield Figure(
-            f"{herd:,} due: a get of another queue, p{percent}",
-            now,
-            "ms",
-            "before",
-            now / was,
-            most=DISTURBED if percent == 99 else None,
-        )
+    was, now = percentile(before, 99), percentile(during, 99)
+    work = "a get of another queue while they fall due, p99"
+    yield Figure(work, now, "ms", against, now / was, most=DISTURBED)
 
 
 # What the processes do until they are told to end; what they return is what they saw.
@@ -240,19 +237,3 @@ def execute(statement: str, **parameters: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return cursor.fetchall() if cursor.description else []
-
-
-def main() -> None:
-    """The figures alone: ``python -m tests.bench.herd``."""
-    with ground.own_database() as database:
-        for figure in measure(database, herd=100_000, waiting=1_000_000):
-            ratio = (
-                "" if figure.ratio is None else f"{figure.ratio:.2f} {figure.target}"
-            )
-            sys.stdout.write(
-                f"{figure.work:60} {figure.value:12,.1f} {figure.unit} {ratio}\n"
-            )
-
-
-if __name__ == "__main__":
-    main()

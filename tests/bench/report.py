@@ -72,6 +72,11 @@ was received had to be what is ready, and the consistency check had to find noth
 
 - **dead letters**: {letters:,} of one queue, planned, looked at, sent back and taken back by
   one worker, while a live consumer sends, takes and accepts one message after the other.
+- **a herd**: {herd:,} messages due in one second, beside {delayed:,} due tomorrow; one process
+  releases as the worker does, one consumer gets, another works on a queue of its own. Early
+  and late by the journal, against the times that were due.
+- **backed out {times} times**: {again:,} messages in batches of 100, with the worker's vacuum each
+  second; sizes before are those after each message was delivered once.
 - **pages**: of 50 messages, at random positions, by the cursor that the console uses.
 - **hot tables**: of entries, claims and units of work with their indexes; not the bodies.
 

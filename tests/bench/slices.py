@@ -26,6 +26,9 @@ class Size:
     held: int  # messages that pass while a snapshot is held
     held_singly: int  # of them, in units of work of their own
     letters: int  # dead letters that an operator resubmits
+    herd: int  # messages due in one second, beside those delayed
+    again: int  # messages that are backed out again and again
+    times: int
     deep: tuple[int, ...]  # messages of a queue that is browsed
     through: int  # messages that come and go
 
@@ -37,6 +40,9 @@ FULL = Size(
     held=300_000,
     held_singly=10_000,
     letters=100_000,
+    herd=100_000,
+    again=5_000,
+    times=60,
     deep=(1_000_000, 5_000_000),
     through=2_000_000,
 )
@@ -47,6 +53,9 @@ QUICK = Size(
     held=60_000,
     held_singly=2_000,
     letters=10_000,
+    herd=10_000,
+    again=500,
+    times=20,
     deep=(50_000,),
     through=100_000,
 )
