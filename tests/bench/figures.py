@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,8 @@ class Figure:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The value that this share of the values does not exceed."""
+    """The value that this share of the values does not exceed; of none, no number."""
+    if not values:
+        return math.nan
     ranked = sorted(values)
     return ranked[min(int(len(ranked) * percent / 100), len(ranked) - 1)]
