@@ -4,10 +4,16 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 # Only pyspark is not published as a wheel; it is plain Python, and nothing is compiled.
+# For tests proton is, a client of AMQP, in half a minute, with a C compiler.
 PIP := $(PY) -W ignore -m pip install --quiet --disable-pip-version-check \
-  --only-binary :all: --no-binary pyspark --use-pep517
+  --only-binary :all: --no-binary pyspark,python-qpid-proton --use-pep517
 # Tests and measurements have servers of their own, beside those of `make run`.
 OWN_VAR = BACKOUT_VAR=$(or $(BACKOUT_VAR),var)/$@
+# Tests run in two processes, each with servers of its own: what looks at the whole of a
+# server sees the transactions of others. Servers that are named are there once.
+TESTERS ?= $(if $(DATABASE_URL)$(REDIS_URL),1,1 2)
+# A shell around each, so that killing it does not kill what ends the servers.
+TESTER = --tx 'popen//python=sh -c "$(OWN_VAR)/$n $(PY) manage.py with_servers python \"$$@\"; exit" sh'
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 SAME := import filecmp, sys; sys.exit(not filecmp.cmp(*sys.argv[1:], shallow=False))
 
@@ -28,7 +34,7 @@ demo: runtime ## The same with traffic, made from the files in DIR if it is give
 
 test: development ## Run the tests; ARGS="-k redelivery" chooses
 	@$(PY) manage.py vendor
-	@$(OWN_VAR) $(PY) manage.py with_servers python -m pytest $(ARGS)
+	@$(PY) -m pytest --dist worksteal $(foreach n,$(TESTERS),$(TESTER)) $(ARGS)
 
 lint: development ## Check style, layers, templates and migrations
 	$(PY) -m ruff check .
