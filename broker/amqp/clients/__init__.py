@@ -1,0 +1,1 @@
+"""Sockets and who is behind them: login, rights, limits, the console's register."""

@@ -1,0 +1,127 @@
+"""Clients of Azure Service Bus: they connect as nobody, and then show a token.
+
+A token is signed with the secret of a credential, which does not travel. It is put on
+the node ``$cbs``, and answered there. Until one is good, nothing else is: the client is
+not counted as anybody's, and has the time and the bytes of a login. One that expires
+without a newer one ends the connection.
+
+Source:
+    AMQP Claims-based Security 1.0 (OASIS, committee draft); "Service Bus access control
+    with Shared Access Signatures" (Microsoft).
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_plus
+
+from broker import credentials
+from broker.amqp.protocol import sections
+from broker.amqp.protocol.sasl import ANONYMOUS, MSSBCBS
+from broker.amqp.protocol.types import Int
+from broker.models.clients import Credential
+
+NODE = "$cbs"
+MECHANISMS = (ANONYMOUS, MSSBCBS)
+SCHEME = "SharedAccessSignature "
+OPERATION = "put-token"
+GOOD, BAD, REFUSED = 202, 400, 401
+WORDS = {GOOD: "Accepted", BAD: "Bad request", REFUSED: "Unauthorized"}
+SECONDS = re.compile("[0-9]{1,11}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A shared access signature."""
+
+    name: str  # of the credential
+    audience: str  # what it is for, as it was written
+    until: int  # seconds since 1970
+    signature: str  # Base64
+
+    def is_signed_with(self, key: bytes) -> bool:
+        signed = f"{self.audience}\n{self.until}".encode()
+        right = b64encode(hmac.digest(key, signed, "sha256"))
+        return hmac.compare_digest(right, self.signature.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a client puts on the node."""
+
+    id: Any  # of its message, for the answer
+    token: Token | None  # None where it cannot be read
+
+
+def read(payload: bytes) -> Asked:
+    """What is asked for.
+
+    Raises:
+        AmqpError: it is no message.
+    """
+    found = sections.split(payload)
+    properties = sections.properties_of(found.properties)
+    said = {
+        text(name): text(value)
+        for name, value in sections.map_of(found.application_properties).items()
+    }
+    token = None
+    if said.get("operation") == OPERATION:  # of whatever type: some call all "jwt"
+        token = parse(text(sections.body_of(found.body).value))
+    return Asked(properties.message_id, token)
+
+
+def text(value: object) -> str:
+    """Microsoft's clients write some texts as binary."""
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return value if isinstance(value, str) else ""
+
+
+def parse(text: str) -> Token | None:
+    """A token as it is written: ``SharedAccessSignature sr=…&sig=…&se=…&skn=…``."""
+    if not text.startswith(SCHEME):
+        return None
+    parts = (one.partition("=") for one in text.removeprefix(SCHEME).split("&"))
+    fields = {name: value for name, _, value in parts}
+    if not fields.keys() >= {"skn", "sr", "se", "sig"}:
+        return None
+    if not SECONDS.fullmatch(fields["se"]):
+        return None
+    return Token(
+        name=unquote_plus(fields["skn"]),
+        audience=fields["sr"],
+        until=int(fields["se"]),
+        signature=unquote_plus(fields["sig"]),
+    )
+
+
+def verify(token: Token, now_s: float) -> Credential | None:
+    """The good credential that has signed a token which is still good; in a thread.
+
+    The digest of a secret is what HMAC makes of it, as it is longer than a block.
+    How long it takes does not tell whether there is the name.
+
+    Source:
+        RFC 2104, section 2.
+    """
+    credential = credentials.find(token.name, None)
+    kept = credentials.digest("") if credential is None else credential.secret_sha256
+    if not token.is_signed_with(bytes(kept)) or token.until <= now_s:
+        return None
+    return credential
+
+
+def answer(asked: Asked, status: int) -> bytes:
+    """The message that answers."""
+    said = {"status-code": Int(status), "status-description": WORDS[status]}
+    properties = sections.Properties(correlation_id=asked.id)
+    return (
+        sections.encode_section(sections.PROPERTIES, properties)
+        + sections.encode_section(sections.APPLICATION_PROPERTIES, said)
+        + sections.encode_section(sections.VALUE, None)
+    )

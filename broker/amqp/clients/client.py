@@ -1,0 +1,347 @@
+"""One client: a socket, the protocol's engine, and what stands behind its endpoints.
+
+    socket ──▶ login (SASL) ──▶ engine ──▶ events ──▶ ends
+                                engine ◀── answers ◀──┘
+
+All of it runs in the loop's thread. What goes wrong in one client ends that client, and
+no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+from django.contrib.auth.base_user import AbstractBaseUser
+
+from broker.amqp.clients.attaching import Attaches
+from broker.amqp.clients.conversing import Conversation
+from broker.amqp.clients.hearing import Hearing
+from broker.amqp.clients.identity import Identity
+from broker.amqp.clients.login import Login
+from broker.amqp.clients.rights import Rights
+from broker.amqp.clients.troubles import Guarded, not_any_more
+from broker.amqp.clients.visiting import Visit
+from broker.amqp.ends import End
+from broker.amqp.protocol.conditions import (
+    CONNECTION_FORCED,
+    RESOURCE_LIMIT_EXCEEDED,
+    AmqpError,
+)
+from broker.amqp.protocol.connection import Connection
+from broker.amqp.protocol.endpoints import Endpoint
+from broker.amqp.protocol.performatives import Open
+from broker.amqp.protocol.types import Symbol
+from broker.amqp.transactions import ending
+from broker.authorities import Authority, Held
+from broker.models.clients import Credential
+
+if TYPE_CHECKING:
+    from broker.amqp.listener import Listener
+    from broker.amqp.transactions.pending import Retired, Transaction
+
+LINGERS_S = 2.0  # after our close, for the client's
+MOST_UNSENT = 8  # times the bytes above which nothing is dispatched
+SOLE = "sole-connection-for-container"
+OFFERED = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS", SOLE)
+
+
+class Client(Guarded, asyncio.Protocol):
+    """One TCP connection.
+
+    Attributes:
+        connection: the engine.
+        user: who is behind it, once logged in.
+        credential: by which; None for a password of the user, or a certificate.
+        actor: as the journal names it.
+        container_id: what the client calls itself.
+        id: of its row, once it is open; 0 before.
+        address: host and port, for people.
+        ip, host: where it is, and what it is counted under.
+        held: what it may do, as it was at the login.
+        gone: it is over; nothing more is begun for it.
+        paused: its socket takes nothing, or the listener is to end: nothing is sent.
+        in_flight_bytes: taken from queues for it and not settled.
+        put_bytes: put by it and not answered.
+    """
+
+    transport: asyncio.Transport
+    hearing: Hearing
+    identity: Identity
+    held: Held
+    rights: Rights
+    remote: Open
+
+    def __init__(self, listener: Listener, *, is_encrypted: bool) -> None:
+        super().__init__(listener.loop)
+        self.listener = listener
+        self.limits = listener.limits
+        self.is_encrypted = is_encrypted
+        self.connection = Connection(
+            listener.container_id,
+            is_server=True,
+            limits=self.limits.of_protocol(),
+            idle_timeout_ms=int(self.limits.idle_timeout_s * 1000) or None,
+            offered=[Symbol(one) for one in OFFERED],
+            properties=listener.properties,
+        )
+        self.conversation = Conversation(self)
+        self.attaches = Attaches(self)
+        self.login: Login | Visit | None = None
+        self.early = b""  # came before the handshake of TLS was told to be over
+        self.id = 0
+        self.container_id = ""
+        self.ip = self.host = self.address = ""
+        self.transactions: dict[bytes, Transaction] = {}
+        self.carried: list[Retired] = []  # from one transaction to the next
+        self.temporaries: set[str] = set()  # names of queues that live as long
+        self.in_flight_bytes = 0
+        self.put_bytes = 0
+        self.gone = self.was_lost = self.is_hung_up = False
+        self.is_admitted = self.is_counted = self.is_forgotten = False
+        self.is_stuffed = self.is_flushing = False
+        self.timer: asyncio.TimerHandle | None = None
+
+    @property
+    def user(self) -> AbstractBaseUser:
+        return self.identity.user
+
+    @property
+    def credential(self) -> Credential | None:
+        return self.identity.credential
+
+    @property
+    def actor(self) -> str:
+        return self.identity.actor
+
+    @property
+    def mechanism(self) -> str:
+        return self.identity.mechanism
+
+    @property
+    def stopping(self) -> bool:
+        return self.listener.stopping
+
+    @property
+    def paused(self) -> bool:
+        return self.is_stuffed or self.listener.stopping
+
+    def may(self, authority: Authority, name: str) -> bool:
+        """Whether the client has an authority on the queue or address of a name."""
+        return self.rights.may(authority, name)
+
+    # The socket.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if self.gone:  # before the handshake of TLS was over
+            return
+        self.transport = cast(asyncio.Transport, transport)
+        self.hearing = Hearing(self.transport)
+        self.transport.set_write_buffer_limits(high=self.limits.unsent_bytes)
+        if not self.is_admitted and not self.listener.admit(self, self.transport):
+            self.gone = True
+            self.transport.close()
+            return
+        self.timer = self.loop.call_later(
+            self.limits.login_timeout_s, self.guard, self.login_is_late
+        )
+        self.login = Login(self)
+        if self.early:
+            early, self.early = self.early, b""
+            self.data_received(early)
+
+    def data_received(self, data: bytes) -> None:
+        if not hasattr(self, "transport"):
+            self.early += data
+        else:
+            self.guard(self.receive, data)
+
+    def receive(self, data: bytes) -> None:
+        if self.login is None:
+            self.hear(data)
+        elif not self.gone:
+            self.login.receive(data)
+
+    def hear(self, data: bytes) -> None:
+        """Give the engine what came, and do what it makes of it."""
+        self.conversation.take(self.connection.receive(data))
+        self.flush()
+
+    def pause_writing(self) -> None:
+        self.is_stuffed = True
+
+    def resume_writing(self) -> None:
+        self.is_stuffed = False
+        self.guard(self.resume)
+
+    def resume(self) -> None:
+        self.hearing.release("answers")
+        if not self.paused and not self.gone:
+            for endpoint in list(self.connection.endpoints()):
+                if endpoint.context is not None:
+                    endpoint.context.resumed()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if hasattr(self, "transport"):
+            self.guard(self.finish, lost=True)
+        self.gone = True
+        self.stop_timer()
+        self.listener.dismiss(self)
+
+    def flush(self) -> None:
+        """Write what the engine has, at the end of this turn of the loop."""
+        if not self.is_flushing:
+            self.is_flushing = True
+            self.loop.call_soon(self.guard, self.write)
+
+    def write(self) -> None:
+        self.is_flushing = False
+        if self.login is not None or self.is_hung_up or self.transport.is_closing():
+            return
+        if data := self.connection.outgoing():
+            self.transport.write(data)
+        if self.connection.events:  # it could not say what it had to
+            self.hear(b"")
+        if self.is_stuffed:
+            unsent = self.transport.get_write_buffer_size()
+            if unsent > MOST_UNSENT * self.limits.unsent_bytes:
+                self.hearing.hold("answers")
+        if self.gone and self.connection.over:
+            self.hang_up()
+
+    # From the login to the open.
+
+    def login_is_late(self) -> None:
+        self.fail(AmqpError(RESOURCE_LIMIT_EXCEEDED, "The open is late."))
+
+    def turn_away(self) -> None:
+        """It is not let in; it has been told."""
+        self.gone = True
+        self.linger()
+        self.hang_up()
+
+    def logged_in(self, identity: Identity, held: Held, rest: bytes) -> None:
+        """SASL is over, and well; ``rest`` came behind it."""
+        self.identity, self.held = identity, held
+        self.login = None
+        self.hear(rest)
+
+    async def open(self, said: Open) -> None:
+        """The client wants to open; answer when it is counted and written down."""
+        self.remote, self.container_id = said, said.container_id
+        self.rights = self.listener.welcome(self)
+        is_alone = SOLE in said.desired_capabilities
+        self.id = await self.listener.register.enter(self, is_alone=is_alone)
+        if self.gone:
+            self.listener.register.leave(self)
+            return
+        self.stop_timer()
+        self.connection.open()
+        self.tick()
+        self.attaches.start()
+
+    def tick(self) -> None:
+        """Send a heartbeat if it is time; end a client that is silent."""
+        if self.hearing.is_silence_ours():
+            self.connection.heartbeats.heard = True
+        when = self.connection.tick(self.loop.time())
+        self.hear(b"")
+        if not self.gone and when != float("inf"):
+            self.timer = self.loop.call_at(when, self.guard, self.tick)
+
+    def stop_timer(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+
+    # The end.
+
+    def fail(self, error: AmqpError) -> None:
+        """Close the connection for what the client did; what it had is lost to it."""
+        self.close(error, lost=True)
+
+    def force(self, description: str) -> None:
+        """Close the connection for reasons of ours; what it had is released."""
+        self.close(AmqpError(CONNECTION_FORCED, description), lost=False)
+
+    def close(self, error: AmqpError, *, lost: bool) -> None:
+        if self.gone:
+            return
+        if self.login is not None:
+            self.turn_away()
+        else:
+            self.connection.close(error)
+            self.finish(lost=lost)
+
+    def finish(self, *, lost: bool) -> None:
+        """End all that was begun for the client; it may still be told why.
+
+        Args:
+            lost: whether it went without a word; what it had may have killed it.
+        """
+        if self.gone:
+            return
+        self.gone, self.was_lost = True, lost
+        self.attaches.stop()
+        ending.lose(self)
+        for endpoint in list(self.connection.endpoints()):
+            self.take_leave(endpoint)
+        self.listener.forget(self)
+        self.flush()
+        self.linger()
+
+    def linger(self) -> None:
+        """Wait for the client to hang up, or what we said may be lost to it."""
+        self.stop_timer()
+        self.timer = self.loop.call_later(LINGERS_S, self.transport.abort)
+
+    def hang_up(self) -> None:
+        """Nothing more is said; the socket is closed when the client does so, too."""
+        self.is_hung_up = True
+        if self.transport.can_write_eof():
+            with suppress(OSError):  # it was reset
+                self.transport.write_eof()
+        else:
+            self.transport.close()
+
+    def take_leave(self, endpoint: Endpoint) -> None:
+        """End an endpoint with its connection."""
+        end: End | None = endpoint.context
+        endpoint.context = None
+        self.listener.register.remove(endpoint)
+        if end is None:
+            return
+        if self.was_lost:
+            self.guard(end.lost)
+        else:
+            self.guard(end.detached, closed=False)
+
+    def leave_endpoint(self, endpoint: Endpoint, *, closed: bool) -> None:
+        """End an endpoint that was detached, and go on with the others."""
+        end: End | None = endpoint.context
+        endpoint.context = None
+        self.listener.register.remove(endpoint)
+        if end is not None:
+            end.detached(closed)
+
+    def cast_off(self, endpoint: Endpoint, error: AmqpError) -> None:
+        """Detach an endpoint for reasons of ours."""
+        endpoint.detach(error=error)
+        self.leave_endpoint(endpoint, closed=False)
+        self.flush()
+
+    def withdraw(self, endpoint: Endpoint) -> None:
+        """Detach an endpoint that has not the authority any more that it needs."""
+        self.cast_off(endpoint, not_any_more())
+
+    def reconsider(self) -> None:
+        """What the client may do has changed: end what it may not go on with."""
+        if self.gone:
+            return
+        if self.rights.held is None:
+            self.close(not_any_more(), lost=False)
+            return
+        for endpoint in list(self.connection.endpoints()):
+            end: End | None = endpoint.context
+            if end is not None and end.needs and not self.may(*end.needs):
+                self.withdraw(endpoint)

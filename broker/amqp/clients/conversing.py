@@ -1,0 +1,96 @@
+"""What the engine tells of a client, and whom it concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from broker.amqp.ends import End
+from broker.amqp.protocol import events
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
+
+class Conversation:
+    """Gives each event to what stands behind its endpoint.
+
+    An endpoint whose attach is not answered has nothing behind it yet.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.actions: dict[type, Callable[[Any], None]] = {
+            events.Disposed: self.disposed,
+            events.Flowed: self.flowed,
+            events.Resumed: self.resumed,
+            events.Attached: self.attached,
+            events.Detached: self.detached,
+            events.Ended: self.ended,
+            events.Opened: self.opened,
+            events.Closed: self.closed,
+        }
+
+    def take(self, told: Iterable[events.Event]) -> None:
+        """Do what events ask for, in their order; messages in a row are one call."""
+        for receiver, run in groupby(told, receiver_of):
+            if receiver is not None:
+                came = [one for one in run if isinstance(one, events.Received)]
+                self.received(receiver, [one.delivery for one in came])
+                continue
+            for event in run:
+                action = self.actions.get(type(event))
+                if action is not None and not self.client.gone:
+                    action(event)
+
+    def received(self, receiver: Receiver, deliveries: list[Delivery]) -> None:
+        if not self.client.gone and (end := self.end_of(receiver)) is not None:
+            end.received(deliveries)
+
+    def disposed(self, event: events.Disposed) -> None:
+        if (end := self.end_of(event.endpoint)) is not None:
+            end.disposed(event.deliveries, event.state, event.settled)
+
+    def flowed(self, event: events.Flowed) -> None:
+        if (end := self.end_of(event.sender)) is not None:
+            end.flowed()
+
+    def resumed(self, event: events.Resumed) -> None:
+        for endpoint in event.session.endpoints():
+            end = self.end_of(endpoint)
+            if end is not None and isinstance(endpoint, Sender):
+                end.resumed()
+
+    def attached(self, event: events.Attached) -> None:
+        self.client.attaches.add(event.endpoint, event.attach)
+
+    def detached(self, event: events.Detached) -> None:
+        """What ended with an error did not end for good, whatever it says: what a
+        durable subscription keeps must not go for a fault."""
+        closed = event.closed and event.error is None
+        if self.end_of(event.endpoint) is None:
+            self.client.attaches.detach(event.endpoint, closed=closed)
+        else:
+            self.client.leave_endpoint(event.endpoint, closed=closed)
+
+    def ended(self, event: events.Ended) -> None:
+        for endpoint in event.session.endpoints():
+            self.client.leave_endpoint(endpoint, closed=False)
+
+    def opened(self, event: events.Opened) -> None:
+        self.client.spawn(self.client.open(event.open))
+
+    def closed(self, event: events.Closed) -> None:
+        self.client.finish(lost=not event.by_peer)
+
+    def end_of(self, endpoint: Endpoint) -> End | None:
+        end: End | None = endpoint.context
+        return end
+
+
+def receiver_of(event: events.Event) -> Receiver | None:
+    """Of a message that came; None of all else."""
+    return event.receiver if isinstance(event, events.Received) else None

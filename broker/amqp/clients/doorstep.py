@@ -1,0 +1,46 @@
+"""A connection before its handshake of TLS: counted, and not a client yet."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import TYPE_CHECKING, cast
+
+from broker.amqp.clients.client import Client
+
+if TYPE_CHECKING:
+    from broker.amqp.listener import Listener
+
+
+class Doorstep(asyncio.Protocol):
+    """Waits for the handshake, as long as for a login, and then is the client."""
+
+    def __init__(self, listener: Listener, context: ssl.SSLContext) -> None:
+        self.listener = listener
+        self.context = context
+        self.client = Client(listener, is_encrypted=True)
+        self.task: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        raw = cast(asyncio.Transport, transport)
+        if not self.listener.admit(self.client, raw):
+            raw.close()
+            return
+        raw.pause_reading()  # what comes is the handshake's
+        self.task = self.listener.loop.create_task(self.shake_hands(raw))
+
+    async def shake_hands(self, raw: asyncio.Transport) -> None:
+        try:
+            encrypted = await self.listener.loop.start_tls(
+                raw,
+                self.client,
+                self.context,
+                server_side=True,
+                ssl_handshake_timeout=self.listener.limits.login_timeout_s,
+            )
+        except (OSError, EOFError):  # no TLS, a bad certificate, silence, or gone
+            raw.abort()
+            self.listener.dismiss(self.client)
+            return
+        assert encrypted is not None, "the client is here"
+        self.client.connection_made(encrypted)

@@ -1,0 +1,43 @@
+"""How often a password was wrong, by address and by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from broker.amqp.limits import ListenerLimits
+
+WINDOW_S = 60.0
+
+
+class Failures:
+    """Counts attempts as failed from their beginning, so that many at once count too.
+
+    The counts begin anew each minute.
+    """
+
+    def __init__(self, limits: ListenerLimits) -> None:
+        self.limits = limits
+        self.since_s = float("-inf")
+        self.hosts: Counter[str] = Counter()
+        self.names: Counter[tuple[str, str]] = Counter()
+
+    def begin(self, host: str, name: str, now_s: float) -> bool:
+        """Whether there may be another attempt; it counts until it is forgiven."""
+        if now_s - self.since_s >= WINDOW_S:
+            self.since_s = now_s
+            self.hosts.clear()
+            self.names.clear()
+        is_one_too_many = (
+            self.hosts[host] >= self.limits.failures_per_host
+            or self.names[host, name] >= self.limits.failures_per_name
+        )
+        if is_one_too_many:
+            return False
+        self.hosts[host] += 1
+        self.names[host, name] += 1
+        return True
+
+    def forgive(self, host: str, name: str) -> None:
+        """The attempt was no failure."""
+        self.hosts[host] = max(self.hosts[host] - 1, 0)
+        self.names[host, name] = max(self.names[host, name] - 1, 0)

@@ -1,0 +1,197 @@
+"""Who a client is: a credential, a user of Django, or the name in a certificate.
+
+Passwords of people are slow to check on purpose, so a right one is remembered for a
+minute, as a keyed digest that is worth nothing outside this process; whether the user
+is still active, and the password still the same, is asked each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import cast
+
+from django.conf import settings
+from django.contrib.auth import get_user_model, load_backend
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
+
+from broker import credentials
+from broker.amqp.clients.failures import Failures
+from broker.amqp.limits import ListenerLimits
+from broker.amqp.protocol.sasl import EXTERNAL, PLAIN, SCRAM, Keys
+from broker.amqp.protocol.scram import decoy
+from broker.amqp.threads import Pool
+from broker.models.clients import Credential
+
+REMEMBERED_FOR_S = 60.0
+MOST_REMEMBERED = 10_000
+SLOWED_BY_S = 1.0  # the answer to somebody who guesses
+DECOYS = hashlib.sha256(f"broker.amqp {settings.SECRET_KEY}".encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who logged in, and by what."""
+
+    user: AbstractBaseUser
+    credential: Credential | None
+    mechanism: str
+
+    @property
+    def actor(self) -> str:
+        """As the journal names whoever puts and gets."""
+        return self.credential.name if self.credential else self.user.get_username()
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """A password that was right, until somebody changes it."""
+
+    user_id: int
+    hashed: str  # as the database has it
+    until_s: float
+
+
+class Identities:
+    """Finds out who a client is; for the loop's thread.
+
+    None is the answer to whoever is not known, in whatever way. It takes as long for
+    names that there are as for others.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        limits: ListenerLimits,
+        *,
+        database: Pool,
+        passwords: Pool,
+    ) -> None:
+        """Args:
+        loop: whose thread and clock these are.
+        limits: of refused passwords.
+        database: threads for what is quick.
+        passwords: threads for what is slow; few, as each keeps a processor busy.
+        """
+        self.loop = loop
+        self.database = database
+        self.passwords = passwords
+        self.failures = Failures(limits)
+        self.salt = secrets.token_bytes(32)
+        self.remembered: OrderedDict[bytes, Right] = OrderedDict()
+        self.checking: dict[bytes, asyncio.Future[AbstractBaseUser | None]] = {}
+
+    async def plain(self, name: str, password: str, host: str) -> Identity | None:
+        """Whoever has this password, a credential before a user.
+
+        A name that is a credential's is also asked as a user's: otherwise the time
+        would tell which it is.
+        """
+        credential = await self.database.run(credentials.verify, name, password)
+        if credential is not None:
+            return await self.used(credential, PLAIN)
+        user = await self.person(name, password, host)
+        return None if user is None else Identity(user, None, PLAIN)
+
+    async def external(self, name: str) -> Identity | None:
+        """Whoever the certificate names, which an authority of ours has signed."""
+        credential, user = await self.database.run(named, name)
+        if credential is not None:
+            return await self.used(credential, EXTERNAL)
+        return None if user is None else Identity(user, None, EXTERNAL)
+
+    async def scram(self, name: str) -> Keys:
+        """What to challenge a client with; for unknown names nobody has the answer."""
+        known = await self.database.run(credentials.scram_of, name)
+        return decoy(name, DECOYS) if known is None else Keys(*known)
+
+    async def proven(self, name: str) -> Identity | None:
+        """Whoever has answered the challenge for this name, if it is still good."""
+        credential = await self.database.run(credentials.find, name, None)
+        return await self.used(credential, SCRAM) if credential is not None else None
+
+    async def used(self, credential: Credential, mechanism: str) -> Identity:
+        await self.database.run(credentials.used, credential)
+        return Identity(cast(AbstractBaseUser, credential.user), credential, mechanism)
+
+    async def person(
+        self, name: str, password: str, host: str
+    ) -> AbstractBaseUser | None:
+        key = self.key(name, password)
+        if user := await self.recalled(key):
+            return user
+        if not self.failures.begin(host, name, self.loop.time()):
+            await asyncio.sleep(SLOWED_BY_S)
+            return None
+        user = await self.checked_once(key, name, password)
+        if user is not None:
+            self.failures.forgive(host, name)
+            self.remember(key, user)
+        return user
+
+    def key(self, name: str, password: str) -> bytes:
+        text = f"{name}\0{password}".encode(errors="surrogatepass")
+        return hmac.digest(self.salt, text, "sha256")
+
+    async def recalled(self, key: bytes) -> AbstractBaseUser | None:
+        right = self.remembered.get(key)
+        if right is None or right.until_s < self.loop.time():
+            return None
+        user = await self.database.run(unchanged, right)
+        if user is None:
+            self.remembered.pop(key, None)
+        return user
+
+    def remember(self, key: bytes, user: AbstractBaseUser) -> None:
+        until_s = self.loop.time() + REMEMBERED_FOR_S
+        self.remembered[key] = Right(user.pk, user.password, until_s)
+        self.remembered.move_to_end(key)
+        while len(self.remembered) > MOST_REMEMBERED:
+            self.remembered.popitem(last=False)
+
+    async def checked_once(
+        self, key: bytes, name: str, password: str
+    ) -> AbstractBaseUser | None:
+        """Clients that come with the same password at once are one check."""
+        if (running := self.checking.get(key)) is None:
+            running = self.passwords.run(authenticate, name, password)
+            self.checking[key] = running
+            running.add_done_callback(lambda _: self.checking.pop(key))
+        return await asyncio.shield(running)
+
+
+def authenticate(name: str, password: str) -> AbstractBaseUser | None:
+    """The user with this password, by the first backend that knows one.
+
+    The backends of Django alone, without those that want a request of the web.
+    """
+    for path in settings.BROKER_AMQP_AUTHENTICATION_BACKENDS:
+        backend = load_backend(path)
+        try:
+            user = backend.authenticate(None, username=name, password=password)
+        except PermissionDenied:
+            return None
+        if user is not None:
+            return cast(AbstractBaseUser, user)
+    return None
+
+
+def unchanged(right: Right) -> AbstractBaseUser | None:
+    """The user, if active, and with the same password as then."""
+    users = get_user_model()._default_manager
+    return users.filter(pk=right.user_id, password=right.hashed, is_active=True).first()
+
+
+def named(name: str) -> tuple[Credential | None, AbstractBaseUser | None]:
+    """The good credential of a name; or else the active user."""
+    credential = credentials.find(name, None)
+    if credential is not None or "\0" in name:
+        return credential, None
+    users = get_user_model()
+    active = users._default_manager.filter(is_active=True)
+    return None, active.filter(**{users.USERNAME_FIELD: name}).first()

@@ -1,0 +1,164 @@
+"""How one client says who it is, before it may say anything else."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import Error as DatabaseError
+
+from broker.amqp.clients import cbs, rights
+from broker.amqp.clients.addresses import is_here
+from broker.amqp.clients.certificates import common_name
+from broker.amqp.clients.identity import Identity
+from broker.amqp.clients.visiting import Visit
+from broker.amqp.protocol import sasl
+from broker.amqp.threads import DatabaseAway
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """By what clients may log in.
+
+    Attributes:
+        plain_without_tls: passwords where others may read them; None is from this
+            machine only.
+        scram: SCRAM-SHA-256, which is for credentials alone, and which clients that
+            know it prefer; None is where PLAIN is not to be had.
+        cbs: clients may connect as nobody, and say later who they are, by a token.
+    """
+
+    plain_without_tls: bool | None = None
+    scram: bool | None = None
+    cbs: bool = False
+
+    @classmethod
+    def from_settings(cls) -> Access:
+        return cls(
+            settings.BROKER_AMQP_PLAIN_WITHOUT_TLS,
+            settings.BROKER_AMQP_SCRAM,
+            settings.BROKER_AMQP_CBS,
+        )
+
+    def mechanisms(self, ip: str, *, encrypted: bool, certified: bool) -> list[str]:
+        """What is offered, the best first.
+
+        Args:
+            ip: of the client.
+            encrypted: by TLS.
+            certified: whether it showed a certificate, which was verified.
+        """
+        without = self.plain_without_tls
+        has_plain = encrypted or (is_here(ip) if without is None else without)
+        has_scram = not has_plain if self.scram is None else self.scram
+        return [
+            name
+            for name, is_offered in (
+                (sasl.EXTERNAL, certified),
+                (sasl.PLAIN, has_plain),
+                (sasl.SCRAM, has_scram),
+                *((name, self.cbs and has_plain) for name in cbs.MECHANISMS),
+            )
+            if is_offered
+        ]
+
+
+class Login:
+    """The exchange with one client; what comes behind it is kept for the engine."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        certificate = client.transport.get_extra_info("peercert")
+        self.certified = common_name(certificate)
+        self.taken = 0  # bytes
+        self.sasl = sasl.ServerSasl(
+            client.listener.access.mechanisms(
+                client.ip,
+                encrypted=client.is_encrypted,
+                certified=self.certified is not None,
+            )
+        )
+
+    def receive(self, data: bytes) -> None:
+        """Take what came."""
+        self.taken += len(data)
+        if self.taken > self.client.limits.login_bytes:
+            self.refuse("it said too much")
+        else:
+            self.go_on(self.sasl.receive(data))
+
+    def go_on(self, question: sasl.Question | None) -> None:
+        self.write()
+        if isinstance(question, sasl.Denied):
+            self.refuse(str(question.error))
+        elif question is not None:
+            self.client.hearing.hold("login")
+            self.client.spawn(self.answer(question))
+
+    def write(self) -> None:
+        if data := self.sasl.outgoing():
+            self.client.transport.write(data)
+
+    def refuse(self, why: str) -> None:
+        client, name = self.client, self.sasl.user
+        logger.info("A client at %s is not let in as %r: %s", client.address, name, why)
+        self.sasl.deny()
+        self.write()
+        client.turn_away()
+
+    async def answer(self, question: sasl.Question) -> None:
+        """Ask the database, and go on; while it is asked, the client is not read."""
+        try:
+            await self.answered(question)
+        except (DatabaseAway, DatabaseError) as error:
+            self.sasl.deny(sasl.OUR_TROUBLE)
+            self.refuse(f"the database is away: {error}")
+        finally:
+            self.client.hearing.release("login")
+
+    async def answered(self, question: sasl.Question) -> None:
+        if isinstance(question, sasl.WantsKeys):
+            keys = await self.client.listener.identities.scram(question.user)
+            self.sasl.challenge(keys)
+            self.go_on(self.sasl.receive(b""))
+            return
+        if isinstance(question, sasl.Anonymous):
+            self.let_visit()
+            return
+        identity = await self.identify(question)
+        held = None
+        if identity is not None:
+            held = await self.client.listener.database(rights.held_by, identity)
+        if self.client.gone:
+            return
+        if identity is None or held is None:
+            self.refuse("it is not known")
+        else:
+            self.sasl.accept()
+            self.write()
+            self.client.logged_in(identity, held, self.sasl.rest())
+
+    def let_visit(self) -> None:
+        """The client says later who it is."""
+        self.sasl.accept()
+        self.write()
+        self.client.login = visit = Visit(self.client)
+        visit.receive(self.sasl.rest())
+
+    async def identify(self, question: sasl.Question) -> Identity | None:
+        identities = self.client.listener.identities
+        match question:
+            case sasl.Plain(name, password):
+                return await identities.plain(name, password, self.client.host)
+            case sasl.Proven(name):
+                return await identities.proven(name)
+            case sasl.External(name) if self.certified and name in ("", self.certified):
+                return await identities.external(self.certified)
+        return None

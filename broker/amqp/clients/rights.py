@@ -1,0 +1,124 @@
+"""What those who are connected may do, as it was a second ago at most.
+
+Asked of the database for all of them together, so that a right that is withdrawn ends
+what was begun with it within seconds, and a message costs no query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from broker import authorities, credentials
+from broker.amqp.clients.identity import Identity
+from broker.authorities import Authority, Held
+from broker.models.clients import Credential
+
+MOST_ANSWERS = 10_000  # that are remembered of one principal
+
+
+class Key(NamedTuple):
+    """A principal: a user, or what a credential leaves of one."""
+
+    user_id: int
+    credential_id: int | None
+
+    @classmethod
+    def of(cls, identity: Identity) -> Key:
+        credential = identity.credential
+        return cls(identity.user.pk, credential.pk if credential else None)
+
+
+@dataclass(slots=True)
+class Rights:
+    """What one principal may do; all its connections share this.
+
+    ``held`` is None once it may not even be connected: the user is inactive or gone,
+    the credential revoked or expired.
+    """
+
+    held: Held | None
+    connections: int = 0
+    answers: dict[tuple[str, str], bool] = field(default_factory=dict)
+
+    def may(self, authority: Authority, name: str) -> bool:
+        """Whether it has an authority on the queue or address of a name."""
+        if (known := self.answers.get((authority, name))) is not None:
+            return known
+        if len(self.answers) >= MOST_ANSWERS:
+            self.answers.clear()
+        answer = self.held is not None and self.held.on(authority, name)
+        self.answers[authority, name] = answer
+        return answer
+
+    def change(self, held: Held | None) -> bool:
+        """Take what is held now; say whether that is something else."""
+        if held == self.held:
+            return False
+        self.held = held
+        self.answers.clear()
+        return True
+
+
+class Principals:
+    """The rights of all that are connected; for the loop's thread."""
+
+    def __init__(self) -> None:
+        self.known: dict[Key, Rights] = {}
+
+    def enter(self, key: Key, held: Held | None) -> Rights:
+        """One more connection of a principal, of which ``held`` was just read."""
+        rights = self.known.setdefault(key, Rights(held))
+        rights.change(held)
+        rights.connections += 1
+        return rights
+
+    def leave(self, key: Key) -> None:
+        rights = self.known[key]
+        rights.connections -= 1
+        if not rights.connections:
+            del self.known[key]
+
+    def change(self, held: dict[Key, Held | None]) -> set[Key]:
+        """Take what was read; say for whom it is something else than before."""
+        return {
+            key
+            for key, now in held.items()
+            if key in self.known and self.known[key].change(now)
+        }
+
+
+def held_by(identity: Identity) -> Held | None:
+    """What somebody may do who has just said who it is; as ``look``."""
+    key = Key.of(identity)
+    return look([key])[key]
+
+
+def look(
+    keys: Collection[Key], *, now: datetime | None = None
+) -> dict[Key, Held | None]:
+    """What principals may do now. Two queries, in a thread of the database's.
+
+    Args:
+        keys: who.
+        now: when; the database's clock when not given.
+    """
+    held = authorities.held_by_each({key.user_id for key in keys})
+    ids = {key.credential_id for key in keys if key.credential_id is not None}
+    good = credentials.good(now).in_bulk(list(ids)) if ids else {}
+    return {key: rest_of(key, held, good) for key in keys}
+
+
+def rest_of(
+    key: Key, held: dict[int, Held], good: dict[int, Credential]
+) -> Held | None:
+    """What is left of the authorities of a user for one of its credentials."""
+    of_user = held.get(key.user_id)
+    if key.credential_id is None or of_user is None:
+        return of_user
+    credential = good.get(key.credential_id)
+    if credential is None or credential.user_id != key.user_id:
+        return None
+    return authorities.narrowed(of_user, credential)

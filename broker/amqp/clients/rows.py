@@ -1,0 +1,231 @@
+"""What the database keeps of clients; all of it runs in a thread of the database's.
+
+The rows belong to the owner that is this process. Names come from the wire: what
+PostgreSQL cannot hold is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+
+from broker import owner, sql
+from broker.amqp.ends import Snapshot
+from broker.models import Queue
+from broker.models.clients import ClientConnection, ClientEndpoint
+
+KIND = "listener"  # of the owner
+CONTAINERS = 0x424C  # the first key of the advisory locks on container ids
+LONGEST_NAME = 255  # characters that are shown of what a client calls something
+INTEGER = 2**31 - 1
+HELD = """
+SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted
+AND classid = %s AND objid::bigint = ANY (%s::bigint[]) AND objsubid = 2
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+
+
+class Asked(NamedTuple):
+    """What operators want closed: ids of rows."""
+
+    connections: frozenset[int]
+    endpoints: frozenset[int]
+
+
+@dataclass(slots=True)
+class Round:
+    """What is to be written down at once.
+
+    ``everything`` is given in place of what is new where the rows may be gone, as when
+    the database took this process for dead.
+    """
+
+    new: list[ClientEndpoint] = field(default_factory=list)
+    changed: dict[int, Snapshot] = field(default_factory=dict)  # by id of the row
+    gone_endpoints: list[int] = field(default_factory=list)
+    gone_connections: list[int] = field(default_factory=list)
+    everything: list[ClientConnection] | None = None
+
+
+class OwnerChanged(Exception):
+    """This process has a new owner, of which nothing is written down yet."""
+
+
+def begin() -> None:
+    """Make this process an owner, before it has clients."""
+    owner.current(KIND)
+
+
+def enter(row: ClientConnection, *, is_alone: bool) -> bool:
+    """Write a connection down.
+
+    Args:
+        row: without an id, which it has afterwards.
+        is_alone: whether no other process may have its container id.
+
+    Returns:
+        False if one has; nothing is written then.
+    """
+    row.owner_id = owner.current(KIND)
+    with transaction.atomic():
+        if is_alone and is_elsewhere(row):
+            return False
+        row.save(force_insert=True)
+    return True
+
+
+def is_elsewhere(row: ClientConnection) -> bool:
+    """Whether another live process has a connection of this container id.
+
+    The lock lasts as long as the transaction, so that of two the second sees the first.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(%s::int, hashtext(%s))",
+            [CONTAINERS, row.container_id],
+        )
+    same = ClientConnection.objects.filter(container_id=row.container_id)
+    others = same.exclude(owner_id=row.owner_id).order_by()
+    return bool(living(others.values_list("owner_id", flat=True).distinct()))
+
+
+def living(owner_ids: Iterable[int]) -> list[int]:
+    """Those of the owners whose processes hold their locks."""
+    if not (asked := list(owner_ids)):
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(HELD, [owner.LOCK_CLASS, asked])
+        return [owner_id for (owner_id,) in cursor.fetchall()]
+
+
+def hold(row: ClientEndpoint, gone: Sequence[int]) -> bool:
+    """Write down an endpoint that is to get from a queue, for itself if it says so.
+
+    Whoever else does so waits for this transaction.
+
+    Args:
+        row: without an id, which it has afterwards.
+        gone: rows of our own that are to be removed first.
+
+    Returns:
+        False if another has the queue for itself, or this one cannot, or the queue is
+        gone; nothing is written then.
+    """
+    with transaction.atomic():
+        delete(Q(pk__in=gone))
+        queues = Queue.objects.select_for_update(no_key=True)
+        queue = queues.filter(pk=row.queue_id or 0).first()
+        if queue is None or in_the_way(row):
+            return False
+        row.node = queue.name
+        row.save(force_insert=True)
+    return True
+
+
+def in_the_way(row: ClientEndpoint) -> bool:
+    """Whether live endpoints are in the way of this one; dead ones are removed."""
+    others = ClientEndpoint.objects.filter(queue=row.queue_id, kind=row.kind)
+    if not row.is_exclusive:
+        others = others.filter(is_exclusive=True)
+    owners = others.order_by().values_list("connection__owner_id", flat=True)
+    live = living(owners.distinct())
+    others.exclude(connection__owner_id__in=live).delete()
+    return bool(live)
+
+
+def write(now: Round) -> Asked:
+    """Write down all that happened since the last time.
+
+    Raises:
+        OwnerChanged: nothing was written; give it everything.
+        IntegrityError: nothing was written; rows are missing: give it everything.
+        DatabaseError: nothing was written.
+    """
+    if owner.renew(KIND) and now.everything is None:
+        raise OwnerChanged
+    with transaction.atomic():
+        remove(now)
+        if now.everything is not None:
+            restore(now.everything)
+        add(now.new)
+        return note(now.changed)
+
+
+def remove(now: Round) -> None:
+    delete(Q(pk__in=now.gone_endpoints) | Q(connection__in=now.gone_connections))
+    if now.gone_connections:
+        ClientConnection.objects.filter(pk__in=now.gone_connections).delete()
+
+
+def delete(which: Q) -> None:
+    """Delete endpoints, in the order of their ids: two who remove the same, a round and
+    an attach, then never wait for each other."""
+    endpoints = ClientEndpoint.objects.filter(which).order_by("pk").select_for_update()
+    if ids := list(endpoints.values_list("pk", flat=True)):
+        ClientEndpoint.objects.filter(pk__in=ids).delete()
+
+
+def restore(connections: Sequence[ClientConnection]) -> None:
+    """Write them down anew, as an owner has them that did not before."""
+    ids = [one.pk for one in connections]
+    delete(Q(connection__in=ids))
+    ClientConnection.objects.filter(pk__in=ids).delete()
+    for one in connections:
+        one.owner_id = owner.current(KIND)
+    ClientConnection.objects.bulk_create(connections)
+
+
+def add(endpoints: Sequence[ClientEndpoint]) -> None:
+    """Those whose queue was deleted meanwhile are without one."""
+    ids = {one.queue_id for one in endpoints if one.queue_id is not None}
+    if ids:
+        queues = Queue.objects.filter(pk__in=ids).select_for_update(no_key=True)
+        here = set(queues.order_by("pk").values_list("pk", flat=True))
+        taken = set(held(ids))
+        for one in endpoints:
+            one.is_exclusive = one.is_exclusive and one.queue_id not in taken
+            one.queue_id = one.queue_id if one.queue_id in here else None
+    if endpoints:
+        ClientEndpoint.objects.bulk_create(endpoints)
+
+
+def held(queue_ids: Collection[int]) -> QuerySet[ClientEndpoint, int | None]:
+    """Those of the queues that somebody has for itself."""
+    holders = ClientEndpoint.objects.filter(queue__in=queue_ids, is_exclusive=True)
+    return holders.values_list("queue_id", flat=True)
+
+
+def note(changed: dict[int, Snapshot]) -> Asked:
+    now = list(changed.values())
+    asked = sql.fetch(
+        "note_clients",
+        which,
+        ids=list(changed),
+        credits=[one.credit for one in now],
+        unsettled=[min(one.unsettled, INTEGER) for one in now],
+        messages=[one.messages for one in now],
+        owner_id=owner.current(KIND),
+    )
+    return Asked(
+        connections=frozenset(one for is_endpoint, one in asked if not is_endpoint),
+        endpoints=frozenset(one for is_endpoint, one in asked if is_endpoint),
+    )
+
+
+def which(is_endpoint: bool, row_id: int) -> tuple[bool, int]:  # noqa: FBT001
+    return is_endpoint, row_id
+
+
+@transaction.atomic
+def leave(connection_ids: Sequence[int]) -> None:
+    """Remove connections with all they have, as at the end of the process."""
+    remove(Round(gone_connections=list(connection_ids)))
+
+
+def readable(name: object) -> str:
+    """What a client calls something, as a row can hold it."""
+    return str(name).replace("\0", "\ufffd")[:LONGEST_NAME]

@@ -1,0 +1,1 @@
+"""What clients get and browse: looks, deliveries, outcomes."""

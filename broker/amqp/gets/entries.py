@@ -1,0 +1,113 @@
+"""What one Sender has taken from its queue, until the database knows the outcome."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker.amqp.protocol.delivery import Delivery
+from broker.get import Delivery as Got
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
+MOST_HIDDEN = 1000  # entries that one Sender does not offer again
+MOST_REMEMBERED = 1000  # entries whose releases are counted
+QUIET_S = 60.0  # after which an entry's releases are forgotten
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One entry in the hands of a Sender, or of its client."""
+
+    got: Got  # without its body, which is in the payload
+    payload: bytes  # as it is sent; empty once it was
+    size: int  # of the payload, in bytes
+    sent: Delivery | None = None  # None until it was sent, or if it was sent settled
+    is_enlisted: bool = False  # its outcome waits for the end of a transaction
+    is_ending: bool = False  # the database is being told its outcome
+    was_rolled_back: bool = False  # and stayed with the client
+
+
+class InFlight:
+    """The entries of one Sender, in the order in which they were taken."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.entries: dict[Entry, None] = {}
+        self.unsent: deque[Entry] = deque()  # in the order of the queue
+        self.hidden: OrderedDict[tuple[int, int], None] = OrderedDict()
+        self.size = 0  # in bytes
+        self.settled = 0  # entries, since the beginning
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def take(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self.entries[entry] = None
+            self.unsent.append(entry)
+            self.count(entry.size)
+
+    def drop(self, entries: Iterable[Entry]) -> None:
+        """They are not ours any more. Harmless where they were not."""
+        for entry in entries:
+            if entry in self.entries:
+                del self.entries[entry]
+                self.count(-entry.size)
+
+    def hide(self, deliveries: Iterable[Got]) -> None:
+        """These are not to be sent, once they are back."""
+        for one in deliveries:
+            self.hidden[one.priority, one.message_id] = None
+        while len(self.hidden) > MOST_HIDDEN:
+            self.hidden.popitem(last=False)
+
+    def pass_by(self) -> list[Entry]:
+        """What was taken though it is hidden, because both happened at once."""
+        hidden = [one for one in self.unsent if is_among(self.hidden, one)]
+        if hidden:
+            self.unsent = deque(one for one in self.unsent if one not in hidden)
+        return hidden
+
+    def clear(self) -> None:
+        self.unsent.clear()
+        self.drop(list(self.entries))
+
+    def count(self, size: int) -> None:
+        self.size += size
+        self.client.in_flight_bytes += size
+
+    def idle(self) -> list[Entry]:
+        """Those of which nothing is decided."""
+        return [one for one in self.entries if not (one.is_ending or one.is_enlisted)]
+
+    def is_busy(self) -> bool:
+        """Whether an outcome is on its way, or waits for a transaction."""
+        return any(one.is_ending or one.is_enlisted for one in self.entries)
+
+
+def is_among(hidden: Collection[tuple[int, int]], entry: Entry) -> bool:
+    return bool(hidden) and (entry.got.priority, entry.got.message_id) in hidden
+
+
+class Releases:
+    """How often one Sender's client released which entries, in quick succession."""
+
+    def __init__(self) -> None:
+        self.counts: OrderedDict[int, tuple[int, float]] = OrderedDict()  # by message
+
+    def of(self, message_id: int, now_s: float) -> int:
+        count, at = self.counts.get(message_id, (0, now_s))
+        return count if now_s - at < QUIET_S else 0
+
+    def note(self, message_id: int, now_s: float) -> None:
+        self.counts[message_id] = (self.of(message_id, now_s) + 1, now_s)
+        self.counts.move_to_end(message_id)
+        if len(self.counts) > MOST_REMEMBERED:
+            self.counts.popitem(last=False)

@@ -1,0 +1,188 @@
+"""What becomes of an entry whose delivery a client has ended. Pure.
+
+===================================  ===================================================
+The client says                      The broker
+===================================  ===================================================
+accepted                             accepts
+rejected                             rejects: a dead letter at once
+released                             releases, uncounted; again and again: later each
+                                     time, in the end counted
+modified                             releases
+modified, delivery-failed            backs out: counted, and delayed by the settings of
+                                     the address, or until ``x-opt-delivery-time``
+modified, undeliverable-here         releases, and does not offer it to this client's
+                                     Sender again
+modified, both                       rejects
+received                             nothing
+settled without an outcome           the source's default outcome; without one, as
+                                     modified with delivery-failed
+===================================  ===================================================
+
+A dead letter that is refused stays on its dead letter queue, and is not offered to the
+same Sender again. What has expired goes where the expiry rule sends it.
+
+Source: AMQP 1.0, part 3, section 3.4. That rejected messages become dead letters, and
+that ``released`` is not counted, is as in ActiveMQ Artemis and RabbitMQ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from broker.amqp.protocol import performatives as p
+from broker.settlements import Accept, BackOut, Outcome, Reject, Release
+
+MILLISECOND = timedelta(milliseconds=1)
+LONGEST = timedelta(days=36500)
+FREE_RELEASES = 3  # of one entry by one Sender that are not slowed down
+MOST_RELEASES = 10  # from here on each counts
+FIRST_DELAY = timedelta(milliseconds=100)  # it doubles with each release
+FAILED = "The client modified it: its delivery failed."
+NO_OUTCOME = "The client settled it without an outcome."
+REJECTED = "The client rejected it."
+NOT_HERE = "The client modified it: it is undeliverable there."
+UNDELIVERABLE = "The client modified it: its delivery failed, and would again."
+RELEASED_TOO_OFTEN = "The client released it again and again."
+ROLLED_BACK = "The client's transaction was rolled back."
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known of a delivery when its outcome comes."""
+
+    now: datetime
+    default: p.Outcome | None = None  # of the source
+    is_dead_letter: bool = False  # it is on a queue where dead letters go
+    is_expired: bool = False
+    was_rolled_back: bool = False  # in a transaction, and stayed with the client
+    releases: int = 0  # by the same Sender before, in quick succession
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the database has to do, and whether the Sender offers the entry again."""
+
+    outcome: Outcome
+    hides: bool = False
+
+
+def decide(
+    state: p.DeliveryState | None, about: Circumstances, *, is_settled: bool
+) -> Verdict | None:
+    """What becomes of an entry; None while its delivery goes on.
+
+    Args:
+        state: what the client gave; not one of a transaction.
+        about: what else counts.
+        is_settled: whether the client will say nothing more of it.
+    """
+    verdict = given(state, about)
+    if verdict is not None or not is_settled:
+        return verdict
+    return given(about.default, about) or Verdict(BackOut(NO_OUTCOME))
+
+
+def given(state: p.DeliveryState | None, about: Circumstances) -> Verdict | None:
+    """What an outcome asks for; None where it is none."""
+    match state:
+        case p.Accepted():
+            return Verdict(Accept())
+        case p.Rejected():
+            return refuse(description(state), about)
+        case p.Released():
+            return Verdict(release(about))
+        case p.Modified():
+            return modify(state, about)
+    return None
+
+
+def refuse(error: str, about: Circumstances) -> Verdict:
+    if about.is_dead_letter and not about.is_expired:
+        return Verdict(Release(why=error), hides=True)
+    return Verdict(Reject(error))
+
+
+def modify(state: p.Modified, about: Circumstances) -> Verdict:
+    delay = delay_asked(state.message_annotations or {}, about.now)
+    if not state.delivery_failed:
+        why = NOT_HERE if state.undeliverable_here else ""
+        return Verdict(release(about, delay, why), hides=bool(why))
+    if state.undeliverable_here:
+        return refuse(UNDELIVERABLE, about)
+    return Verdict(BackOut(FAILED, delay=delay))
+
+
+def release(
+    about: Circumstances, delay: timedelta | None = None, why: str = ""
+) -> Outcome:
+    """Uncounted, unless it would go on for ever: a JMS listener that throws says no
+    more than that it releases the message."""
+    if about.was_rolled_back:
+        return BackOut(ROLLED_BACK, delay=delay)
+    if about.releases >= MOST_RELEASES and not about.is_dead_letter:
+        return BackOut(RELEASED_TOO_OFTEN, delay=delay)
+    return Release(max_of(delay, patience(about.releases)), why)
+
+
+def patience(releases: int) -> timedelta | None:
+    """How long an entry rests that was released so often before; None: not at all."""
+    if releases < FREE_RELEASES:
+        return None
+    return FIRST_DELAY * (1 << min(releases, MOST_RELEASES) - FREE_RELEASES)
+
+
+def max_of(one: timedelta | None, other: timedelta | None) -> timedelta | None:
+    if one is None or other is None:
+        return one or other
+    return max(one, other)
+
+
+def delay_asked(annotations: Mapping[Any, Any], now: datetime) -> timedelta | None:
+    """The time that the consumer itself wants to pass; None where it asks for none.
+
+    ``x-opt-delivery-time`` is in milliseconds since the epoch, and
+    ``x-opt-delivery-delay`` from now on; what is over is no delay.
+    """
+    at_ms = annotations.get("x-opt-delivery-time")
+    if isinstance(at_ms, int) and not isinstance(at_ms, bool):
+        return bounded(at_ms - int(now.timestamp() * 1000))
+    delay_ms = annotations.get("x-opt-delivery-delay")
+    if isinstance(delay_ms, int) and not isinstance(delay_ms, bool):
+        return bounded(delay_ms)
+    return None
+
+
+def bounded(delay_ms: int) -> timedelta:
+    return min(max(delay_ms, 0), LONGEST // MILLISECOND) * MILLISECOND
+
+
+def description(state: p.Rejected) -> str:
+    """A client's reason in one line, for operators.
+
+    Source: Azure Service Bus says why in ``info``: DeadLetterReason and
+    DeadLetterErrorDescription.
+    """
+    error = state.error
+    if error is None:
+        return REJECTED
+    info = error.info if isinstance(error.info, dict) else {}
+    said = [f"{name}: {text}" for name, text in info.items() if isinstance(text, str)]
+    parts = [str(error.condition), error.description or "", *said]
+    return "; ".join(part for part in parts if part) or REJECTED
+
+
+def bare(state: p.DeliveryState | None) -> p.Outcome:
+    """An outcome as we repeat it when we settle: without its reasons.
+
+    Source: the Azure SDK raises if a rejection is repeated with its error.
+    """
+    if isinstance(state, p.TransactionalState):
+        return bare(state.outcome)
+    if isinstance(state, p.Modified):
+        return p.Modified(state.delivery_failed, state.undeliverable_here)
+    if isinstance(state, p.Accepted | p.Rejected | p.Released):
+        return type(state)()
+    return p.Modified(delivery_failed=True)

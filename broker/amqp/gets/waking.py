@@ -1,0 +1,293 @@
+"""Waking those who wait for entries, when something came to their queues.
+
+Each queue has two lines: those who take whatever is there, and those who choose. When
+something comes, the first of a line looks, and the next one only when it has: in the
+first line as long as something is found, so that one message does not wake a thousand
+consumers; in the second until all have looked.
+
+Hints may be lost, and what is delayed falls due without one. So one statement looks at
+all queues that somebody waits for, once in ``POLL_S``, when something falls due, and
+soon after somebody began to wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from django.db.models import DateTimeField, Exists, F, Func, OuterRef, Subquery
+
+from broker import arrivals
+from broker.delays import AGAIN_S
+from broker.models import Delayed, Queue, Ready
+
+logger = logging.getLogger(__name__)
+
+QUIET_S = 0.05  # between two looks at all queues
+AT_ONCE = 5000  # queues of one statement
+
+
+class Sleeper(Protocol):
+    """Somebody who waits for entries of a queue."""
+
+    queue_id: int
+    chooses: bool  # what it does not find may be there for others
+
+    def look(self) -> None:
+        """Look now. ``Waking.looked`` or ``Waking.leave`` has to follow."""
+
+
+class Seen(NamedTuple):
+    """What there is on a queue."""
+
+    queue_id: int
+    is_ready: bool
+    due_s: float | None  # until the next delayed entry falls due
+
+
+class Line:
+    """Some who wait for one queue, in the order in which they began."""
+
+    def __init__(self) -> None:
+        # With the version that each has seen.
+        self.sleepers: OrderedDict[Sleeper, int] = OrderedDict()
+        self.awake: Sleeper | None = None  # looks for the others, too
+        self.empty_at = -1  # the version at which one found nothing
+        self.in_vain: Sleeper | None = None  # that one
+
+
+class Lines:
+    """All who wait for one queue."""
+
+    def __init__(self) -> None:
+        self.takers, self.choosers = Line(), Line()
+        self.told_at = (
+            -math.inf
+        )  # when they were told that there is something, though it
+        # had not changed: it may be nothing for them
+
+    def of(self, sleeper: Sleeper) -> Line:
+        return self.choosers if sleeper.chooses else self.takers
+
+    def all(self) -> tuple[Line, Line]:
+        return self.takers, self.choosers
+
+    def is_left(self) -> bool:
+        return not any(line.sleepers or line.awake for line in self.all())
+
+
+class Waking:
+    """All who wait in one event loop; to be used in its thread."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        database: Callable[..., asyncio.Future[Any]],
+    ) -> None:
+        """Make one.
+
+        Args:
+            loop: where sleepers are woken.
+            database: runs a function in a thread that has a connection.
+        """
+        self.loop = loop
+        self.database = database
+        self.lines: dict[int, Lines] = {}  # by queue
+        self.lock = threading.Lock()
+        self.unheard: set[int] = set()  # queues that changed; under the lock
+        self.timer: asyncio.TimerHandle | None = None
+        self.is_checking = False
+        self.checked_at = -QUIET_S
+        self.stopped = True
+
+    def start(self) -> None:
+        self.stopped = False
+        arrivals.here().subscribe(self.heard)
+        self.check_in(arrivals.POLL_S)
+
+    def stop(self) -> None:
+        self.stopped = True
+        arrivals.here().unsubscribe(self.heard)
+        if self.timer is not None:
+            self.timer.cancel()
+
+    def sleep(self, sleeper: Sleeper, seen: int) -> bool:
+        """Wait until something may have come; False where it has come already.
+
+        Args:
+            sleeper: who found nothing more.
+            seen: ``arrivals.version`` of its queue before it looked.
+        """
+        line = self.line_of(sleeper)
+        line.sleepers[sleeper] = seen  # first this, or what comes now finds nobody
+        if line.in_vain is sleeper:  # it is its turn, or it might always come second
+            line.in_vain = None
+            line.sleepers.move_to_end(sleeper, last=False)
+        if arrivals.version(sleeper.queue_id) != seen:
+            del line.sleepers[sleeper]
+            return False
+        self.check_in(max(0.0, self.checked_at + QUIET_S - self.loop.time()))
+        return True
+
+    def looked(self, sleeper: Sleeper, seen: int, *, found: bool) -> None:
+        """Somebody has looked; if it was woken for it, the next one may be.
+
+        Args:
+            sleeper: who looked.
+            seen: ``arrivals.version`` of its queue before it looked.
+            found: whether there was anything.
+        """
+        line = self.line_of(sleeper)
+        if not found and not sleeper.chooses:
+            line.empty_at, line.in_vain = seen, sleeper
+        if line.awake is sleeper:
+            line.awake = None
+            self.wake_next(sleeper.queue_id, line)
+
+    def leave(self, sleeper: Sleeper) -> None:
+        """It waits no more, and does not look. Harmless if it did neither."""
+        lines = self.lines.get(sleeper.queue_id)
+        if lines is None:
+            return
+        for line in lines.all():
+            line.sleepers.pop(sleeper, None)
+            if line.in_vain is sleeper:
+                line.in_vain = None
+            if line.awake is sleeper:
+                line.awake = None
+                self.wake_next(sleeper.queue_id, line)
+        if lines.is_left():
+            del self.lines[sleeper.queue_id]
+
+    def line_of(self, sleeper: Sleeper) -> Line:
+        return self.lines.setdefault(sleeper.queue_id, Lines()).of(sleeper)
+
+    def wake_next(self, queue_id: int, line: Line) -> None:
+        """Wake the first of a line, unless one is awake or nothing is new to it."""
+        version = arrivals.version(queue_id)
+        if line.awake is not None or line.empty_at == version:
+            return
+        first, seen = next(iter(line.sleepers.items()), (None, version))
+        if first is not None and seen != version:
+            del line.sleepers[first]
+            line.awake = first
+            self.loop.call_soon(first.look)
+
+    def heard(self, queue_ids: Iterable[int]) -> None:
+        """Something changed; called in any thread."""
+        waited_for = [one for one in queue_ids if one in self.lines]
+        if not waited_for:
+            return
+        with self.lock:
+            is_first = not self.unheard
+            self.unheard.update(waited_for)
+        if is_first:
+            try:
+                self.loop.call_soon_threadsafe(self.wake_heard)
+            except RuntimeError:  # the loop is closed: nobody waits any more
+                return
+
+    def wake_heard(self) -> None:
+        with self.lock:
+            queue_ids, self.unheard = self.unheard, set()
+        for queue_id in queue_ids:
+            if (lines := self.lines.get(queue_id)) is not None:
+                for line in lines.all():
+                    self.wake_next(queue_id, line)
+
+    def check_in(self, delay_s: float) -> None:
+        """Look at all queues after so many seconds, if that is not planned earlier."""
+        if self.stopped:
+            return
+        at = self.loop.time() + delay_s
+        if self.timer is not None:
+            if self.timer.when() <= at:
+                return
+            self.timer.cancel()
+        self.timer = self.loop.call_at(at, self.check)
+
+    def check(self) -> None:
+        self.timer = None
+        if self.is_checking:
+            self.check_in(QUIET_S)
+            return
+        queue_ids = [
+            queue_id
+            for queue_id, lines in self.lines.items()
+            if any(line.sleepers for line in lines.all())
+        ]
+        self.checked_at = self.loop.time()
+        if not queue_ids:
+            self.check_in(arrivals.POLL_S)
+            return
+        self.is_checking = True
+        self.database(what_is_on, queue_ids).add_done_callback(self.checked)
+
+    def checked(self, future: asyncio.Future[list[Seen]]) -> None:
+        """Wake those for whom there is something, and plan the next look."""
+        self.is_checking = False
+        if future.cancelled():
+            return
+        error = future.exception()
+        if error is not None:
+            logger.info("Nobody knows what is on the queues: %s", error)
+            self.check_in(arrivals.POLL_S)
+            return
+        seen = future.result()
+        left_s = [one.due_s for one in seen if one.due_s is not None and one.due_s > 0]
+        there = [one.queue_id for one in seen if self.is_for_somebody(one)]
+        if there:
+            arrivals.here().note(there)
+        self.check_in(max(AGAIN_S, min([arrivals.POLL_S, *left_s])))
+
+    def is_for_somebody(self, seen: Seen) -> bool:
+        """Whether to wake those who wait. What lies there they may have passed by, so
+        that this is told once in ``POLL_S``."""
+        lines = self.lines.get(seen.queue_id)
+        if lines is None:
+            return False
+        if seen.due_s is not None and seen.due_s <= 0:
+            return True
+        now_s = self.loop.time()
+        if not seen.is_ready or now_s - lines.told_at < arrivals.POLL_S * 0.9:
+            return False
+        lines.told_at = now_s
+        return True
+
+
+def what_is_on(queue_ids: Sequence[int]) -> list[Seen]:
+    """What there is on queues; one that is gone is to be looked at, too."""
+    parts = range(0, len(queue_ids), AT_ONCE)
+    return [one for at in parts for one in some(queue_ids[at : at + AT_ONCE])]
+
+
+def some(queue_ids: Sequence[int]) -> list[Seen]:
+    """One statement; it reads one entry of an index for each queue and place."""
+    clock = Func(function="clock_timestamp", output_field=DateTimeField())
+    ready = Ready.objects.filter(queue_id=OuterRef("pk"))
+    delayed = Delayed.objects.filter(queue_id=OuterRef("pk")).order_by("due_at")
+    found = (
+        Queue.objects.filter(pk__in=queue_ids)
+        .annotate(
+            is_ready=Exists(ready),
+            left=Subquery(delayed.values("due_at")[:1]) - clock,
+        )
+        .values_list("pk", "paused", "is_ready", F("left"))
+    )
+    seen = {
+        queue_id: Seen(
+            queue_id,
+            is_ready and not paused,
+            None if left is None or paused else left.total_seconds(),
+        )
+        for queue_id, paused, is_ready, left in found
+    }
+    return [
+        seen.get(queue_id, Seen(queue_id, is_ready=True, due_s=None))
+        for queue_id in queue_ids
+    ]

@@ -1,0 +1,200 @@
+"""How much a client may take of a listener, and all clients together.
+
+Values are the largest that are still allowed. The settings ``BROKER_AMQP_…`` say them;
+each part of the listener is given them as one value, so that tests can have small ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, fields
+from typing import Any
+
+from django.conf import settings
+
+from broker.amqp.protocol.conditions import RESOURCE_LIMIT_EXCEEDED, AmqpError
+from broker.amqp.protocol.limits import Limits as ProtocolLimits
+
+ELSEWHERE = {  # those that hold for the whole broker, by field
+    "message_bytes": "BROKER_MAX_MESSAGE_BYTES",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerLimits:
+    """The bounds of one process that listens.
+
+    Attributes:
+        connections: at once.
+        connections_per_user: those that have logged in as one user.
+        connections_per_host: from one address.
+        before_login: connections that have not opened yet.
+        before_login_per_host: the same from one address.
+        login_timeout_s: from the first byte, or none, to the open.
+        login_bytes: before the login.
+        failures_per_host: refused passwords from one address in a minute.
+        failures_per_name: the same for one name there.
+        sessions: of a connection.
+        endpoints: of a connection.
+        frame_bytes: of a frame.
+        idle_timeout_s: the silence after which a client is gone.
+        max_in_flight: entries that one Sender has with its client.
+        max_in_flight_bytes: the same of all Senders of a connection.
+        partial_bytes: of messages of a connection that have come in part.
+        unsent_bytes: what the socket did not take yet; above it nothing is dispatched.
+        put_credit: messages that a client may put before the first is stored.
+        message_bytes: of one message.
+        transaction_messages: put and settled in one transaction.
+        transaction_bytes: put in one transaction.
+        transaction_age_s: from declare to discharge.
+    """
+
+    connections: int
+    connections_per_user: int
+    connections_per_host: int
+    before_login: int
+    before_login_per_host: int
+    login_timeout_s: float
+    login_bytes: int
+    failures_per_host: int
+    failures_per_name: int
+    sessions: int
+    endpoints: int
+    frame_bytes: int
+    idle_timeout_s: float
+    max_in_flight: int
+    max_in_flight_bytes: int
+    partial_bytes: int
+    unsent_bytes: int
+    put_credit: int
+    message_bytes: int
+    transaction_messages: int
+    transaction_bytes: int
+    transaction_age_s: float
+
+    @classmethod
+    def from_settings(cls, **others: Any) -> ListenerLimits:
+        """What the settings say, but for the ``others``."""
+        said = {
+            one.name: getattr(settings, setting_of(one.name)) for one in fields(cls)
+        }
+        return cls(**said | others)
+
+    def of_protocol(self) -> ProtocolLimits:
+        """The share of it that the engine keeps for each connection."""
+        return ProtocolLimits(
+            max_frame_size=self.frame_bytes,
+            channel_max=min(max(self.sessions, 1), 65_536) - 1,
+            sessions=self.sessions,
+            handles=self.endpoints,
+            links=self.endpoints,
+            max_message_bytes=self.message_bytes,
+            partial_bytes=self.partial_bytes,
+        )
+
+
+def setting_of(field: str) -> str:
+    return ELSEWHERE.get(field, f"BROKER_AMQP_{SETTINGS.get(field, field.upper())}")
+
+
+SETTINGS = {  # as they are called where they are not called like the field
+    "connections": "MAX_CONNECTIONS",
+    "connections_per_user": "MAX_CONNECTIONS_PER_USER",
+    "connections_per_host": "MAX_CONNECTIONS_PER_HOST",
+    "before_login": "MAX_BEFORE_LOGIN",
+    "before_login_per_host": "MAX_BEFORE_LOGIN_PER_HOST",
+    "failures_per_host": "MAX_LOGIN_FAILURES_PER_HOST",
+    "failures_per_name": "MAX_LOGIN_FAILURES_PER_NAME",
+    "sessions": "MAX_SESSIONS",
+    "endpoints": "MAX_ENDPOINTS",
+    "frame_bytes": "MAX_FRAME_BYTES",
+    "partial_bytes": "MAX_PARTIAL_BYTES",
+    "unsent_bytes": "MAX_UNSENT_BYTES",
+    "transaction_messages": "MAX_TRANSACTION_MESSAGES",
+    "transaction_bytes": "MAX_TRANSACTION_BYTES",
+    "transaction_age_s": "MAX_TRANSACTION_AGE_S",
+}
+
+
+class Counts:
+    """How many connections there are, of whom; for the loop's thread.
+
+    Each connection enters once, logs in at most once, and leaves once.
+    """
+
+    def __init__(self, limits: ListenerLimits) -> None:
+        self.limits = limits
+        self.all = 0
+        self.waiting = 0  # for their login
+        self.hosts: Counter[str] = Counter()
+        self.waiting_hosts: Counter[str] = Counter()
+        self.users: Counter[int] = Counter()
+
+    def enter(self, host: str) -> None:
+        """Count a connection that was just made.
+
+        Raises:
+            AmqpError: there are too many; it is not counted.
+        """
+        limits = self.limits
+        for count, most, which in (
+            (self.all, limits.connections, "in all"),
+            (self.hosts[host], limits.connections_per_host, f"from {host}"),
+            (self.waiting, limits.before_login, "that have not logged in"),
+            (
+                self.waiting_hosts[host],
+                limits.before_login_per_host,
+                f"from {host} that have not logged in",
+            ),
+        ):
+            if count >= most:
+                self.forget_nobody(host)
+                raise too_many(most, which)
+        self.all += 1
+        self.waiting += 1
+        self.hosts[host] += 1
+        self.waiting_hosts[host] += 1
+
+    def log_in(self, host: str, user_id: int) -> None:
+        """Count a connection as one of its user's, and no longer as one that waits.
+
+        Raises:
+            AmqpError: the user has too many; the connection still waits.
+        """
+        most = self.limits.connections_per_user
+        if self.users[user_id] >= most:
+            raise too_many(most, "of this user")
+        self.users[user_id] += 1
+        self.stop_waiting(host)
+
+    def leave(self, host: str, user_id: int | None) -> None:
+        """Count it no more; ``user_id`` is None if it never logged in."""
+        self.all -= 1
+        self.hosts[host] -= 1
+        if user_id is None:
+            self.stop_waiting(host)
+        else:
+            self.users[user_id] -= 1
+            drop_zero(self.users, user_id)
+        self.forget_nobody(host)
+
+    def stop_waiting(self, host: str) -> None:
+        self.waiting -= 1
+        self.waiting_hosts[host] -= 1
+        drop_zero(self.waiting_hosts, host)
+
+    def forget_nobody(self, host: str) -> None:
+        drop_zero(self.hosts, host)
+        drop_zero(self.waiting_hosts, host)
+
+
+def drop_zero(counts: Counter[Any], key: object) -> None:
+    """Addresses come and go for ever; those without connections are forgotten."""
+    if not counts[key]:
+        del counts[key]
+
+
+def too_many(most: int, which: str) -> AmqpError:
+    return AmqpError(
+        RESOURCE_LIMIT_EXCEEDED, f"There are {most} connections {which} already."
+    )

@@ -1,0 +1,268 @@
+"""A listener: sockets that clients connect to, and what all its clients share.
+
+It lives in one event loop. What takes the database is done in threads; what clients put
+and settle travels together, whoever of them it is from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import platform
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from django.conf import settings
+
+from broker import owner
+from broker.amqp.clients import rows
+from broker.amqp.clients.addresses import place
+from broker.amqp.clients.certificates import Certificates
+from broker.amqp.clients.client import Client
+from broker.amqp.clients.doorstep import Doorstep
+from broker.amqp.clients.identity import Identities
+from broker.amqp.clients.login import Access
+from broker.amqp.clients.register import Register
+from broker.amqp.clients.rights import Key, Principals, Rights
+from broker.amqp.clients.rounds import Rounds
+from broker.amqp.gets.waking import Waking
+from broker.amqp.limits import Counts, ListenerLimits
+from broker.amqp.nodes import relay
+from broker.amqp.nodes.consumers import Consumers
+from broker.amqp.protocol.conditions import CONNECTION_FORCED, AmqpError
+from broker.amqp.protocol.types import Symbol
+from broker.amqp.puts import storing as puts
+from broker.amqp.puts.storing import Put
+from broker.amqp.threads import Batches, Pool
+from broker.amqp.transactions import discharging
+from broker.amqp.transactions.discharging import Ending
+
+Asked = ParamSpec("Asked")
+Result = TypeVar("Result")
+
+logger = logging.getLogger(__name__)
+
+PRODUCT, VERSION = "Backout", "0.1.0"
+MIB = 2**20
+THREADS = 4  # for attaches, gets and logins
+PASSWORD_THREADS = 2
+MOST_ITEMS = 1000  # of a batch
+BATCH_BYTES = 16 * MIB
+PATIENCE_S = 10.0  # of a put, for a database that is away
+BACKLOG = 1024
+LEAVE_WITHIN_S = 3.0  # clients, after they are told
+BATCHES_END_WITHIN_S = 8.0
+GONE = "The client is gone."
+STOPS = "The listener stops. Connect again."
+
+
+class Listener:
+    """All clients of one process.
+
+    Attributes:
+        puts: what clients put, on its way to the database.
+        settlements: what becomes of deliveries, and transactions that are committed.
+        endings: futures of what still has to be given back.
+        stopping: no credit is granted and nothing is sent any more.
+    """
+
+    def __init__(
+        self,
+        limits: ListenerLimits | None = None,
+        access: Access | None = None,
+        certificates: Certificates | None = None,
+    ) -> None:
+        """Begin, in a running loop; nothing listens yet.
+
+        Args:
+            limits: by default those of the settings.
+            access: by what clients may log in; by default as the settings say.
+            certificates: for TLS.
+
+        Raises:
+            OSError: a certificate cannot be used.
+        """
+        self.loop = loop = asyncio.get_running_loop()
+        self.limits = limits or ListenerLimits.from_settings()
+        self.access = access or Access.from_settings()
+        self.tls = certificates.context() if certificates else None
+        self.container_id = f"{settings.BROKER_NAME}@{socket.gethostname()}"
+        self.properties = {
+            Symbol("product"): PRODUCT,
+            Symbol("version"): VERSION,
+            Symbol("platform"): f"Python {platform.python_version()}",
+        }
+        self.servers: list[asyncio.Server] = []
+        self.clients: set[Client] = set()
+        self.counts = Counts(self.limits)
+        self.pool = Pool(loop, "amqp", threads=THREADS)
+        self.passwords = Pool(loop, "passwords", threads=PASSWORD_THREADS)
+        self.identities = Identities(
+            loop, self.limits, database=self.pool, passwords=self.passwords
+        )
+        self.principals = Principals()
+        self.own = Pool(loop, "rounds", threads=1)  # for what must not wait for clients
+        self.register = Register(self.database, self.own.run)
+        self.puts: Batches[Put, None] = Batches(
+            loop,
+            "puts",
+            puts.store,
+            most_items=MOST_ITEMS,
+            most_bytes=BATCH_BYTES,
+            patience_s=PATIENCE_S,
+        )
+        self.settlements: Batches[Ending, None] = Batches(
+            loop,
+            "settlements",
+            discharging.end,
+            most_items=MOST_ITEMS,
+            most_bytes=BATCH_BYTES,
+            patience_s=None,
+        )
+        self.waking = Waking(loop, self.database)
+        self.places = relay.Places(loop.time)
+        self.consumers = Consumers()
+        self.rounds = Rounds(self)
+        self.endings: set[asyncio.Future[Any]] = set()
+        self.stopping = False
+
+    def database(
+        self, call: Callable[Asked, Result], *args: Asked.args, **kw: Asked.kwargs
+    ) -> asyncio.Future[Result]:
+        """Run something in a thread that has a connection to the database."""
+        return self.pool.run(call, *args, **kw)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def start(
+        self,
+        host: str,
+        port: int,
+        tls_port: int | None = None,
+        *,
+        reuse_port: bool = False,
+    ) -> None:
+        """Listen.
+
+        Args:
+            host: an address of this machine.
+            port: for clients without TLS; 0 is any that is free.
+            tls_port: for clients with TLS; used only with certificates.
+            reuse_port: share the ports with other processes that do so.
+
+        Raises:
+            OSError: a port cannot be had.
+        """
+        await self.database(rows.begin)
+        create = partial(
+            self.loop.create_server, backlog=BACKLOG, reuse_port=reuse_port or None
+        )
+        plain = partial(Client, self, is_encrypted=False)
+        self.servers.append(await create(plain, host, port))
+        if self.tls is not None and tls_port is not None:
+            encrypted = partial(Doorstep, self, self.tls)
+            self.servers.append(await create(encrypted, host, tls_port))
+        self.waking.start()
+        self.rounds.start()
+
+    @property
+    def ports(self) -> list[int]:
+        """Where it listens: without TLS, and with it if it does."""
+        return [server.sockets[0].getsockname()[1] for server in self.servers]
+
+    # Clients come and go.
+
+    def admit(self, client: Client, transport: asyncio.Transport) -> bool:
+        """Count a connection that was just made; False if there are too many."""
+        peer = transport.get_extra_info("peername")
+        client.ip, client.host, client.address = place(peer)
+        try:
+            if self.stopping:
+                raise AmqpError("", STOPS)
+            self.counts.enter(client.host)
+        except AmqpError as error:
+            self.rounds.refused(client.address, error.description)
+            return False
+        client.is_admitted = True
+        self.clients.add(client)
+        return True
+
+    def welcome(self, client: Client) -> Rights:
+        """Count a client as one of its user's, who it is now known to be.
+
+        Raises:
+            AmqpError: the user has too many; or the client has gone meanwhile, and
+                would be counted for ever.
+        """
+        if client.gone:
+            raise AmqpError(CONNECTION_FORCED, GONE)
+        self.counts.log_in(client.host, client.user.pk)
+        client.is_counted = True
+        return self.principals.enter(Key.of(client.identity), client.held)
+
+    def forget(self, client: Client) -> None:
+        """Nothing is done for the client any more; its socket may still be open."""
+        self.register.leave(client)
+        if client.is_counted and not client.is_forgotten:
+            client.is_forgotten = True
+            self.principals.leave(Key.of(client.identity))
+
+    def dismiss(self, client: Client) -> None:
+        """The socket of a client is closed."""
+        if client in self.clients:
+            self.clients.remove(client)
+            user_id = client.user.pk if client.is_counted else None
+            self.counts.leave(client.host, user_id)
+
+    # The end.
+
+    async def stop(self) -> None:
+        """End in order: what was begun is committed, the rest goes back."""
+        self.stopping = True
+        for server in self.servers:
+            server.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BATCHES_END_WITHIN_S):
+                await self.puts.drain()
+                await self.settlements.drain()
+        for client in list(self.clients):
+            client.guard(client.force, STOPS)
+        await self.clients_leave()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_WITHIN_S):
+                await self.settlements.drain()
+                while self.endings:
+                    await asyncio.wait(set(self.endings))
+        self.waking.stop()
+        await self.rounds.stop()
+        await self.threads_end()
+
+    async def clients_leave(self) -> None:
+        until = self.loop.time() + LEAVE_WITHIN_S
+        while self.clients and self.loop.time() < until:
+            await asyncio.sleep(0.01)
+        for client in list(self.clients):
+            client.transport.abort()
+        await asyncio.sleep(0)
+
+    async def threads_end(self) -> None:
+        """Wait for the threads, but not for a statement that hangs."""
+        thread = threading.Thread(target=self.close, daemon=True)
+        thread.start()
+        until = self.loop.time() + LEAVE_WITHIN_S
+        while thread.is_alive() and self.loop.time() < until:
+            await asyncio.sleep(0.005)
+
+    def close(self) -> None:
+        """End the threads; what this process still holds is backed out by others."""
+        for batches in (self.puts, self.settlements):
+            batches.close()
+        for pool in (self.passwords, self.pool, self.own):
+            pool.close()
+        owner.resign()

@@ -1,0 +1,7 @@
+"""AMQP messages as the broker stores them, and back."""
+
+from __future__ import annotations
+
+from broker.amqp.messages.translating import to_put, to_send
+
+__all__ = ["to_put", "to_send"]

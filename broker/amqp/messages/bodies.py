@@ -1,0 +1,118 @@
+"""The body of an AMQP message as consoles and handlers want it, and back.
+
+One section of data is its bytes, and a text is UTF-8. Anything else, a map or several
+sections, is kept as it was encoded.
+"""
+
+from __future__ import annotations
+
+import re
+from struct import Struct
+from typing import NamedTuple
+
+from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
+from broker.amqp.protocol.decoding import decode
+from broker.amqp.protocol.encoding import encode
+from broker.amqp.protocol.types import Described
+from broker.get import Delivery
+from broker.mq.codes import Format
+from broker.mq.descriptor import format_of
+
+BYTES = "application/octet-stream"
+TEXT = "text/plain; charset=utf-8"
+ENCODED = "application/vnd.oasis.amqp"
+
+DATA, VALUE = b"\x00\x53\x75", b"\x00\x53\x77"
+DATA_NAMES = (0x75, "amqp:data:binary")
+VALUE_NAMES = (0x77, "amqp:amqp-value:*")
+BINARY8, BINARY32, STRING8, STRING32 = 0xA0, 0xB0, 0xA1, 0xB1
+U32 = Struct(">I")
+OTHER_CHARACTERS = re.compile(r"charset\s*=\s*\"?(?!utf-?8\b)", re.I)
+BYTES_MESSAGE, TEXT_MESSAGE = 3, 5  # of x-opt-jms-msg-type
+
+
+def stored(sections: bytes, content_type: str | None) -> tuple[int, str]:
+    """From where on an encoded body is stored as it is, and what that is called.
+
+    Args:
+        sections: all of the body, whole.
+        content_type: as the properties have it.
+
+    Raises:
+        AmqpError: a value in it cannot be decoded.
+    """
+    start = beginning(sections, DATA, BINARY8, BINARY32)
+    if start:
+        return start, content_type or BYTES
+    start = beginning(sections, VALUE, STRING8, STRING32)
+    if start:
+        check_text(sections[start:])
+        return start, text_type(content_type)
+    return decoded(sections, content_type)
+
+
+def beginning(sections: bytes, descriptor: bytes, short: int, long: int) -> int:
+    """Where the bytes of a single value begin; 0, if it is not one of this type."""
+    if not sections.startswith(descriptor) or len(sections) < 5:
+        return 0
+    constructor = sections[3]
+    if constructor == short:
+        start, length = 5, sections[4]
+    elif constructor == long and len(sections) >= 8:
+        start, length = 8, U32.unpack_from(sections, 4)[0]
+    else:
+        return 0
+    return start if start + length == len(sections) else 0
+
+
+def decoded(sections: bytes, content_type: str | None) -> tuple[int, str]:
+    """The same for what is not written in the usual way."""
+    end = len(sections)
+    section, at = decode(sections, 0, end)
+    alone = at == end and isinstance(section, Described)
+    if alone and type(section.value) is bytes and section.descriptor in DATA_NAMES:
+        return end - len(section.value), content_type or BYTES
+    if alone and type(section.value) is str and section.descriptor in VALUE_NAMES:
+        return end - len(section.value.encode()), text_type(content_type)
+    while at < end:
+        _, at = decode(sections, at, end)
+    return 0, ENCODED
+
+
+def check_text(text: bytes) -> None:
+    try:
+        text.decode()
+    except UnicodeDecodeError as wrong:
+        why = f"The text of the body is not UTF-8 at byte {wrong.start}."
+        raise AmqpError(DECODE_ERROR, why) from None
+
+
+def text_type(content_type: str | None) -> str:
+    """The content type of a text, which is UTF-8 here whatever its sender calls it."""
+    if content_type is None or OTHER_CHARACTERS.search(content_type):
+        return TEXT
+    return content_type
+
+
+class Made(NamedTuple):
+    """A body that is made of what somebody put without AMQP."""
+
+    section: bytes
+    content_type: str | None  # that the properties are to have
+    jms_type: int  # of x-opt-jms-msg-type
+
+
+def made(delivery: Delivery) -> Made:
+    """The body of a message that has no envelope.
+
+    Plain text is a string; other text is data, and a text message for JMS all the same.
+    """
+    body, content_type = delivery.body, delivery.content_type
+    is_text = format_of(content_type) == Format.STRING
+    if is_text and content_type.strip().lower().startswith("text/plain"):
+        try:
+            return Made(VALUE + encode(body.decode()), None, TEXT_MESSAGE)
+        except UnicodeDecodeError:
+            is_text = False
+    kind = TEXT_MESSAGE if is_text else BYTES_MESSAGE
+    return Made(DATA + encode(body), content_type, kind)

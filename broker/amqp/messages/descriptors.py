@@ -1,0 +1,169 @@
+"""IBM MQ's descriptor and headers, as AMQP clients write and read them.
+
+Annotations of a message have all of it: ``x-opt-ibm-`` and a name of ``ANNOTATIONS``.
+A JMS client, which cannot write annotations, uses the properties that IBM MQ classes
+for JMS have for it: ``JMS_IBM_MsgType``, ``JMS_IBM_MQMD_ApplIdentityData``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from broker.amqp.protocol.conditions import INVALID_FIELD, AmqpError
+from broker.amqp.protocol.types import Int, Symbol
+from broker.get import Delivery
+from broker.mq.codes import Ccsid, MsgFlags, Report
+from broker.mq.describing import ibm_name
+from broker.mq.descriptor import NAMES, OCTETS, TEXTS, legible
+
+PREFIX = "x-opt-ibm-"
+HEADERS = "headers"  # not of the descriptor: what stands before the body
+ANNOTATIONS: Mapping[str, str] = {  # fields of the descriptor by what is written
+    **{PREFIX + field.replace("_", "-"): field for field in NAMES},
+    PREFIX + "character-set": "coded_char_set_id",
+    PREFIX + HEADERS: HEADERS,
+}
+WRITTEN = {field: Symbol(name) for name, field in ANNOTATIONS.items()}
+
+JMS, JMS_BYTES = "JMS_IBM_", b"JMS_IBM_"
+REPORTS: Mapping[str, Report] = {  # and the bits that each may have
+    f"{JMS}Report_Exception": Report.EXCEPTION_WITH_FULL_DATA,
+    f"{JMS}Report_Expiration": Report.EXPIRATION_WITH_FULL_DATA,
+    f"{JMS}Report_COA": Report.COA_WITH_FULL_DATA,
+    f"{JMS}Report_COD": Report.COD_WITH_FULL_DATA,
+    f"{JMS}Report_PAN": Report.PAN,
+    f"{JMS}Report_NAN": Report.NAN,
+    f"{JMS}Report_Pass_Msg_ID": Report.PASS_MSG_ID,
+    f"{JMS}Report_Pass_Correl_ID": Report.PASS_CORREL_ID,
+    f"{JMS}Report_Discard_Msg": Report.DISCARD_MSG,
+}
+LAST_IN_GROUP = f"{JMS}Last_Msg_In_Group"
+IN_GROUP = int(MsgFlags.MSG_IN_GROUP | MsgFlags.LAST_MSG_IN_GROUP)
+PLAIN: Mapping[str, str] = {
+    f"{JMS}MsgType": "msg_type",
+    f"{JMS}Feedback": "feedback",
+    f"{JMS}Format": "format",
+    f"{JMS}Encoding": "encoding",
+    f"{JMS}Character_Set": "coded_char_set_id",
+}
+PROPERTIES: Mapping[str, str] = {
+    **{f"{JMS}MQMD_{ibm_name(field)}": field for field in NAMES},
+    **PLAIN,
+}
+CHARACTERS: Mapping[str, int] = {  # by their names in Java
+    **dict.fromkeys(("UTF-8", "UTF8"), Ccsid.UTF_8),
+    **dict.fromkeys(("UTF-16", "UTF-16BE"), Ccsid.UTF_16),
+    **dict.fromkeys(("ISO-8859-1", "ISO8859_1", "LATIN1"), 819),
+    **dict.fromkeys(("US-ASCII", "ASCII"), 367),
+}
+
+
+def from_annotations(found: Mapping[Any, Any]) -> dict[str, Any]:
+    """The fields of the descriptor that annotations have, and the headers.
+
+    Raises:
+        AmqpError: there is no such field, or it cannot have such a value.
+    """
+    fields = {}
+    for name, value in found.items():
+        if str(name).startswith(PREFIX):
+            if name not in ANNOTATIONS:
+                raise refused(name, "is no field of a message descriptor")
+            fields[ANNOTATIONS[name]] = plain(name, ANNOTATIONS[name], value)
+    return fields
+
+
+def from_properties(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a JMS client's properties have; others of them say nothing.
+
+    Raises:
+        AmqpError: a field cannot have such a value.
+    """
+    fields = {
+        field: plain(name, field, found[name])
+        for name, field in PROPERTIES.items()
+        if name in found
+    }
+    for name, mask in REPORTS.items():
+        if name in found:
+            bits = plain(name, "report", found[name])
+            if bits & ~mask:
+                raise refused(name, "asks for what it is not about")
+            fields["report"] = fields.get("report", 0) | bits
+    if found.get(LAST_IN_GROUP) is True:
+        flags = fields.get("msg_flags", 0)
+        fields["msg_flags"] = flags | IN_GROUP
+    return fields
+
+
+def plain(name: str, field: str, value: Any) -> Any:
+    """A value as the descriptor's JSON has it; the headers are bytes.
+
+    Raises:
+        AmqpError: it is of another kind.
+    """
+    if field == HEADERS:
+        if type(value) is not bytes:
+            raise refused(name, "must be binary")
+        return value
+    if field in OCTETS:
+        return octets(name, field, value)
+    if field in TEXTS:
+        if not isinstance(value, str) or "\0" in value:
+            raise refused(name, "must be text")
+        return value.rstrip(" ")
+    if field == "coded_char_set_id" and isinstance(value, str):
+        return character_set(name, value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise refused(name, "must be a number")
+    return int(value)
+
+
+def octets(name: str, field: str, value: Any) -> str:
+    """Bytes, filled up, as hexadecimal digits; digits may be given, too."""
+    if isinstance(value, bytes) and len(value) <= OCTETS[field]:
+        return value.ljust(OCTETS[field], b"\0").hex()
+    if isinstance(value, str):
+        return str(value)  # which is checked with the rest
+    raise refused(name, f"must be binary, of at most {OCTETS[field]} bytes")
+
+
+def character_set(name: str, value: str) -> int:
+    """The CCSID of a name as Java has it, or of a number in text."""
+    if value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    if (number := CHARACTERS.get(value.upper())) is None:
+        raise refused(name, "is no known character set; give its number")
+    return int(number)
+
+
+def refused(name: str, why: str) -> AmqpError:
+    return AmqpError(INVALID_FIELD, f"{name[:100]} {why}.")
+
+
+def annotations_of(delivery: Delivery) -> dict[Symbol, Any]:
+    """What is said of a message in its descriptor and not in its columns."""
+    found: dict[Symbol, Any] = {
+        WRITTEN[name]: written(value)
+        for name, value in legible(delivery.descriptor or {}).items()
+    }
+    if delivery.headers:
+        found[WRITTEN[HEADERS]] = delivery.headers
+    return found
+
+
+def properties_of(delivery: Delivery) -> Iterator[tuple[str, Any]]:
+    """The same as IBM MQ classes for JMS show it, with their names."""
+    fields = legible(delivery.descriptor or {})
+    for name, field in PLAIN.items():
+        if field in fields:
+            yield name, written(fields[field])
+    report = fields.get("report", 0)
+    for name, mask in REPORTS.items():
+        if bits := report & mask:
+            yield name, Int(bits)
+
+
+def written(value: str | int | bytes) -> Any:
+    return Int(value) if isinstance(value, int) else value

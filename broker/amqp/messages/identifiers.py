@@ -1,0 +1,65 @@
+"""Message ids: four types in AMQP, text in JMS and in the broker's columns.
+
+Source:
+    AMQP JMS Mapping, section 3.2.1.1, "JMSMessageID": ``ID:AMQP_UUID:`` and so on.
+"""
+
+from __future__ import annotations
+
+import re
+from uuid import UUID
+
+from broker.amqp.protocol.types import ULong
+
+ESCAPED = "ID:AMQP_"  # how the text of every id begins that is no plain string
+STRING = f"{ESCAPED}STRING:"
+TYPED = re.compile(f"{ESCAPED}(STRING|UUID|ULONG|BINARY):(.*)", re.S)
+LARGEST = 2**64
+
+Identifier = str | int | UUID | bytes  # the int is a ulong
+
+
+def text_of(identifier: Identifier | None) -> str | None:
+    """An id as a column has it; None, where PostgreSQL cannot hold its text."""
+    if isinstance(identifier, str):
+        if "\0" in identifier:
+            return None
+        return STRING + identifier if identifier.startswith(ESCAPED) else identifier
+    return None if identifier is None else escaped(identifier)
+
+
+def escaped(identifier: int | UUID | bytes) -> str:
+    if isinstance(identifier, UUID):
+        return f"{ESCAPED}UUID:{identifier}"
+    if isinstance(identifier, bytes):
+        return f"{ESCAPED}BINARY:{identifier.hex().upper()}"
+    return f"{ESCAPED}ULONG:{identifier}"
+
+
+def identifier_of(text: str) -> str | ULong | UUID | bytes:
+    """The id that a text stands for; what only looks like one is a string."""
+    found = TYPED.fullmatch(text) if text.startswith(ESCAPED) else None
+    if found is None:
+        return text
+    kind, rest = found.groups()
+    try:
+        return typed(kind, rest)
+    except ValueError:
+        return text
+
+
+def typed(kind: str, rest: str) -> str | ULong | UUID | bytes:
+    """An id of a type.
+
+    Raises:
+        ValueError: the text is none of that type.
+    """
+    if kind == "UUID":
+        return UUID(rest)
+    if kind == "BINARY":
+        return bytes.fromhex(rest)
+    if kind == "STRING":
+        return rest
+    if not re.fullmatch("[0-9]{1,20}", rest) or int(rest) >= LARGEST:
+        raise ValueError("no ulong")
+    return ULong(rest)

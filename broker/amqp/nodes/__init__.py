@@ -1,0 +1,1 @@
+"""What clients attach to: queues, addresses, subscriptions, and what they make."""

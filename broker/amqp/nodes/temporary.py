@@ -1,0 +1,62 @@
+"""Queues and topics that a client makes for itself, and that go with what made them.
+
+Only the connection that has made one may get from it. Others may put there, if they
+have the authority for its name.
+
+Source:
+    AMQP 1.0, part 3, section 3.5.10: the lifetime delete-on-close.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from broker import owner, subscriptions
+from broker.amqp.nodes.consuming import end_later, surely
+from broker.amqp.nodes.relay import Place
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.endpoints import Receiver
+from broker.amqp.protocol.types import Symbol
+from broker.amqp.puts.receiver import Puts
+from broker.models import Subscription
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
+LIFETIME = {Symbol("lifetime-policy"): p.DeleteOnClose()}
+
+
+async def make(client: Client, *, is_topic: bool = False) -> Subscription:
+    """Make a temporary queue or topic of a client."""
+    made: Subscription = await client.listener.database(in_thread, is_topic=is_topic)
+    client.temporaries.add(made.queue.name)
+    return made
+
+
+def in_thread(*, is_topic: bool) -> Subscription:
+    return subscriptions.open_temporary(owner=owner.current(), is_topic=is_topic)
+
+
+def remove(client: Client, made: Subscription) -> None:
+    """Remove it, with all that lies on it."""
+    client.temporaries.discard(made.queue.name)
+    call = partial(subscriptions.remove, made)
+    end_later(client, surely(client.listener, call))
+
+
+class TemporaryPuts(Puts):
+    """The ``End`` of an endpoint that has made its queue or topic."""
+
+    def __init__(self, client: Client, endpoint: Receiver, made: Subscription) -> None:
+        name = made.queue.name
+        super().__init__(client, endpoint, Place(name, None), node=name)
+        self.made = made
+
+    def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
+        super().detached(closed)
+        remove(self.client, self.made)
+
+    def lost(self) -> None:
+        super().lost()
+        remove(self.client, self.made)

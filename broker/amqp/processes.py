@@ -1,0 +1,117 @@
+"""Several processes that listen on the same ports, kept running until told to stop.
+
+The kernel gives each connection to one of them (``SO_REUSEPORT``).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from django.conf import settings
+
+PARENT = "BACKOUT_LISTENER_OF"  # in the environment of each: who started it
+LOOK_S = 0.1
+LONGEST_WAIT_S = 30.0
+STEADY_AFTER_S = 60.0  # a process that ran this long starts again after a second
+STOP_WITHIN_S = 19.5
+
+
+class Kept:
+    """One of the processes; started again, ever more slowly, when it ends."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self.arguments = arguments
+        self.process: subprocess.Popen[bytes] | None = None
+        self.quick_ends = 0
+        self.began_at = 0.0
+        self.next_at = 0.0
+
+    def look(self) -> str | None:
+        """Start it if it is time; a sentence if it has just ended."""
+        if self.process is None:
+            if time.monotonic() >= self.next_at:
+                self.start()
+            return None
+        code = self.process.poll()
+        if code is None:
+            return None
+        self.process = None
+        if time.monotonic() - self.began_at > STEADY_AFTER_S:
+            self.quick_ends = 0
+        wait_s = min(2.0**self.quick_ends, LONGEST_WAIT_S)
+        self.quick_ends += 1
+        self.next_at = time.monotonic() + wait_s
+        return f"A process ended (code {code}); it is started again in {wait_s:g} s."
+
+    def start(self) -> None:
+        self.began_at = time.monotonic()
+        self.process = subprocess.Popen(  # noqa: S603 -- ourselves
+            self.arguments,
+            cwd=settings.BASE_DIR,
+            env=os.environ | {PARENT: str(os.getpid())},
+            stdin=subprocess.DEVNULL,
+        )
+
+    def stop(self, until: float) -> None:
+        """Wait for its end, which it was asked for; insist when the time is over."""
+        if self.process is None:
+            return
+        try:
+            self.process.wait(max(0.0, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Processes:
+    """All of them."""
+
+    def __init__(self, count: int, options: Sequence[str]) -> None:
+        """Plan them; nothing is started.
+
+        Args:
+            count: how many.
+            options: of ``broker_listen``, of each.
+        """
+        command = [sys.executable, "-m", "django", "broker_listen", *options]
+        self.kept = [Kept(command) for _ in range(count)]
+        self.stopping = threading.Event()
+
+    def run(self, say: Callable[[str], object]) -> None:
+        """Keep them running until ``stopping`` is set, and stop them then.
+
+        Args:
+            say: tells a sentence to whoever started this.
+        """
+        try:
+            while not self.stopping.is_set():
+                for one in self.kept:
+                    if sentence := one.look():
+                        say(sentence)
+                self.stopping.wait(LOOK_S)
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        running = [one.process for one in self.kept if one.process is not None]
+        for process in running:
+            process.terminate()
+        until = time.monotonic() + STOP_WITHIN_S
+        for one in self.kept:
+            one.stop(until)
+
+
+def is_orphan() -> bool:
+    """Whether this process was started by one that is gone."""
+    parent = os.environ.get(PARENT)
+    return parent is not None and os.getppid() != int(parent)
+
+
+def is_one_of_several() -> bool:
+    """Whether this process shares its ports with others."""
+    return PARENT in os.environ

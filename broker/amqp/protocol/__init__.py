@@ -1,0 +1,11 @@
+"""AMQP 1.0 without sockets: bytes in, events out, and back.
+
+    bytes ── frames ──▶ bodies ── performatives ──▶ connection ──▶ events
+                                  encoding, decoding: the type system
+                                  sections: the parts of a message
+
+It imports the standard library alone, so that it can be tested, fuzzed and used for
+either end of a connection by itself.
+
+Source: OASIS AMQP 1.0, parts 1 (types) to 5 (security).
+"""

@@ -1,0 +1,153 @@
+"""The end of an AMQP link that receives.
+
+Source: AMQP 1.0, part 2, sections 2.6.7 and 2.6.14.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker.amqp.protocol import conditions
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.endpoint import Endpoint
+from broker.amqp.protocol.events import Drained
+from broker.amqp.protocol.performatives import Attach, Flow, Transfer
+from broker.amqp.protocol.serial import MASK, ahead
+
+if TYPE_CHECKING:
+    from broker.amqp.protocol.session import Session
+
+
+class Receiver(Endpoint):
+    """Takes messages, by the credit that it grants.
+
+    Attributes:
+        credit: what was granted last, less what came since.
+        delivery_count: messages the peer has sent, as far as we know.
+        max_message_size: bytes.
+    """
+
+    role = True
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name)
+        self.excess = 0  # of earlier, higher grants, which the peer may have used
+        self.max_message_size = session.connection.limits.max_message_bytes
+        self.partial: Delivery | None = None
+        self.buffer = bytearray()  # of the partial delivery
+
+    def grant(self, credit: int, *, drain: bool = False) -> None:
+        """From now on, the peer may send so many messages.
+
+        Args:
+            credit: not what is added, but what there is then.
+            drain: whether the peer is to give back what it cannot use at once; Drained
+                tells when it has.
+        """
+        if not self.answered or self.gone:
+            return
+        self.excess = max(0, self.credit + self.excess - credit)
+        self.credit = credit
+        self.drain = drain
+        self.session.send_flow(self)
+
+    def counting(self, count: int = 0, largest: int | None = None) -> dict[str, Any]:
+        bound = self.session.connection.limits.max_message_bytes
+        self.max_message_size = min(largest or bound, bound)
+        return {"max_message_size": self.max_message_size}
+
+    def standing(self) -> tuple[int | None, int]:
+        return None if self.attach is None else self.delivery_count, self.credit
+
+    def answered_by(self, attach: Attach) -> None:
+        super().answered_by(attach)
+        self.delivery_count = attach.initial_delivery_count or 0
+
+    def flow(self, flow: Flow) -> None:
+        if flow.delivery_count is not None:
+            used = max(0, ahead(flow.delivery_count, self.delivery_count))
+            self.delivery_count = (self.delivery_count + used) & MASK
+            self.credit = max(0, self.credit - used)
+        if flow.echo:
+            self.session.send_flow(self)
+        if self.drain and not self.credit:
+            self.drain = False
+            self.session.tell(Drained(self))
+
+    def transfer(self, part: Transfer, payload: bytes) -> None:
+        """A frame of a message; with the last, the user gets the message."""
+        if self.gone:  # the peer may not know yet
+            return
+        delivery = self.partial or self.first(part)
+        if delivery is None:
+            return
+        if part.settled:
+            delivery.settled = True
+        if part.state is not None:
+            delivery.state = part.state
+        if part.more or part.aborted or self.partial:
+            self.gather(part, delivery, payload)
+        elif len(payload) > self.max_message_size:
+            self.fail(self.too_large())
+        else:
+            delivery.payload = payload
+            self.session.received(delivery, self)
+
+    def first(self, part: Transfer) -> Delivery | None:
+        """The delivery that begins here; None if it may not, and the peer is told."""
+        number, tag = part.delivery_id, part.delivery_tag
+        if number is None or not tag or part.resume:
+            self.fail(self.fault(part))
+            return None
+        if self.credit:
+            self.credit -= 1
+        elif self.excess:
+            self.excess -= 1
+        else:
+            error = "there is no credit"
+            self.fail(AmqpError(conditions.TRANSFER_LIMIT_EXCEEDED, error))
+            return None
+        self.delivery_count = (self.delivery_count + 1) & MASK
+        return Delivery(number, tag, self, b"", part.message_format or 0)
+
+    def fault(self, part: Transfer) -> AmqpError:
+        if part.resume:
+            return AmqpError(conditions.NOT_IMPLEMENTED, "deliveries do not resume")
+        return AmqpError(conditions.INVALID_FIELD, "a delivery without id or tag")
+
+    def gather(self, part: Transfer, delivery: Delivery, payload: bytes) -> None:
+        """Add to a delivery of several frames."""
+        if part.delivery_id not in (None, delivery.id):
+            error = "a delivery begins before the one before it has ended"
+            self.fail(AmqpError(conditions.NOT_ALLOWED, error))
+        elif part.aborted:
+            self.drop_partial()
+        elif len(self.buffer) + len(payload) > self.max_message_size:
+            self.fail(self.too_large())
+        elif not self.session.connection.hold(len(payload)):
+            error = "too much is under way in part"
+            self.fail(AmqpError(conditions.RESOURCE_LIMIT_EXCEEDED, error))
+        else:
+            self.partial = delivery
+            self.buffer += payload
+            if not part.more:
+                delivery.payload = bytes(self.buffer)
+                self.drop_partial()
+                self.session.received(delivery, self)
+
+    def drop_partial(self) -> None:
+        self.session.connection.hold(-len(self.buffer))
+        self.partial = None
+        self.buffer = bytearray()
+
+    def leave(self) -> None:
+        super().leave()
+        self.excess = 0
+        self.drop_partial()
+
+    def too_large(self) -> AmqpError:
+        return AmqpError(
+            conditions.MESSAGE_SIZE_EXCEEDED,
+            f"a message larger than {self.max_message_size} bytes",
+        )

@@ -1,0 +1,310 @@
+"""A session: windows, handles, deliveries and their ends, on one channel.
+
+Source: AMQP 1.0, part 2, sections 2.5 and 2.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from broker.amqp.protocol import conditions, dispositions
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
+from broker.amqp.protocol.events import (
+    Disposed,
+    Ended,
+    Event,
+    Received,
+    Resumed,
+)
+from broker.amqp.protocol.handles import Handles
+from broker.amqp.protocol.outlet import Outlet
+from broker.amqp.protocol.performatives import (
+    Attach,
+    Begin,
+    Coordinator,
+    DeliveryState,
+    Detach,
+    Disposition,
+    End,
+    Flow,
+    Performative,
+    Source,
+    Target,
+    Transfer,
+)
+from broker.amqp.protocol.serial import HALF, MASK, ahead
+
+if TYPE_CHECKING:
+    from broker.amqp.protocol.connection import Connection
+
+E = TypeVar("E", bound=Endpoint)
+
+OUTGOING_WINDOW = HALF - 1  # frames: we keep what waits ourselves
+
+
+class Session:
+    """One session of a connection.
+
+    Attributes:
+        channel: ours; ``remote_channel`` is the peer's.
+        begin: the peer's; None until it answers ours.
+        active: begun by us, and not ended by anybody.
+        room: frames the peer may still send.
+        incoming, outgoing: unsettled deliveries by id, in both directions.
+        context: for the user of the engine.
+    """
+
+    def __init__(self, connection: Connection, channel: int, first_id: int) -> None:
+        self.connection = connection
+        self.channel = channel
+        self.remote_channel: int | None = None
+        self.begin: Begin | None = None
+        self.active = True
+        self.told = False  # the user needs no Ended any more
+        self.window = connection.limits.incoming_window
+        self.room = self.window
+        self.half = self.window >> 1
+        self.next_incoming_id: int | None = None
+        self.next_delivery_id = first_id
+        self.outlet = Outlet(connection.out, first_id)
+        self.handles = Handles(self)
+        self.most_unsettled = connection.limits.unsettled_incoming
+        self.incoming: dict[int, Delivery] = {}
+        self.outgoing: dict[int, Delivery] = {}
+        self.context: Any = None
+        self.actions: dict[type, Callable[[Any], None]] = {
+            Attach: self.handles.attached,
+            Flow: self.on_flow,
+            Disposition: self.on_disposition,
+            Detach: self.handles.detached,
+        }
+
+    @property
+    def can_send(self) -> bool:
+        """Whether the peer's window is open, and nothing waits for it."""
+        return self.active and self.begin is not None and self.outlet.is_open
+
+    def endpoints(self) -> list[Endpoint]:
+        """All that are not gone; those that were there, once the session is over."""
+        return list(self.handles.live)
+
+    def sender(
+        self,
+        name: str,
+        source: Source | None,
+        target: Target | Coordinator | None,
+        **fields: Any,
+    ) -> Sender:
+        """Attach to send; Attached tells of the answer.
+
+        Args:
+            fields: more of the attach, by the names of ``performatives.Attach``.
+
+        Raises:
+            ValueError: there is one with this name.
+        """
+        return self.attach(Sender(self, name), source, target, fields)
+
+    def receiver(
+        self,
+        name: str,
+        source: Source | None,
+        target: Target | Coordinator | None,
+        **fields: Any,
+    ) -> Receiver:
+        """Attach to receive; as ``sender``. ``grant`` may follow at once."""
+        return self.attach(Receiver(self, name), source, target, fields)
+
+    def attach(
+        self,
+        endpoint: E,
+        source: Source | None,
+        target: Target | Coordinator | None,
+        fields: dict[str, Any],
+    ) -> E:
+        self.handles.add(endpoint)
+        endpoint.source, endpoint.target = source, target
+        counts = endpoint.counting(
+            fields.pop("initial_delivery_count", 0),
+            fields.pop("max_message_size", None),
+        )
+        self.handles.answer(endpoint, **counts, **fields)
+        return endpoint
+
+    def settle(
+        self,
+        deliveries: Iterable[Delivery],
+        state: DeliveryState | None,
+        *,
+        settled: bool = True,
+    ) -> None:
+        """Tell the peer the state of deliveries, in as few frames as their ids allow.
+
+        Those that are settled already, or whose endpoints are gone, are left out.
+
+        Args:
+            deliveries: of this session, in any order and both directions.
+            state: of them all.
+            settled: whether they are over with that.
+        """
+        if not self.active:
+            return
+        for held, role in ((self.incoming, True), (self.outgoing, False)):
+            ours = [one for one in deliveries if held.get(one.id) is one]
+            if ours:
+                self.dispose(held, ours, role=role, state=state, settled=settled)
+
+    def dispose(
+        self,
+        held: dict[int, Delivery],
+        deliveries: list[Delivery],
+        *,
+        role: bool,
+        state: DeliveryState | None,
+        settled: bool,
+    ) -> None:
+        for first, last in dispositions.ranges([one.id for one in deliveries]):
+            until = None if last == first else last
+            self.emit(Disposition(role, first, until, settled, state))
+        if settled:
+            dispositions.forget(held, deliveries)
+
+    def end(self, error: AmqpError | None = None) -> None:
+        """End it, and all its endpoints. Ended tells when the peer has answered."""
+        if self.active:
+            self.emit(End(None if error is None else error.as_error()))
+            self.stop()
+
+    def fail(self, error: AmqpError) -> None:
+        """End for what the peer did wrong, and tell the user."""
+        if self.active:
+            self.end(error)
+            self.told = True
+            self.tell(Ended(self, error.as_error()))
+
+    def stop(self) -> None:
+        """It is over; nothing is sent or taken any more."""
+        self.active = False
+        self.outlet.waiting.clear()
+        for endpoint in self.handles.live:
+            endpoint.leave()
+        self.connection.links -= self.handles.count
+
+    def answered_by(self, channel: int, begin: Begin) -> None:
+        """The peer has begun it, too."""
+        self.remote_channel, self.begin = channel, begin
+        self.next_incoming_id = begin.next_outgoing_id
+        self.outlet.room = begin.incoming_window
+
+    # To the connection.
+
+    def tell(self, event: Event) -> None:
+        self.connection.events.append(event)
+
+    def emit(self, performative: Performative) -> None:
+        if self.active:
+            self.connection.emit(self.channel, performative)
+
+    # What the peer says.
+
+    def transfer(self, part: Transfer, payload: bytes) -> None:
+        """A frame of a message."""
+        if not self.active:
+            return
+        if not self.room:
+            self.fail(AmqpError(conditions.WINDOW_VIOLATION, "the window is shut"))
+            return
+        endpoint = self.handles.by_remote.get(part.handle)
+        if endpoint is None:
+            self.unattached(part.handle)
+            return
+        self.room -= 1
+        self.next_incoming_id = ((self.next_incoming_id or 0) + 1) & MASK
+        if self.room == self.half:
+            self.connection.narrow.append(self)
+        endpoint.transfer(part, payload)
+
+    def receive(self, performative: Performative) -> None:
+        """Anything of the session but a transfer, a begin and an end."""
+        if self.active:
+            self.actions[type(performative)](performative)
+
+    def received(self, delivery: Delivery, receiver: Receiver) -> None:
+        """A message is complete."""
+        if not delivery.settled:
+            number, held = delivery.id, self.incoming
+            if number in held or len(held) >= self.most_unsettled:
+                self.fail(self.fault(number))
+                return
+            held[number] = receiver.unsettled[number] = delivery
+        self.connection.events.append(Received(receiver, delivery))
+
+    def fault(self, number: int) -> AmqpError:
+        if number in self.incoming:
+            error = f"delivery {number} is not settled yet"
+            return AmqpError(conditions.NOT_ALLOWED, error)
+        error = "too many deliveries are not settled"
+        return AmqpError(conditions.RESOURCE_LIMIT_EXCEEDED, error)
+
+    def on_flow(self, flow: Flow) -> None:
+        resumed = self.outlet.widen(flow.next_incoming_id, flow.incoming_window)
+        if flow.handle is None:
+            if flow.echo:
+                self.send_flow()
+        else:
+            endpoint = self.handles.by_remote.get(flow.handle)
+            if endpoint is None:
+                self.unattached(flow.handle)
+                return
+            if not endpoint.gone:
+                endpoint.flow(flow)
+        if resumed:
+            self.tell(Resumed(self))
+
+    def widen(self) -> None:
+        """Let the peer send on, if it has used half of what it may."""
+        if self.active and self.room <= self.half:
+            self.send_flow()
+
+    def send_flow(self, endpoint: Endpoint | None = None) -> None:
+        """Tell our windows, and where an endpoint stands; our window is full again."""
+        self.room = self.window
+        flow = Flow(
+            next_incoming_id=self.next_incoming_id,
+            incoming_window=self.window,
+            next_outgoing_id=self.outlet.next_id,
+            outgoing_window=OUTGOING_WINDOW,
+        )
+        if endpoint is not None:
+            flow.handle = endpoint.handle
+            flow.delivery_count, flow.link_credit = endpoint.standing()
+            flow.drain = endpoint.drain
+        self.emit(flow)
+
+    def on_disposition(self, said: Disposition) -> None:
+        last = said.first if said.last is None else said.last
+        if ahead(last, said.first) < 0:
+            error = f"deliveries {said.first} to {last}"
+            self.fail(AmqpError(conditions.INVALID_FIELD, error))
+            return
+        held = self.outgoing if said.role else self.incoming
+        found = dispositions.within(held, said.first, last)
+        if said.settled:
+            dispositions.forget(held, found)
+        if said.role:
+            self.disposed(found, said.state, settled=said.settled)
+
+    def disposed(
+        self, found: list[Delivery], state: DeliveryState | None, *, settled: bool
+    ) -> None:
+        for delivery in found:
+            delivery.state = state
+        for endpoint, deliveries in dispositions.by_endpoint(found).items():
+            self.tell(Disposed(endpoint, deliveries, state, settled))
+
+    def unattached(self, handle: int) -> None:
+        error = f"handle {handle} is not attached"
+        self.fail(AmqpError(conditions.UNATTACHED_HANDLE, error))

@@ -1,0 +1,1 @@
+"""What clients put: credit, the database, the answer."""

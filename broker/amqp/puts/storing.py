@@ -1,0 +1,78 @@
+"""What clients put, in the thread where it is committed."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import Error as DatabaseError
+from django.db import connection, transaction
+
+from broker.amqp.threads import DatabaseAway, is_certain, is_lost
+from broker.errors import BrokerError
+from broker.put import NewMessage, put_many
+
+logger = logging.getLogger(__name__)
+
+OVERHEAD = 500  # bytes that a message takes besides its body
+
+
+@dataclass(slots=True)
+class Put:
+    """What one transfer brings: as a rule one message."""
+
+    messages: list[NewMessage]
+    actor: str
+    context: Any = None  # of whoever puts it
+
+
+def size_of(message: NewMessage) -> int:
+    """About what a message takes in memory, in bytes."""
+    return message.size_bytes + OVERHEAD
+
+
+def store(puts: list[Put]) -> list[Exception | None]:
+    """Store what several transfers bring; what cannot be stored is alone in that.
+
+    One transaction if all is well. Otherwise halves are tried, each for itself.
+
+    Returns:
+        What became of each, in their order: None if it is committed, a ``BrokerError``
+        that refuses it, ``DatabaseAway`` if nothing was done. Any other error of the
+        database means that nobody knows.
+    """
+    return list(stored(puts))
+
+
+def stored(puts: Sequence[Put]) -> Iterator[Exception | None]:
+    try:
+        commit(puts)
+    except (BrokerError, DatabaseError) as error:
+        if is_lost():
+            connection.close()
+            kind = DatabaseAway(str(error)) if is_certain(error) else error
+            yield from [kind] * len(puts)
+        elif len(puts) == 1:
+            if isinstance(error, DatabaseError):
+                logger.exception("A put failed.")
+            yield error
+        else:
+            half = len(puts) // 2
+            yield from stored(puts[:half])
+            yield from stored(puts[half:])
+    else:
+        yield from [None] * len(puts)
+
+
+def commit(puts: Sequence[Put]) -> None:
+    """Store all or none. Messages of one actor keep their order."""
+    by_actor: dict[str, list[NewMessage]] = defaultdict(list)
+    for put in puts:
+        by_actor[put.actor] += put.messages
+    with nullcontext() if len(by_actor) == 1 else transaction.atomic():
+        for actor, messages in by_actor.items():
+            put_many(messages, actor=actor)

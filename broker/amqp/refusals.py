@@ -1,0 +1,89 @@
+"""What the broker refuses, as AMQP says it: one table."""
+
+from __future__ import annotations
+
+from broker.amqp.protocol import conditions as c
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.types import Int, Symbol
+from broker.errors import (
+    BrokerError,
+    InvalidMessage,
+    LockLost,
+    MessageTooLarge,
+    NoSuchAddress,
+    NoSuchQueue,
+    UnitOfWorkEnded,
+)
+from broker.errors.messages import (
+    InvalidSelector,
+    MalformedHeader,
+    MissingReplyTo,
+    WrongExpiry,
+    WrongReportOptions,
+)
+from broker.errors.queues import (
+    DeliveryStopped,
+    GetInhibited,
+    MessageTooBigForQueue,
+    NoModelQueue,
+    NoSuchQueueManager,
+    NoSuchSubscription,
+    NotAuthorized,
+    PutInhibited,
+    QueueFull,
+    SubscriptionInUse,
+)
+from broker.errors.units_of_work import (
+    BackedOut,
+    MarkNotPossible,
+    SecondMark,
+    TooMuchUncommitted,
+)
+
+LONGEST = 1000  # characters of a description
+
+CONDITIONS: dict[type[BrokerError], str] = {
+    NoSuchAddress: c.NOT_FOUND,
+    NoSuchQueue: c.NOT_FOUND,
+    NoSuchQueueManager: c.NOT_FOUND,
+    NoSuchSubscription: c.NOT_FOUND,
+    NotAuthorized: c.UNAUTHORIZED_ACCESS,
+    QueueFull: c.RESOURCE_LIMIT_EXCEEDED,
+    TooMuchUncommitted: c.RESOURCE_LIMIT_EXCEEDED,
+    MessageTooLarge: c.MESSAGE_SIZE_EXCEEDED,
+    MessageTooBigForQueue: c.MESSAGE_SIZE_EXCEEDED,
+    PutInhibited: c.NOT_ALLOWED,
+    GetInhibited: c.NOT_ALLOWED,
+    DeliveryStopped: c.NOT_ALLOWED,
+    MarkNotPossible: c.NOT_IMPLEMENTED,
+    SubscriptionInUse: c.RESOURCE_LOCKED,
+    NoModelQueue: c.PRECONDITION_FAILED,
+    InvalidMessage: c.INVALID_FIELD,
+    InvalidSelector: c.INVALID_FIELD,
+    MissingReplyTo: c.INVALID_FIELD,
+    WrongExpiry: c.INVALID_FIELD,
+    WrongReportOptions: c.INVALID_FIELD,
+    MalformedHeader: c.DECODE_ERROR,
+    # Not TRANSACTION_ROLLBACK, which clients of JMS take for a commit in doubt.
+    BackedOut: c.PRECONDITION_FAILED,
+    LockLost: c.PRECONDITION_FAILED,
+    SecondMark: c.PRECONDITION_FAILED,
+    UnitOfWorkEnded: c.PRECONDITION_FAILED,
+}
+
+
+def refusal(error: Exception) -> AmqpError:
+    """An error as it is told to a client.
+
+    What is not the broker's own refusal is told without its text, which is for the log.
+    """
+    if isinstance(error, AmqpError):
+        return error
+    if not isinstance(error, BrokerError):
+        return AmqpError(c.INTERNAL_ERROR, "The broker had an error of its own.")
+    known = (CONDITIONS[kind] for kind in type(error).__mro__ if kind in CONDITIONS)
+    return AmqpError(
+        next(known, c.INTERNAL_ERROR),
+        str(error)[:LONGEST],
+        {Symbol("code"): error.code, Symbol("reason"): Int(error.reason)},
+    )

@@ -1,0 +1,1 @@
+"""Transactions of clients, from declare to discharge."""
