@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import redis
@@ -37,17 +37,34 @@ class Arrivals:
         self.unsaid: set[int] = set()
         self.to_say = threading.Event()
         self.threads: dict[str, threading.Thread] = {}
+        self.subscribers: tuple[Callable[[list[int]], None], ...] = ()
 
     def note(self, queue_ids: Iterable[int]) -> None:
+        changed = list(queue_ids)
         with self.changed:
-            self.versions.update(queue_ids)
+            self.versions.update(changed)
             self.changed.notify_all()
+        for tell in self.subscribers:
+            tell(changed)
 
-    def say(self, queue_ids: Collection[int]) -> None:
+    def subscribe(self, tell: Callable[[list[int]], None]) -> None:
+        """Have a function called with the queues of each arrival, after their versions
+        have moved; in whichever thread notes it. It must not block, nor raise."""
         with self.changed:
-            self.unsaid.update(queue_ids)
-        self.to_say.set()
+            self.subscribers += (tell,)
+        self.run_in_background("arrivals-hear", self.hear_for_ever)
+
+    def unsubscribe(self, tell: Callable[[list[int]], None]) -> None:
+        with self.changed:
+            self.subscribers = tuple(one for one in self.subscribers if one != tell)
+
+    def say(self, queue_ids: set[int]) -> None:
+        if queue_ids <= self.unsaid:  # they are about to be said
+            return
         self.run_in_background("arrivals-say", self.say_for_ever)
+        with self.changed:
+            self.unsaid |= queue_ids
+        self.to_say.set()
 
     def run_in_background(self, name: str, loop: partial[None] | object) -> None:
         with self.changed:

@@ -12,9 +12,9 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -25,14 +25,15 @@ from django.db.models.functions import JSONObject
 
 from broker import models
 from broker.errors.queues import NotAuthorized
-from broker.wildcards import ANY_WORDS, matches
+from broker.wildcards import ANY_WORDS, matches, overlap
 
 Principal = AbstractBaseUser | AnonymousUser | None
-Authority = Literal["inquire", "browse", "get", "put", "passall", "set"]
+Authority = Literal["inquire", "browse", "unmask", "get", "put", "passall", "set"]
 ALL: tuple[Authority, ...] = get_args(Authority)
 FIELDS: dict[Authority, str] = {  # of the model, by IBM MQ's word
     "inquire": "may_inquire",
     "browse": "may_browse",
+    "unmask": "may_unmask",  # ours: to see what a rule masks, for a reason
     "get": "may_get",
     "put": "may_put",
     "passall": "may_pass_all",
@@ -55,6 +56,14 @@ class Held:
         return any(matches(one, queue) for one in self.patterns.get(authority, ()))
 
 
+WITH_A_CREDENTIAL: dict[Authority, str | None] = {  # the flag that it needs, if any
+    "inquire": None,
+    "browse": "may_browse",
+    "get": "may_get",
+    "put": "may_put",
+    "passall": "may_put",
+}  # a machine sets nothing, and unmasks nothing
+BY = "credential"  # of a user object that stands for one
 EVERYTHING = Held(dict.fromkeys(ALL, (ANY_WORDS,)))
 NOTHING = Held({})
 
@@ -69,23 +78,75 @@ def held_by(user: Principal) -> Held:
         return EVERYTHING
     if user.pk is None:  # nobody has signed in
         return NOTHING
+    held = held_by_each([user.pk]).get(user.pk, NOTHING)
+    credential = credential_of(user)
+    return held if credential is None else narrowed(held, credential)
+
+
+def through(credential: models.Credential) -> AbstractBaseUser:
+    """The user of a credential as a principal who may no more than that leaves."""
+    user: AbstractBaseUser = credential.user
+    setattr(user, BY, credential)
+    return user
+
+
+def credential_of(user: Principal) -> models.Credential | None:
+    """By which credential a principal came; None for people who signed in."""
+    return getattr(user, BY, None)
+
+
+def name_of(user: Principal) -> str:
+    """A principal as the journal names whoever puts and gets."""
+    credential = credential_of(user)
+    if credential is not None:
+        return credential.name
+    return user.get_username() if user is not None else ""
+
+
+def held_by_each(user_ids: Collection[int]) -> dict[int, Held]:
+    """The same of many users, by id; who is not active is not in it. One query."""
     rows = models.Authority.objects.filter(
         Q(user=OuterRef("pk")) | Q(group__user=OuterRef("pk"))
     ).values(row=JSONObject(pattern="pattern", **FIELDS))
-    found = (
-        get_user_model()
-        ._default_manager.filter(pk=user.pk, is_active=True)
-        .values_list("is_superuser", ArraySubquery(rows))
-        .first()
-    )
-    if found is None:
-        return NOTHING
-    may_all, granted = found
-    if may_all:
-        return EVERYTHING
+    users = get_user_model()._default_manager.filter(pk__in=user_ids, is_active=True)
+    found = users.values_list("pk", "is_superuser", ArraySubquery(rows))
+    return {
+        user_id: EVERYTHING if may_all else held_of(granted)
+        for user_id, may_all, granted in found
+    }
+
+
+def held_of(granted: Sequence[Mapping[str, Any]]) -> Held:
+    """The same rights are equal, in whatever order their rows came."""
     return Held(
-        {one: [row["pattern"] for row in granted if row[one]] for one in FIELDS}
+        {one: sorted(row["pattern"] for row in granted if row[one]) for one in FIELDS}
     )
+
+
+def narrowed(held: Held, credential: models.Credential) -> Held:
+    """What is left of a user's authorities for whoever logs in by a credential.
+
+    On each queue it takes both: the user's authority, and a pattern of the credential,
+    which has to be for this. Whether the credential is good is another question
+    (``credentials.good``).
+
+    Args:
+        held: by the credential's user.
+        credential: which, as it is now.
+    """
+    return Held(
+        {
+            authority: overlaps(held.patterns.get(authority, ()), credential.patterns)
+            for authority, flag in WITH_A_CREDENTIAL.items()
+            if flag is None or getattr(credential, flag)
+        }
+    )
+
+
+def overlaps(patterns: Sequence[str], others: str) -> list[str]:
+    """Patterns of what both match; the others are given one a line."""
+    found = (overlap(one, other) for one in patterns for other in others.split())
+    return sorted({one for one in found if one is not None})
 
 
 def may(user: Principal, authority: Authority, queue: str) -> bool:
@@ -116,7 +177,24 @@ def require(user: Principal, authority: Authority, *queues: str) -> None:
             raise refusal(user, authority, queue)
 
 
-def refusal(user: Principal, authority: Authority, queue: str) -> NotAuthorized:
+def require_on_all(user: Principal, authority: Authority, *queues: str) -> None:
+    """The same of what stands on several queues, of which some may not be known to the
+    principal: those are not named. One query.
+
+    Raises:
+        NotAuthorized: on one of them it may not; reason 2035.
+    """
+    held = held_by(user)
+    lacking = [queue for queue in queues if not held.on(authority, queue)]
+    if lacking:
+        known = [queue for queue in lacking if held.on("inquire", queue)]
+        queue = (known or lacking)[0]
+        raise refusal(user, authority, queue, is_told=bool(known))
+
+
+def refusal(
+    user: Principal, authority: Authority, queue: str, *, is_told: bool = True
+) -> NotAuthorized:
     """The error that says who may not do what."""
-    name = user.get_username() if user is not None else ""
-    return NotAuthorized(name or "Somebody without a name", authority, queue)
+    name = name_of(user) or "Somebody without a name"
+    return NotAuthorized(name, authority, queue, is_told=is_told)

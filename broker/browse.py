@@ -143,6 +143,7 @@ def as_delivery(row: Message, **entry: Any) -> Delivery:
         durable=row.durable,
         descriptor=row.descriptor,
         headers=None if row.headers is None else bytes(row.headers),
+        envelope=None if row.envelope is None else bytes(row.envelope),
         **entry,
     )
 

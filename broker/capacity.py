@@ -38,6 +38,11 @@ def refusal_now(queue: Queue, size_bytes: int) -> BrokerError | None:
     return None
 
 
+def seen_refusal(queue: Queue, size_bytes: int) -> BrokerError | None:
+    """The same as things are now, for who only looks: nothing is locked."""
+    return refusal(queue, [size_bytes]) if queue.guarded else None
+
+
 def lock(queues: Iterable[Queue]) -> list[Queue]:
     """The guarded queues among these as they are now; no other put comes between."""
     guarded = Queue.objects.filter(pk__in=[queue.pk for queue in queues], guarded=True)

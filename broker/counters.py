@@ -13,9 +13,9 @@ from datetime import datetime
 
 from django.db import transaction
 
-from broker import sql
+from broker import audit, sql
 from broker.clock import database_now
-from broker.models import CounterReset, Kind, Place, Queue
+from broker.models import Act, CounterReset, Kind, Place, Queue
 
 # A dead letter, or a message dropped for want of a place for one, was an attempt that
 # failed, whoever's rule moved it; what expired or was removed by a person was none.
@@ -97,6 +97,7 @@ def reset(
     queue: Queue,
     names: Collection[str] = RESETTABLE,
     *,
+    reason: str = "",
     now: datetime | None = None,
 ) -> Mapping[str, int]:
     """Begin to count anew.
@@ -104,6 +105,7 @@ def reset(
     Args:
         queue: whose counters.
         names: which of ``RESETTABLE``.
+        reason: why, for the audit.
         now: when; the database's clock when not given.
 
     Returns:
@@ -130,8 +132,11 @@ def reset(
         unique_fields=["queue", "counter"],
         update_fields=["value", "reset_at"],
     )
-    return {
+    had = {
         one.counter: one.value
         - (before[one.counter].value if one.counter in before else 0)
         for one in rows
     }
+    changed = {name: {"before": value, "after": 0} for name, value in had.items()}
+    audit.record(Act.RESET_COUNTERS, queue, reason=reason, detail={"changed": changed})
+    return had

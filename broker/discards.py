@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models.functions import Coalesce, Length
 
-from broker import authorities, sql
+from broker import audit, authorities, sql
 from broker.addresses import merge
 from broker.capacity import refusal_now
 from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.discards import DiscardedExpired, NotInDiscardBin
-from broker.models import AddressSetting, Kind, Message, Queue
+from broker.models import Act, AddressSetting, Discarded, Kind, Message, Queue
 from broker.moves import Held, Record, columns, end, put_back
 
 Entry = tuple[int, int]  # message and queue
+NAMED = 100  # messages of one act, in the audit
+
 Cursor = tuple[datetime, int, int]  # when it was discarded, message, queue
 
 
@@ -103,12 +106,13 @@ def retentions_s(queue_ids: set[int]) -> dict[int, int]:
     }
 
 
-def discarded(
+def discarded(  # noqa: PLR0913  # all are keywords
     *,
     queue: str | None = None,
     reason: int | None = None,
     within: Sequence[str] | None = None,
     message_ids: Sequence[int] | None = None,
+    fingerprint: str | None = None,
     before: Cursor | None = None,
     limit: int = 50,
 ) -> list[Binned]:
@@ -119,6 +123,7 @@ def discarded(
         reason: only what has this code; 0 is what has none.
         within: only what was on queues of these names.
         message_ids: only these messages.
+        fingerprint: only dead letters of this group.
         before: where the page before ended.
         limit: entries at most.
     """
@@ -130,6 +135,7 @@ def discarded(
         reason=reason,
         within=None if within is None else list(within),
         ids=None if message_ids is None else list(message_ids),
+        fingerprint=fingerprint,
         at=at,
         message_id=message_id,
         queue_id=queue_id,
@@ -155,7 +161,7 @@ def restore(
         queue_id: of the entry.
         user: whose authority to put it needs; None is the process itself.
         actor: for the journal.
-        why: for the journal.
+        why: for the journal and the audit.
         now: when; the database's clock when not given.
 
     Raises:
@@ -165,6 +171,16 @@ def restore(
         QueueFull, PutInhibited, MessageTooBigForQueue: its queue does not take it.
         DiscardedExpired: its time to live is over; it can only be read.
     """
+    record = Record(Kind.RESTORE, None, None, actor, {"why": why} if why else {}, now)
+    queue = bring_back(message_id, queue_id, user, record)
+    note_restored(queue, [message_id], by=user, why=why)
+
+
+def bring_back(
+    message_id: int, queue_id: int, user: authorities.Principal, record: Record
+) -> Queue:
+    """The same without its record in the audit; return the queue."""
+    now = record.now
     taken = sql.fetch(
         "restore", Held, message_id=message_id, queue_id=queue_id, now=now
     )
@@ -181,9 +197,8 @@ def restore(
     error = refusal_now(queue, size_bytes(message_id))
     if error is not None:
         raise error
-    detail = {"why": why} if why else {}
-    record = Record(Kind.RESTORE, None, None, actor, detail, now)
     put_back([replace(held, backout_count=0)], [0], record)
+    return queue
 
 
 def restore_each(
@@ -194,21 +209,53 @@ def restore_each(
     why: str = "",
     now: datetime | None = None,
 ) -> list[Restored]:
-    """Restore what can be restored of these; what cannot, stays in the bin.
+    """Restore what can be restored of these; what cannot, stays in the bin. What the
+    user may not know of is not there.
 
     Returns:
         What became of each, by queue and message.
     """
     outcomes = []
+    record = Record(Kind.RESTORE, None, None, actor, {"why": why} if why else {}, now)
+    back: dict[Queue, list[int]] = defaultdict(list)
+    known = known_to(user, entries)
     with transaction.atomic():
         for message_id, queue_id in sorted(set(entries), key=lambda e: (e[1], e[0])):
             error = None
             try:
-                restore(message_id, queue_id, user=user, actor=actor, why=why, now=now)
+                with transaction.atomic():
+                    if (message_id, queue_id) not in known:
+                        raise NotInDiscardBin(message_id)
+                    queue = bring_back(message_id, queue_id, user, record)
+                back[queue].append(message_id)
             except BrokerError as refused:
                 error = refused
             outcomes.append(Restored(message_id, queue_id, error))
+        for queue, message_ids in back.items():
+            note_restored(queue, message_ids, by=user, why=why)
     return outcomes
+
+
+def known_to(user: authorities.Principal, entries: Collection[Entry]) -> set[Entry]:
+    """Those of the entries that are in the bin, of queues that a principal may
+    inquire."""
+    held = authorities.held_by(user)
+    rows = Discarded.objects.filter(message_id__in=[one for one, _ in entries])
+    return {
+        (message_id, queue_id)
+        for message_id, queue_id, queue in rows.values_list(
+            "message_id", "queue_id", "queue"
+        )
+        if held.on("inquire", queue)
+    } & set(entries)
+
+
+def note_restored(
+    queue: Queue, message_ids: Sequence[int], *, by: authorities.Principal, why: str
+) -> None:
+    """Write down what came back to a queue: how many, and the first of them."""
+    detail = {"messages": len(message_ids), "ids": list(message_ids[:NAMED])}
+    audit.record(Act.RESTORE, queue, by=by, reason=why, detail=detail)
 
 
 @transaction.atomic

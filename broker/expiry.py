@@ -149,13 +149,21 @@ def expiry_address_of(queue: Queue, rule: AddressSetting | None = None) -> str:
         the poison policy is IBM MQ's.
     """
     rule = rule or settings_for(queue.address.name)
+    to = expiry_target(queue, rule)
+    if not to and policy_of(rule, queue.backout_threshold) is not Policy.IBM:
+        unset = not rule.expiry_address
+        warn_once(
+            queue, "no expiry address is set" if unset else "it is the expiry address"
+        )
+    return to
+
+
+def expiry_target(queue: Queue, rule: AddressSetting) -> str:
+    """The same, as the rules say it; nobody is warned."""
     if policy_of(rule, queue.backout_threshold) is Policy.IBM:
         return ""
     to = rule.expiry_address or ""
-    if to and to != queue.address.name:
-        return to
-    warn_once(queue, "it is the expiry address" if to else "no expiry address is set")
-    return ""
+    return "" if to == queue.address.name else to
 
 
 def drop_all(queue: Queue, record: Record, entries: Sequence[Held], why: str) -> None:

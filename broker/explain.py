@@ -13,7 +13,7 @@ from typing import Any
 from broker import journal, owner, sql
 from broker.endings import NOTHING, Explanation, endings, gone
 from broker.journal import LifelineEvent
-from broker.models import Message, Place
+from broker.models import Kind, Message, Place
 from broker.selectors import parse
 from broker.selectors.documents import document, milliseconds
 
@@ -134,6 +134,7 @@ def of_entry(
         yield from by_policy(entry)
         yield from by_time(entry)
         yield from by_consumers(entry, message_id, consumers)
+        yield from by_refusal(entry, events)
         yield from by_order(entry)
 
 
@@ -291,6 +292,24 @@ def unwanted(entry: Entry, handlers: Sequence[Consumer]) -> Explanation:
         f"No selector of a handler of {entry.label} matches it: {words}.",
         remedy,
         selectors=selectors,
+    )
+
+
+def by_refusal(entry: Entry, events: Sequence[LifelineEvent]) -> Iterator[Explanation]:
+    """Whether the last who had it cannot have it again, and nobody took it since."""
+    here = [one for one in events if one.queue_id == entry.queue_id]
+    last = next((one for one in reversed(here) if one.kind != Kind.WAKE), None)
+    if last is None or last.kind != Kind.RELEASE or "error" not in last.detail:
+        return
+    who = last.actor or "A consumer"
+    yield entry.say(
+        "undeliverable-here",
+        f"{who} had it from {entry.label}, and gave it back: {last.detail['error']}"
+        " That consumer is not offered it again.",
+        "Nothing, if others consume the queue. Attach another consumer, or let that one"
+        " detach and attach anew; or move the message to another queue.",
+        actor=last.actor or None,
+        at=last.at,
     )
 
 

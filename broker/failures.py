@@ -7,14 +7,23 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
-from broker.addresses import Policy, merge, policy_of
+from broker import sql
+from broker.addresses import DEFAULTS, Policy, merge, policy_of
 from broker.dead_letters import Cause, dead_letter
 from broker.expiry import end_expired
 from broker.models import AddressSetting, Queue
 from broker.moves import Held, Record, put_back
+from broker.redelivery import (
+    LONGEST_MS,
+    Discard,
+    Disposition,
+    Park,
+    Redeliver,
+    dispose,
+)
 from broker.redelivery import DeadLetter as ToDeadLetters
-from broker.redelivery import Discard, Disposition, Park, Redeliver, dispose
 from broker.resources import ensure
 
 logger = logging.getLogger(__name__)
@@ -33,6 +42,7 @@ def dispose_of(
     *,
     at_once: bool = False,
     rejected: bool = False,
+    delay: timedelta | None = None,
 ) -> list[Disposition]:
     """Count each entry's backout and put it where its address's settings say.
 
@@ -42,14 +52,11 @@ def dispose_of(
         spread: as in ``redelivery_delay``; drawn for each entry when not given.
         at_once: what comes back waits for no delay.
         rejected: the consumer wants no other attempt.
+        delay: how long what comes back waits, if that is the consumer's to say.
     """
     expired = [entry for entry in held if entry.expired]
     end_expired(expired, record.came_from, uow=record.uow, now=record.now)
-    counted = [
-        replace(entry, backout_count=entry.backout_count + 1)
-        for entry in held
-        if not entry.expired
-    ]
+    counted = [entry.counted() for entry in held if not entry.expired]
     rules = rules_of({entry.queue_id for entry in counted})
     for rule in rules.values():
         if at_once:
@@ -57,19 +64,38 @@ def dispose_of(
         if rejected and can_put_aside(rule):
             rule.max_delivery_attempts = 1
     outcomes = [
-        dispose(
-            rules[entry.queue_id],
-            entry.backout_count,
+        decide(
+            entry,
+            rules.get(entry.queue_id),
             random.uniform(-1, 1) if spread is None else spread,  # noqa: S311
-            address=rules[entry.queue_id].match,
         )
-        if entry.queue_id in rules
-        else Discard()  # its queue was deleted
         for entry in counted
     ]
+    if delay is not None:
+        outcomes = [waiting(outcome, delay) for outcome in outcomes]
     cause = Cause.REJECTED if rejected else Cause.MAX_DELIVERY_ATTEMPTS
     carry_out(counted, outcomes, record, rules, cause=cause)
     return outcomes
+
+
+def decide(entry: Held, rule: AddressSetting | None, spread: float) -> Disposition:
+    """What becomes of an entry that was counted.
+
+    Args:
+        entry: which.
+        rule: of its queue (``rules_of``); None where that was deleted.
+        spread: as in ``redelivery_delay``.
+    """
+    if rule is None:
+        return Discard()
+    return dispose(rule, entry.backout_count, spread, address=rule.match)
+
+
+def waiting(outcome: Disposition, delay: timedelta) -> Disposition:
+    """The same, but what comes back waits as long as this."""
+    if isinstance(outcome, Redeliver | Park):
+        return replace(outcome, after=delay)
+    return outcome
 
 
 def can_put_aside(rule: AddressSetting) -> bool:
@@ -94,7 +120,7 @@ def carry_out(
         match outcome:
             case Redeliver(after) | Park(after):
                 back.append(entry)
-                delays_ms.append(after // MILLISECOND)
+                delays_ms.append(milliseconds(after))
                 if isinstance(outcome, Park):
                     logger.warning(PARKED, entry.id, entry.queue_id)
             case ToDeadLetters(to):
@@ -106,6 +132,11 @@ def carry_out(
         if to:
             make_resources(to, [rules[entry.queue_id] for entry in letters])
         dead_letter(letters, to, record, cause=cause)
+
+
+def milliseconds(delay: timedelta) -> int:
+    """A delay as the database takes it: none that is negative, or above a century."""
+    return min(max(delay // MILLISECOND, 0), LONGEST_MS)
 
 
 def make_resources(to: str, rules: Iterable[AddressSetting]) -> None:
@@ -122,6 +153,10 @@ def make_resources(to: str, rules: Iterable[AddressSetting]) -> None:
             )
 
 
+def setting_of(row: Mapping[str, Any]) -> AddressSetting:
+    return AddressSetting(**{field: row[field] for field in ("match", *DEFAULTS)})
+
+
 def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:
     """The merged settings of each queue, with its policy; those without a limit where
     its consumers look for poison messages, or nobody does, or it is the broker's own.
@@ -129,13 +164,11 @@ def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:
     Source:
         ActiveMQ Artemis, QueueImpl.checkRedelivery: internal queues have no limit.
     """
-    every = list(AddressSetting.objects.all())
     rules: dict[int, AddressSetting] = {}
-    queues = Queue.objects.filter(pk__in=queue_ids)
-    for queue_id, address, threshold, kind in queues.values_list(
-        "pk", "address__name", "backout_threshold", "kind"
+    for queue_id, address, threshold, kind, rows in sql.run(
+        "rules", {"queue_ids": list(queue_ids)}
     ):
-        rule = rules[queue_id] = merge(address, every)
+        rule = rules[queue_id] = merge(address, map(setting_of, rows))
         rule.poison_policy = policy_of(rule, threshold)
         limited = rule.poison_policy in (Policy.ARTEMIS, Policy.BOTH)
         if not limited or kind == Queue.Kind.INTERNAL:

@@ -13,21 +13,46 @@ from dataclasses import dataclass
 
 LONGEST = 1000  # characters of an error that are kept
 
-# In this order: what is quoted first, then shapes of ids, then any number.
-VARIABLES = (
-    (re.compile(r"(?<!\w)'[^']*'|\"[^\"]*\"|“[^”]*”|`[^`]*`"), "{text}"),
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.I), "{id}"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?"), "{time}"),
-    (
-        # One name for both: an id may happen to have no letter, a number to be long.
-        re.compile(
-            r"\b(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,}\b(?![.,]\d)"
-            r"|\b0x[0-9a-f]+\b|\d+(?:[.,]\d+)*",
-            re.I,
-        ),
-        "{n}",
-    ),
-)
+MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?"
+CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M\b)?"
+ZONE = r"(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)\b)?"
+ENDS = "com|net|org|internal|local|localdomain|lan|corp"  # of the names of hosts
+
+# At one place the first of these is meant; what is kept stands before what it holds.
+VARIABLES = {
+    "keep": r"(?i:\b(?:status(?: code)?|http(?:/\d(?:\.\d)?)?)[ :=]{1,2}[1-5]\d\d\b)",
+    # Quotes in quotes are written \" by most languages; by some they are not.
+    "text": r"""(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)'[^']*'"""
+    r"""|"(?:[^"\\]|\\.)*"|"[^"]*"|“[^”]*”|\u2018[^’]*’|«[^»]*»|`[^`]*`""",
+    "url": r"""(?i:\b[a-z][a-z0-9+.-]{1,15}://[^\s"'`”’»<>]+)""",
+    "email": r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
+    "id": r"(?i:\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b)",
+    "pod": r"(?<=\w-)[a-f0-9]{8,10}-[a-z0-9]{5}\b",
+    "time": rf"\b\d{{4}}[-/]\d\d?[-/]\d\d?(?:[T ]{CLOCK}{ZONE})?(?![\w-])"
+    rf"|\b{DAY}{MONTH} \d{{1,2}}(?:,? \d{{4}})?(?:,? {CLOCK})?(?: [A-Z]{{3,4}})?"
+    r"(?: \d{4})?\b"
+    rf"|\b{DAY}\d{{1,2}}[ /-]{MONTH}[ /-]\d{{4}}(?:[ :]{CLOCK})?{ZONE}"
+    rf"|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}(?:,? {CLOCK})?(?!\w)"
+    r"|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M\b)?(?!\w)",
+    "host": r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.])"
+    r"|(?i:\[(?=[0-9a-f:.]*\d)[0-9a-f.]*(?::[0-9a-f.]*){2,}(?:%\w+)?\](?::\d{1,5})?)"
+    r"|(?i:(?<![\w:])(?=[0-9a-f:]*\d)(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{1,4}(?![\w:]))"
+    rf"|(?i:(?<![\w.-])(?:[a-z0-9_-]+\.)+(?:{ENDS})\b(?![\w(-]|\.\w)(?::\d{{1,5}})?)",
+    "path": r"(?<![\w.:/\\])/(?:[\w.@%+~=-]+/)+[\w.@%+~=-]*"
+    r"""|(?i:\b[a-z]:\\(?:[^\s\\"'<>|]+\\)*[^\s\\"'<>|:]*)""",
+    # One name for both: an id may happen to have no letter, a number to be long.
+    "n": r"(?i:\b(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,}\b(?![.,]\d)|\b0x[0-9a-f]+\b)"
+    r"|(?i:(?<=\w@)[0-9a-f]{1,8}\b)",
+    # Made up by machines: three digits at least among capitals, or letters of any case.
+    "key": r"\b(?=(?:[A-Z]*\d){3})[A-Z0-9]{8,}\b"
+    r"|\b(?:[a-z]{2,6}_)?(?=[A-Z0-9]*[a-z])(?=[a-z0-9]*[A-Z])(?=(?:[A-Za-z]*\d){3})"
+    r"[A-Za-z0-9]{14,}\b",
+    "number": r"(?:(?<![\w)\]}])-)?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+\b)?",
+}
+NAMES = {"key": "id", "number": "n", "pod": "id"}  # where it is not what people read
+VARIABLE = re.compile("|".join(f"(?P<{name}>{of})" for name, of in VARIABLES.items()))
+UNCLOSED = re.compile(r"""(?<!\w)['"“\u2018«`][^'"“”\u2018’«»`]*\Z""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +75,18 @@ def readable(error: str) -> str:
 def fingerprint(error: str) -> Fingerprint:
     """The group that an error belongs to; its first line decides.
 
-    Every text has one, also the empty text. Linear in the length of the error, which is
-    cut before anything is searched.
+    Every text has one, also the empty text. The error is cut before anything is
+    searched, so that the work has a bound.
     """
-    pattern = (error[:LONGEST].splitlines() or [""])[0].strip()
-    for variable, name in VARIABLES:
-        pattern = variable.sub(name, pattern)
+    line = (error[:LONGEST].splitlines() or [""])[0]
+    pattern = VARIABLE.sub(named, line.strip())
+    if len(line) == LONGEST:  # what is quoted there may go on
+        pattern = UNCLOSED.sub("{text}", pattern)
     key = hashlib.sha256(pattern.encode(errors="replace")).hexdigest()[:12]
     return Fingerprint(key, pattern)
+
+
+def named(found: re.Match[str]) -> str:
+    """The name that stands for something which varies."""
+    name = str(found.lastgroup)
+    return found.group() if name == "keep" else f"{{{NAMES.get(name, name)}}}"

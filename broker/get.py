@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -15,6 +17,16 @@ from broker.floors import FLOORS
 # Two ranges of positions for each priority: what came back, and what is new; the second
 # begins at the lane's floor.
 LOWEST, NEW, HIGHEST = -(2**63), 0, 2**63 - 1
+# Messages are partitioned by id, and to open a partition costs as much as to read a few
+# messages of it; so a get opens those around the message that its queue gave last.
+NEAR = 2**18
+OF_MESSAGE = (
+    *("address", "body", "content_type", "properties", "client_message_id"),
+    *("correlation_id", "reply_to", "subject", "group_id", "producer", "put_at"),
+    *("durable", "descriptor", "headers", "envelope"),
+)
+address_of = attrgetter("address")  # None where the message was not near
+last_ids: dict[str, int] = {}  # of the message that each queue gave last
 PRIORITIES = [priority for priority in range(9, -1, -1) for _ in range(2)]
 HIGHS = [NEW, HIGHEST] * 10
 
@@ -53,6 +65,7 @@ class Delivery:
     durable: bool
     descriptor: dict[str, Any] | None  # fields of IBM's MQMD, where they differ
     headers: bytes | None  # IBM's, chained, before the body
+    envelope: bytes | None = None  # what else AMQP sent; see ``broker.amqp.messages``
 
 
 def get(
@@ -85,6 +98,7 @@ def get(
         now: when; the database's clock when not given.
     """
     floors, settled = FLOORS.of(queue), FLOORS.settled
+    last_id = last_ids.get(queue)
     everywhere = [low for floor in floors for low in (LOWEST, floor)]
     taker: dict[str, Any] = {
         "queue": queue,
@@ -95,6 +109,8 @@ def get(
         "now": now,
         "timeout": timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
         "synchronous_commit": commits_how(),
+        "near_from": LOWEST if last_id is None else last_id - NEAR,
+        "near_to": HIGHEST if last_id is None else last_id + NEAR,
     }
     if limit == 1 and uow is None and lanes is None:
         got = sql.fetch("get_one", Delivery, lows=everywhere, **taker)
@@ -103,11 +119,26 @@ def get(
         got = sql.fetch(
             "get", Delivery, uow=uow, limit=limit, **taker, **look_at._asdict()
         )
+    if got:
+        last_ids[queue] = got[-1].message_id
+    if None in map(address_of, got):
+        got = with_far(got)
     # Or nobody knows if it has looked: the queue may be paused.
     if got and lanes is None:
         found = [(delivery.priority, delivery.pos) for delivery in got]
         FLOORS.raise_to(queue, settled, found, whole=len(got) < limit)
     return got
+
+
+def with_far(deliveries: Sequence[Delivery]) -> list[Delivery]:
+    """Deliveries with what was not near the message that their queue gave before."""
+    far = [one.message_id for one in deliveries if address_of(one) is None]
+    messages = {one[0]: one[1:] for one in sql.run("messages_of", {"ids": far})}
+    for delivery in deliveries:
+        found = messages.get(delivery.message_id, ())
+        for name, value in zip(OF_MESSAGE, found):  # noqa: B905  # or none
+            setattr(delivery, name, value)
+    return [one for one in deliveries if address_of(one) is not None]
 
 
 def commits_how() -> str | None:

@@ -22,11 +22,12 @@ from broker.clock import database_now
 from broker.fingerprints import fingerprint
 from broker.models import DeadLetter, Kind, Message, Place, Queue
 from broker.origins import STALE, Hop, resubmits, without_body
-from broker.routing import route_to
+from broker.repairs import NONE, Repairs, repair, shown_repaired
+from broker.routing import Route, route_to
 from broker.storing import NewMessage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which takes five times as long to make
 class Held:
     """An entry that was taken from its place and not yet put anywhere."""
 
@@ -38,8 +39,20 @@ class Held:
     expires_at: datetime | None
     expired: bool = False  # by the database's clock, when it was taken
 
+    def counted(self) -> Held:
+        """The same with one more backout."""
+        return Held(
+            self.queue_id,
+            self.id,
+            self.priority,
+            self.backout_count + 1,
+            self.delivery_count,
+            self.expires_at,
+            self.expired,
+        )
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Copy:
     """What one entry became on another address."""
 
@@ -106,6 +119,7 @@ def copy(  # noqa: PLR0913  # each is named where it is used
     cause: DeadLetter.Cause | None = None,
     only_queue: str | None = None,
     dress: Sequence[Dress] | None = None,
+    repairs: Repairs = NONE,
     ends: bool = True,
     untaken: Untaken | None = None,
 ) -> list[Copy]:
@@ -115,14 +129,13 @@ def copy(  # noqa: PLR0913  # each is named where it is used
     queue. It expires by its new address's settings. The caller has a transaction.
 
     Args:
-        entries: what was taken.
-        address: where the copies go.
         record: for the journal; its ``error`` groups dead letters.
         cause: why they are dead letters; none when they are not.
         only_queue: of the address, when the others must not take the copies. This one
             takes them whatever its selector.
         dress: what IBM MQ's rules make of each message's headers. Such a copy keeps its
             expiry, and nothing is written into its properties.
+        repairs: what copies have instead, by the message that they are copied from.
         ends: false where the entries were not taken, and stay.
         untaken: gets the entries that no queue takes, and why; by default they go back
             where they were, uncounted, if they were taken.
@@ -134,10 +147,9 @@ def copy(  # noqa: PLR0913  # each is named where it is used
     route = route_to(address, only_queue)
     as_ibm = dress is not None
     lifetime = None if as_ibm else lifetime_on(address)
-    refusing: list[set[int]] = [set()] * len(entries)
-    if route.is_choosy:
-        previews = preview(entries, record, cause, as_ibm=as_ibm, lifetime=lifetime)
-        refusing = route.refusing(previews)
+    refusing = refusals(
+        entries, route, record, cause, repairs, as_ibm=as_ibm, lifetime=lifetime
+    )
     taken = [route.takes(one) for one in refusing]
     if (ends or untaken) and not all(taken):
         left = [entry for entry, goes in zip(entries, taken, strict=True) if not goes]
@@ -155,6 +167,7 @@ def copy(  # noqa: PLR0913  # each is named where it is used
         lifetime=lifetime,
         ends=ends,
     )
+    repair({one.copy_id: one.id for one in copies}, repairs)
     arrivals.announce_on_commit({q for one in copies for q in one.queue_ids})
     return copies
 
@@ -166,19 +179,39 @@ def give_back(record: Record, entries: Sequence[Held], why: str) -> None:
     put_back(entries, [0] * len(entries), record)
 
 
+def refusals(  # noqa: PLR0913  # each is named where it is used
+    entries: Sequence[Held],
+    route: Route,
+    record: Record,
+    cause: DeadLetter.Cause | None,
+    repairs: Repairs = NONE,
+    *,
+    as_ibm: bool,
+    lifetime: timedelta | None,
+) -> list[set[int]]:
+    """For each entry, the queues of a route that do not take its copy."""
+    if not route.is_choosy:
+        return [set()] * len(entries)
+    return route.refusing(
+        preview(entries, record, cause, repairs, lifetime, as_ibm=as_ibm)
+    )
+
+
 def preview(
     entries: Sequence[Held],
     record: Record,
     cause: DeadLetter.Cause | None,
+    repairs: Repairs,
+    lifetime: timedelta | None,
     *,
     as_ibm: bool,
-    lifetime: timedelta | None,
 ) -> list[NewMessage]:
     """What the copies will be, without their bodies, for selectors."""
     queues = Queue.objects.filter(pk__in={entry.queue_id for entry in entries})
     names = dict(queues.values_list("pk", "name"))
     messages = Message.objects.defer("body", "headers")
     rows = messages.in_bulk({entry.id for entry in entries})
+    shown_repaired(rows, repairs)
     at = record.now or database_now()
     expires_at = None if lifetime is None else at + lifetime
     copies = []

@@ -10,12 +10,13 @@ import os
 import socket
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import psycopg
 from django.db import connection
 
-from broker.models import ConnectionConsumer
+from broker.models import ClientConnection, ClientEndpoint, ConnectionConsumer
 from broker.models import Owner as OwnerRow
 
 LOCK_CLASS = 0x424B  # the first key of the two-key advisory locks
@@ -70,6 +71,9 @@ def resign() -> None:
     """End this process as an owner; what it still holds is backed out at once."""
     global _current  # noqa: PLW0603
     with _lock:
+        if _current is not None and _current.pid == os.getpid():
+            with suppress(psycopg.Error):  # the server notices a close some time later
+                _current.session.execute("SELECT pg_advisory_unlock_all()")
         close(_current)
         _current = None
 
@@ -107,4 +111,6 @@ def close(owner: Owner | None) -> None:
 def forget(owner_ids: Sequence[int]) -> None:
     """Remove the rows of dead owners that hold nothing any more."""
     ConnectionConsumer.objects.filter(owner_id__in=owner_ids).delete()
+    ClientEndpoint.objects.filter(connection__owner_id__in=owner_ids).delete()
+    ClientConnection.objects.filter(owner_id__in=owner_ids).delete()
     OwnerRow.objects.filter(pk__in=owner_ids).delete()

@@ -8,7 +8,7 @@ queue's backout queue, or by its report options to the dead letter queue or the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
@@ -18,7 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from broker import authorities, journal
+from broker import authorities, capacity, journal
 from broker.addresses import policy_of, settings_for
 from broker.capacity import refusal_now
 from broker.clock import database_now
@@ -49,6 +49,7 @@ logger = logging.getLogger(__name__)
 
 Policy = AddressSetting.PoisonPolicy
 Cause = DeadLetter.Cause
+Full = Callable[[Queue, int], BrokerError | None]  # of its capacity, by bytes
 
 UNDEFINED_THRESHOLD = 20  # of queues that have no attributes to define one in
 RETRY_AFTER_MS = 5000  # before a listener meets a message again that had no place
@@ -158,13 +159,7 @@ def take_away(
         LockLost: the unit of work no longer holds it.
     """
     delivery = removing.delivery
-    removal = remove(
-        removing.why,
-        backout_queue=removing.backout_queue,
-        dead_letter_queue=settings.BROKER_DEAD_LETTER_QUEUE,
-        report=report_of(delivery),
-        refusal=partial(refusal_of, delivery, user),
-    )
+    removal = removal_of(removing, partial(refusal_of, delivery, user))
     if isinstance(removal, NoPlace) and last is Last.STOP:
         return removal
     held = take_some(delivery.uow, delivery.queue_id, [delivery.message_id], now)
@@ -190,6 +185,27 @@ def take_away(
             record = replace(record, kind=Kind.RELEASE)
             put_back(held, [RETRY_AFTER_MS], record)
     return removal
+
+
+def removal_of(removing: Removing, refusal: Callable[[str], Reason | None]) -> Removal:
+    return remove(
+        removing.why,
+        backout_queue=removing.backout_queue,
+        dead_letter_queue=settings.BROKER_DEAD_LETTER_QUEUE,
+        report=report_of(removing.delivery),
+        refusal=refusal,
+    )
+
+
+def foresee(removing: Removing, *, user: Any = None) -> Removal:
+    """Where ``take_away`` would move a delivery, as things are now. Nothing is locked,
+    and nobody is told."""
+
+    def refusal(name: str) -> Reason | None:
+        error = why_not(removing.delivery, user, name, full=capacity.seen_refusal)
+        return error.reason if error else None
+
+    return removal_of(removing, refusal)
 
 
 def move(
@@ -224,7 +240,9 @@ def refusal_of(delivery: Delivery, user: Any, name: str) -> Reason | None:
     return error.reason
 
 
-def why_not(delivery: Delivery, user: Any, name: str) -> BrokerError | None:
+def why_not(
+    delivery: Delivery, user: Any, name: str, *, full: Full = refusal_now
+) -> BrokerError | None:
     try:
         queue = local_queue(name)
     except NoSuchQueue as error:
@@ -233,7 +251,7 @@ def why_not(delivery: Delivery, user: Any, name: str) -> BrokerError | None:
     for authority in PUT_WITH_CONTEXT:
         if not held.on(authority, queue.name):
             return authorities.refusal(user, authority, queue.name)
-    return refusal_now(queue, size_on(delivery, name))
+    return full(queue, size_on(delivery, name))
 
 
 def size_on(delivery: Delivery, name: str) -> int:

@@ -24,7 +24,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import Error as DatabaseError
 from django.db import IntegrityError, connection, transaction
 
-from broker import owner, poison, settle, sql
+from broker import audit, owner, poison, settle, sql
+from broker.audit import Thing
 from broker.errors import BrokerError, LockLost
 from broker.errors.units_of_work import (
     BackedOut,
@@ -35,7 +36,7 @@ from broker.errors.units_of_work import (
 )
 from broker.get import Delivery
 from broker.leased import UnitOfWork
-from broker.models import Claim, PreparedPut
+from broker.models import Act, Claim, PreparedPut
 from broker.models import UnitOfWork as UnitRow
 from broker.mq.codes import Reason
 from broker.put import NewMessage, put_many
@@ -45,7 +46,7 @@ from broker.rejection import describe
 LONGEST_XID = 300  # characters; two parts of 64 bytes and a number, in hex
 DECIDED = "Its coordinator decided to back it out."
 MOMENTS = ("expires_at", "deliver_at")
-BYTES = ("body", "headers")
+BYTES = ("body", "headers", "envelope")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,12 @@ def rehearse(work: UnitOfWork) -> None:
 def keep(uow: int, work: UnitOfWork) -> None:
     """Store what is to be done when it is committed, in this order."""
     parts = [
-        PreparedPut(fields=fields_of(put), body=put.body, headers=put.headers)
+        PreparedPut(
+            fields=fields_of(put),
+            body=put.body,
+            headers=put.headers,
+            envelope=put.envelope,
+        )
         for put in work.puts
     ]
     parts += [
@@ -151,12 +157,16 @@ def keep(uow: int, work: UnitOfWork) -> None:
 
 
 @transaction.atomic
-def commit_prepared(xid: str, *, actor: str = "", now: datetime | None = None) -> None:
+def commit_prepared(
+    xid: str, *, actor: str = "", reason: str = "", now: datetime | None = None
+) -> None:
     """Accept what a prepared unit of work got, and send what it put.
 
     Args:
         xid: what its coordinator calls it.
-        actor: who decides, for the journal.
+        actor: who decides in the coordinator's place, for the journal and the audit;
+            what the coordinator itself decides is its everyday work.
+        reason: why, for the audit.
         now: when; the database's clock when not given.
 
     Raises:
@@ -166,6 +176,8 @@ def commit_prepared(xid: str, *, actor: str = "", now: datetime | None = None) -
             queue right and commit again, or back it out.
     """
     uow = locked(xid)
+    if actor:
+        note(Act.COMMIT_PREPARED, uow, xid, reason)
     parts = list(PreparedPut.objects.filter(uow=uow).order_by("ord"))
     puts = [message_of(part) for part in parts if "removing" not in part.fields]
     put_many(puts, uow=uow, actor=actor, now=now)
@@ -182,6 +194,7 @@ def back_out_prepared(
     *,
     error: str = DECIDED,
     actor: str = "",
+    reason: str = "",
     spread: float | None = None,
     now: datetime | None = None,
 ) -> list[Disposition]:
@@ -190,7 +203,8 @@ def back_out_prepared(
     Args:
         xid: what its coordinator calls it.
         error: why, for the operator.
-        actor: who decides, for the journal.
+        actor: as in ``commit_prepared``.
+        reason: why, for the audit.
         spread: as in ``redelivery.redelivery_delay``.
         now: when; the database's clock when not given.
 
@@ -198,8 +212,17 @@ def back_out_prepared(
         NoSuchXid: no prepared unit of work is called so; it may have ended.
     """
     uow = locked(xid)
+    if actor:
+        note(Act.BACK_OUT_PREPARED, uow, xid, reason)
     forget(uow)
     return settle.end_badly(uow, error, actor=actor, spread=spread, now=now) or []
+
+
+def note(act: Act, uow: int, xid: str, reason: str) -> None:
+    """Write down what an operator decides, while it is still known what it is about."""
+    parts = PreparedPut.objects.filter(uow=uow).count()
+    detail = {"entries": held(uow), "puts": parts}
+    audit.record(act, Thing("unit of work", uow, xid), reason=reason, detail=detail)
 
 
 def locked(xid: str) -> int:
@@ -275,4 +298,7 @@ def message_of(part: PreparedPut) -> NewMessage:
         if field in fields:
             fields[field] = datetime.fromisoformat(fields[field])
     headers = None if part.headers is None else bytes(part.headers)
-    return NewMessage(**fields, body=bytes(part.body), headers=headers)
+    envelope = None if part.envelope is None else bytes(part.envelope)
+    return NewMessage(
+        **fields, body=bytes(part.body), headers=headers, envelope=envelope
+    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker import sql
+from broker.models import Queue
 from broker.selectors import document, parse
 from broker.storing import NewMessage
 
@@ -57,12 +58,26 @@ class Route:
 
     def parameters(self, refusing: Sequence[set[int]]) -> dict[str, Any]:
         """For ``copy.sql``."""
+        ways = {way: n for n, way in enumerate(sorted(set(map(named, refusing))), 1)}
         return {
             "address": self.address,
             "taker_ids": [queue.id for queue in self.queues],
             "taker_types": [queue.routing_type for queue in self.queues],
-            "refusing": [json.dumps(sorted(one)) for one in refusing],
+            "refusing": list(ways),
+            "ways": [ways[named(one)] for one in refusing] if len(ways) > 1 else None,
         }
+
+
+def named(refusing: set[int]) -> str:
+    """The queues that refuse a message, as a document."""
+    return json.dumps(sorted(refusing)) if refusing else "[]"
+
+
+def seen_route(address: str) -> Route:
+    """The same as it is now, for who only looks: the queues may go at any time."""
+    queues = Queue.objects.filter(address__name=address).order_by("pk")
+    found = queues.values_list("pk", "routing_type", "selector")
+    return Route(address, [Taker(*row) for row in found])
 
 
 def route_to(address: str, only_queue: str | None = None) -> Route:

@@ -15,16 +15,21 @@ from typing import Any, Literal, get_args
 from django.db import IntegrityError, transaction
 from psycopg.errors import UniqueViolation
 
-from broker import artemis_xml, settings_documents
+from broker import artemis_xml, audit, settings_documents
 from broker.addresses import DEFAULTS
 from broker.errors.settings import SettingsChanged, WrongSettings
-from broker.models import AddressSetting
+from broker.models import Act, AddressSetting
 from broker.settings_documents import Document, LeftOut
 
 Mode = Literal["merge", "replace"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 Deed = Literal["added", "changed", "removed", "unchanged"]
 DEEDS: tuple[Deed, ...] = get_args(Deed)
+ACTS: dict[Deed, Act] = {
+    "added": Act.CREATE,
+    "changed": Act.CHANGE,
+    "removed": Act.DELETE,
+}
 FORMATS = {"json": settings_documents.write, "xml": artemis_xml.write}
 
 
@@ -149,7 +154,7 @@ def apply(document: Document, mode: Mode, *, token: str | None = None) -> Previe
             if token is not None and token != found.token:
                 raise SettingsChanged
             for change in found.changes:
-                carry_out(change, stored.get(change.match))
+                carry_out(change, stored.get(change.match), mode)
     except IntegrityError as error:
         if isinstance(error.__cause__, UniqueViolation):  # added by another meanwhile
             raise SettingsChanged from None
@@ -157,11 +162,19 @@ def apply(document: Document, mode: Mode, *, token: str | None = None) -> Previe
     return found
 
 
-def carry_out(change: Change, stored: AddressSetting | None) -> None:
-    if change.deed == "removed" and stored is not None:
-        stored.delete()
-    elif change.deed in ("added", "changed"):
-        setting = stored or AddressSetting(match=change.match)
+def carry_out(change: Change, stored: AddressSetting | None, mode: Mode) -> None:
+    """Do it to the setting of one pattern, and write that down."""
+    if change.deed not in ACTS:
+        return
+    setting = stored or AddressSetting(match=change.match)
+    before, thing = audit.state_of(setting), audit.Thing.of(setting)
+    if change.deed == "removed":
+        setting.delete()
+    else:
         for one in change.differences:
             setattr(setting, one.field, one.after)
         setting.save()
+        thing = audit.Thing.of(setting)
+    changed = audit.changes(before, audit.state_of(setting))
+    detail = {"imported": mode, "changed": changed}
+    audit.record(ACTS[change.deed], thing, detail=detail)

@@ -15,7 +15,7 @@ from broker.errors import LockLost
 from broker.failures import dispose_of
 from broker.fingerprints import readable
 from broker.get import Delivery
-from broker.models import Kind, Place
+from broker.models import CountsWhenLost, Kind, Place, Queue
 from broker.moves import Held, Record, end, put_back
 from broker.redelivery import Disposition
 
@@ -193,6 +193,67 @@ def end_badly(  # noqa: PLR0913  # as ``back_out``
 
 
 @transaction.atomic
+def release_all(uow: int, *, actor: str = "", now: datetime | None = None) -> int:
+    """End a unit of work by giving all back that it holds, uncounted and at once.
+
+    Returns:
+        How many entries; none where it has ended already.
+    """
+    held = sql.fetch("take_unit", Held, uow=uow, now=now)
+    record = Record(Kind.RELEASE, Place.CLAIMED, uow, actor, now=now)
+    put_back(held, [0] * len(held), record)
+    return len(held)
+
+
+@transaction.atomic
+def end_lost(
+    uow: int,
+    error: str,
+    *,
+    first: int | None = None,
+    actor: str = "",
+    now: datetime | None = None,
+) -> None:
+    """End a unit of work whose holder is gone: what counts, its queues say.
+
+    Nobody can know which entries the holder saw (``Queue.counts_when_lost``). Those
+    that do not count go back at once. Harmless where it has ended already.
+
+    Args:
+        uow: the unit of work.
+        error: what went wrong, for the operator.
+        first: the message that its holder had longest; the lowest id when not given, or
+            not there.
+        actor: for the journal.
+        now: when; the database's clock when not given.
+    """
+    held = sql.fetch("take_unit", Held, uow=uow, now=now)
+    counted, spared = parted(held, first)
+    detail = {"error": readable(error)}
+    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
+    if counted:
+        dispose_of(counted, record, None)
+    put_back(spared, [0] * len(spared), replace(record, kind=Kind.RELEASE))
+
+
+def parted(held: Sequence[Held], first: int | None) -> tuple[list[Held], list[Held]]:
+    """Which entries of a lost holder count, and which do not."""
+    queues = Queue.objects.filter(pk__in={entry.queue_id for entry in held})
+    rules = dict(queues.values_list("pk", "counts_when_lost"))
+    ids = {entry.id for entry in held}
+    oldest = first if first in ids else min(ids, default=None)
+    counted: list[Held] = []
+    spared: list[Held] = []
+    for entry in held:
+        rule = rules.get(entry.queue_id, CountsWhenLost.ALL)
+        counts = rule == CountsWhenLost.ALL or (
+            rule == CountsWhenLost.OLDEST and entry.id == oldest
+        )
+        (counted if counts else spared).append(entry)
+    return counted, spared
+
+
+@transaction.atomic
 def back_out_ready(
     queue_id: int,
     ids: Sequence[int],
@@ -241,7 +302,10 @@ def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
             "overdue", id_and_reason, dead_owners=dead, limit=limit, now=now
         )
         for uow, is_late in overdue:
-            end_badly(uow, OVERDUE if is_late else DIED, now=now)
+            if is_late:
+                end_badly(uow, OVERDUE, now=now)
+            else:
+                end_lost(uow, DIED, now=now)
         if len(overdue) < limit:
             owner.forget(dead)
     return len(overdue)

@@ -15,12 +15,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from broker import arrivals, authorities, owner
+from broker import arrivals, audit, authorities, owner
 from broker.clock import database_now
 from broker.disposal import Blocked, dispose, selectors_on, unfit
 from broker.errors.queues import CauseRemains
 from broker.get import Delivery, Lanes, get
-from broker.models import ConnectionConsumer, Queue, Ready, Stoppage
+from broker.models import Act, ConnectionConsumer, Queue, Ready, Stoppage
 from broker.names import local_queue
 from broker.poison import attributes_of
 
@@ -95,6 +95,7 @@ def clear(queue: str, *, user: Any = None, now: datetime | None = None) -> bool:
     ConnectionConsumer.objects.filter(queue=found, queue__stopped=True).delete()
     stopped = Queue.objects.filter(pk=found.pk, stopped=True).update(stopped=False)
     if stopped:
+        audit.record(Act.START_DELIVERY, found, by=user)
         transaction.on_commit(partial(logger.info, STARTED, found.name))
         arrivals.announce_on_commit({found.pk})
     return bool(stopped)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import repeat
 from operator import attrgetter
 from typing import Any
 
@@ -16,6 +17,29 @@ from broker import sql
 from broker.errors import InvalidMessage, MessageTooLarge
 from broker.models import RoutingType
 from broker.mq.descriptor import check_put
+
+COLUMNS = {  # the parameters of put.sql, by field
+    "priority": "priorities",
+    "routing_type": "routing_types",
+    "durable": "durables",
+    "expires_at": "expiries",
+    "deliver_at": "dues",
+    "content_type": "content_types",
+    "producer": "producers",
+    "message_id": "message_ids",
+    "correlation_id": "correlation_ids",
+    "reply_to": "reply_tos",
+    "subject": "subjects",
+    "group_id": "group_ids",
+    "properties": "properties",
+    "body": "bodies",
+    "descriptor": "descriptors",
+    "headers": "headers",
+    "envelope": "envelopes",
+}
+CUT = {"priority", "durable", "content_type", "producer"}  # to one where all are alike
+DOCUMENTS = {"properties", "descriptor"}
+REPAIRED = 2  # in the first byte of an envelope: the columns know better
 
 
 @dataclass(slots=True)  # not frozen, which takes five times as long to make
@@ -39,13 +63,14 @@ class NewMessage:
     routing_type: RoutingType | None = None  # of the queues to reach; none: all
     descriptor: Mapping[str, Any] | None = None  # IBM's MQMD, where it differs
     headers: bytes | None = None  # IBM's, chained, before the body
+    envelope: bytes | None = None  # what else AMQP sent; see ``broker.amqp.messages``
 
     @property
     def size_bytes(self) -> int:
-        return len(self.body) + len(self.headers or b"")
+        return len(self.body) + len(self.headers or b"") + len(self.envelope or b"")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, as above
 class Receipt:
     """What became of one put."""
 
@@ -64,6 +89,8 @@ def store(
     refusing_ids: Sequence[int] = (),
 ) -> list[Receipt]:
     """One statement; no receipts where somebody has to look first."""
+    if not messages:
+        return []
     common = {"address": address, "uow": uow, "actor": actor, "now": now}
     try:
         if len(messages) == 1 and messages[0].deliver_at is None and not looked:
@@ -76,7 +103,11 @@ def store(
         )
     except (DataError, UnicodeEncodeError) as error:
         raise InvalidMessage(str(error).splitlines()[0]) from error
-    receipts = [Receipt(one, takers) for takers, ids in taken for one in ids]
+    receipts = [
+        receipt
+        for takers, ids in taken
+        for receipt in map(Receipt, ids, repeat(takers))
+    ]
     return sorted(receipts, key=attrgetter("message_id"))
 
 
@@ -98,46 +129,27 @@ def values(message: NewMessage) -> dict[str, Any]:
         "body": message.body,
         "descriptor": json.dumps(message.descriptor) if message.descriptor else None,
         "headers": message.headers,
+        "envelope": message.envelope,
     }
 
 
 def columns(messages: Sequence[NewMessage]) -> dict[str, Any]:
     """The parameters of put.sql: an array of each field."""
-
-    def column(name: str) -> list[Any] | None:
-        """None where no message has the field."""
-        found = list(map(attrgetter(name), messages))
-        return None if found.count(None) == len(found) else found
-
-    def documents(name: str) -> list[str | None] | None:
-        found = list(map(attrgetter(name), messages))
-        if not any(found):
-            return None
-        return [json.dumps(one) if one else None for one in found]
-
-    def agreed(name: str) -> list[Any]:
-        """Cut to the first where all messages have the same."""
-        found = list(map(attrgetter(name), messages))
-        return found[:1] if len(set(found)) == 1 else found
-
     return {
-        "priorities": agreed("priority"),
-        "routing_types": column("routing_type"),
-        "durables": agreed("durable"),
-        "expiries": column("expires_at"),
-        "dues": column("deliver_at"),
-        "content_types": agreed("content_type"),
-        "producers": agreed("producer"),
-        "message_ids": column("message_id"),
-        "correlation_ids": column("correlation_id"),
-        "reply_tos": column("reply_to"),
-        "subjects": column("subject"),
-        "group_ids": column("group_id"),
-        "properties": documents("properties"),
-        "bodies": column("body"),
-        "descriptors": documents("descriptor"),
-        "headers": column("headers"),
+        name: column(field, list(map(attrgetter(field), messages)))
+        for field, name in COLUMNS.items()
     }
+
+
+def column(field: str, values: list[Any]) -> list[Any] | None:
+    """None where no message has the field."""
+    if field in DOCUMENTS:
+        texts = [json.dumps(one) if one else None for one in values]
+        return texts if any(texts) else None
+    first = values[0]
+    if (first is None or field in CUT) and values.count(first) == len(values):
+        return None if first is None else [first]
+    return values
 
 
 def check(messages: Sequence[NewMessage]) -> None:

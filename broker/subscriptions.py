@@ -7,6 +7,7 @@ that made it, and what lies on its queue ends with it. So do temporary queues.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
@@ -22,6 +23,7 @@ from broker.errors.queues import (
 from broker.models import (
     Address,
     Claim,
+    ClientEndpoint,
     ConnectionConsumer,
     Kind,
     ModelQueue,
@@ -32,17 +34,20 @@ from broker.models import (
     Subscription,
 )
 from broker.moves import Held, Record, end
-from broker.names import clone, unique
+from broker.names import DYNAMIC, clone, unique
+from broker.owner import current
 from broker.selectors.parsing import parse
 
 CHUNK = 1000
 DURABLE, NONDURABLE = "SYSTEM.MANAGED.DURABLE.", "SYSTEM.MANAGED.NDURABLE."
 ENDED = "Its subscription has ended."
 GONE = "Its queue is gone."
+DEFAULT_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
+NOTHING = "1 = 0"  # a selector that matches no message
 
 
 @transaction.atomic
-def subscribe(
+def subscribe(  # noqa: PLR0913  # each is named where it is used
     address: str,
     *,
     durable: bool,
@@ -50,6 +55,7 @@ def subscribe(
     client_id: str = "",
     name: str = "",
     selector: str = "",
+    busy: Collection[int] = (),
 ) -> Subscription:
     """Begin a subscription, or take up again a durable one.
 
@@ -63,6 +69,7 @@ def subscribe(
         client_id: of the client; those of two clients may have one name.
         name: of a durable subscription; others have none.
         selector: which messages it is for; empty is all.
+        busy: the queues that clients of this process consume from.
 
     Raises:
         NoSuchAddress: there is no such address.
@@ -78,15 +85,11 @@ def subscribe(
     """
     if durable and not name:
         raise ValueError("A durable subscription needs a name, so that it is found.")
-    topic = Address.objects.filter(name=address).first()
-    if topic is None:
-        raise NoSuchAddress(address)
-    if selector:
-        parse(selector)
+    topic = topic_of(address, selector)
     if durable and (known := find(client_id, name)) is not None:
         if known.address_id == topic.pk and known.queue.selector == selector:
             return known
-        unsubscribe(client_id, name)
+        unsubscribe(client_id, name, busy=busy)
     queue = managed_queue(topic, selector, durable=durable)
     try:
         with transaction.atomic():
@@ -100,6 +103,52 @@ def subscribe(
             )
     except IntegrityError as error:  # somebody else has begun it just now
         raise SubscriptionInUse(client_id, name) from error
+
+
+def topic_of(address: str, selector: str) -> Address:
+    """What is subscribed to, if that can be.
+
+    Raises:
+        NoSuchAddress: there is no such address.
+        InvalidSelector: the selector cannot be read.
+    """
+    topic = Address.objects.filter(name=address).first()
+    if topic is None:
+        raise NoSuchAddress(address)
+    if selector:
+        parse(selector)
+    return topic
+
+
+@transaction.atomic
+def open_temporary(*, owner: int, is_topic: bool) -> Subscription:
+    """Make a queue for one client, with an address of its own; both have one new name.
+
+    It is there until it is removed, or its owner ends.
+
+    Args:
+        owner: the process that asks for it (``owner.current``).
+        is_topic: make an address that is subscribed to; its queue takes nothing, and
+            stands for the address.
+
+    Source:
+        JMS 2.0, ``TemporaryQueue``. IBM MQ: they are made from
+        SYSTEM.DEFAULT.MODEL.QUEUE, unless another model is named.
+    """
+    model = ModelQueue.objects.filter(name=DEFAULT_MODEL).first() or ModelQueue()
+    name = unique(DYNAMIC)
+    address = Address.objects.create(name=name)
+    multicast = {"routing_type": RoutingType.MULTICAST, "selector": NOTHING}
+    queue = clone(
+        model,
+        name=name,
+        address=address,
+        kind=Queue.Kind.TEMPORARY,
+        **multicast if is_topic else {},
+    )
+    return Subscription.objects.create(
+        address=address, queue=queue, durable=False, owner_id=owner
+    )
 
 
 def managed_queue(address: Address, selector: str, *, durable: bool) -> Queue:
@@ -124,9 +173,21 @@ def managed_queue(address: Address, selector: str, *, durable: bool) -> Queue:
 
 @transaction.atomic
 def unsubscribe(
-    client_id: str, name: str, *, actor: str = "", now: datetime | None = None
+    client_id: str,
+    name: str,
+    *,
+    busy: Collection[int] = (),
+    actor: str = "",
+    now: datetime | None = None,
 ) -> None:
     """End a durable subscription, and what lies on its queue.
+
+    Args:
+        client_id: of the client.
+        name: of the subscription.
+        busy: the queues that clients of this process consume from.
+        actor: for the journal.
+        now: when; the database's clock when not given.
 
     Raises:
         NoSuchSubscription: the client has none of that name.
@@ -139,7 +200,7 @@ def unsubscribe(
     known = find(client_id, name)
     if known is None:
         raise NoSuchSubscription(client_id, name)
-    if is_in_use(known.queue):
+    if is_in_use(known.queue, busy):
         raise SubscriptionInUse(client_id, name)
     remove(known, actor=actor, now=now)
 
@@ -154,12 +215,28 @@ def find(client_id: str, name: str) -> Subscription | None:
     )
 
 
-def is_in_use(queue: Queue) -> bool:
-    """Whether a consumer holds messages of a queue, or server sessions feed on it."""
-    consumers = ConnectionConsumer.objects.filter(
-        queue=queue, owner_id__in=Owner.objects.values("id")
+def is_in_use(queue: Queue, busy: Collection[int] = ()) -> bool:
+    """Whether somebody consumes from a queue.
+
+    A consumer holds messages of it, server sessions feed on it, or a client of another
+    process gets from it; those of this process are ``busy``.
+    """
+    alive = Owner.objects.values("id")
+    sessions = ConnectionConsumer.objects.filter(queue=queue, owner_id__in=alive)
+    return (
+        queue.pk in busy
+        or Claim.objects.filter(queue_id=queue.pk).exists()
+        or sessions.exists()
+        or elsewhere(queue.pk).exists()
     )
-    return Claim.objects.filter(queue_id=queue.pk).exists() or consumers.exists()
+
+
+def elsewhere(queue_id: int | OuterRef) -> QuerySet[ClientEndpoint]:
+    """What gets from a queue for clients of other living processes."""
+    living = Owner.objects.exclude(pk=current()).values("id")
+    return ClientEndpoint.objects.filter(
+        queue=queue_id, kind=ClientEndpoint.Kind.GETS, connection__owner_id__in=living
+    )
 
 
 @transaction.atomic
@@ -168,14 +245,18 @@ def remove(
 ) -> None:
     """End a subscription or a temporary queue with all that lies on it, used or not.
 
-    Entries in units of work stay there; the end of those is the end of these.
+    Entries in units of work stay there; the end of those is the end of these. A
+    temporary address goes with its last queue.
     """
+    address = Address.objects.filter(pk=subscription.address_id)
+    is_temporary = bool(
+        address.filter(name__startswith=DYNAMIC).select_for_update(no_key=True)
+    )  # of two that end at once, one is the last
     while clear(subscription.queue_id, CHUNK, ENDED, actor=actor, now=now) == CHUNK:
         pass
-    subscription.queue.delete()  # and the subscription with it
-    if subscription.queue.kind == Queue.Kind.TEMPORARY:
-        unused = Address.objects.filter(queues=None, subscriptions=None)
-        unused.filter(pk=subscription.address_id).delete()
+    Queue.objects.filter(pk=subscription.queue_id).delete()  # and itself with it
+    if is_temporary:
+        address.filter(queues=None, subscriptions=None).delete()
 
 
 def end_dead(*, limit: int, now: datetime | None = None) -> bool:
@@ -201,13 +282,18 @@ def end_dead(*, limit: int, now: datetime | None = None) -> bool:
 
 
 def dead() -> QuerySet[Subscription]:
-    """Those of processes that are forgotten, unless a consumer holds entries."""
+    """Those of processes that are forgotten, unless a consumer holds entries, or
+    somebody shares it."""
     held = Claim.objects.filter(queue_id=OuterRef("queue_id"))
     alive = Owner.objects.filter(pk=OuterRef("owner_id"))
+    living = Owner.objects.values("id")
+    got = ClientEndpoint.objects.filter(
+        queue=OuterRef("queue_id"), connection__owner_id__in=living
+    )
     return (
         Subscription.objects.select_for_update(of=("self",), skip_locked=True)
         .select_related("queue", "address")
-        .filter(~Exists(alive), ~Exists(held), owner_id__isnull=False)
+        .filter(~Exists(alive), ~Exists(held), ~Exists(got), owner_id__isnull=False)
         .order_by("pk")
     )
 

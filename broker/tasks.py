@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from celery import shared_task
 from django.conf import settings
 
 from broker import (
+    answers,
+    audit,
     delays,
     discards,
     expiry,
@@ -21,6 +24,7 @@ from broker import (
     operations,
     partitions,
     resources,
+    rules,
     settle,
     subscriptions,
     vacuuming,
@@ -28,6 +32,8 @@ from broker import (
 
 BATCH = 500
 BEAT_S = 1.0
+LOOKS = 4  # a second, at what is bloated
+PACED_S = 0.1  # between the steps of operations that have a pace
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
@@ -82,9 +88,24 @@ def empty_discard_bin() -> None:
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def forget_answers() -> None:
+    """Forget what was answered to requests long ago. Every five minutes."""
+    until_short(answers.forget_old)
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def vacuum_bloated() -> None:
-    """Vacuum hot tables that are mostly dead rows. Every second."""
-    vacuuming.vacuum_bloated()
+    """Vacuum hot tables that are mostly dead rows. Every second, for a second.
+
+    What is bloated is vacuumed at every look from then on: it fills as fast again, and
+    emptied pages of an index are used again only after the second vacuum.
+    """
+    found: set[str] = set()
+    for look in range(LOOKS):
+        if look:
+            time.sleep(BEAT_S / LOOKS)
+        found.update(vacuuming.bloated())
+        vacuuming.vacuum(sorted(found))
 
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)
@@ -92,6 +113,7 @@ def tend_partitions() -> None:
     """Make partitions ahead, drop those past retention. Every minute."""
     partitions.make_ahead()
     partitions.drop_old()
+    until_short(rules.forget_gone)
 
 
 def until_short(batch: Callable[..., int]) -> None:
@@ -102,7 +124,37 @@ def until_short(batch: Callable[..., int]) -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def step_operations() -> None:
-    """Go on with every running operation. Every second."""
-    for operation_id in operations.running():
-        while operations.step(operation_id):
+    """Go on with every running operation, each in its turn, and look what became of
+    what was sent. Every second, for that second where one has a pace."""
+    ends = time.monotonic() + BEAT_S
+    left = operations.running()
+    while left:
+        left = [one for one in left if operations.step(one)]
+    while (paced := operations.paced()) and time.monotonic() + PACED_S < ends:
+        time.sleep(PACED_S)
+        for operation_id in paced:
+            operations.step(operation_id)
+    for operation_id in operations.unsettled():
+        until_short(partial(operations.settle, operation_id))
+
+
+@shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)
+def verify_audit() -> None:
+    """Verify the chain of the audit, and note what was found. Every hour."""
+    audit.check()
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def look_at_patches() -> None:
+    """See what the patches of plans would do to their messages. Every second."""
+    for operation_id in operations.waiting():
+        while operations.look(operation_id):
+            pass
+
+
+@shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
+def apply_dead_letter_rules() -> None:
+    """Do with dead letters what the rules of their queues say. Every ten seconds."""
+    for table_id in rules.due():
+        while rules.run(table_id, limit=BATCH) == BATCH:
             pass

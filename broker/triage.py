@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from broker import sql
@@ -71,17 +72,67 @@ class Letter:
     reason: int | None  # IBM MQ's code
 
 
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """Dead letters with one error that came lately."""
+
+    fingerprint: str
+    pattern: str
+    origin_queue: str
+    queue_id: int
+    messages: int  # of those that were looked at
+    first_died_at: datetime
+    last_died_at: datetime
+
+
 NEWEST = 2**63 - 1
+LATELY = timedelta(hours=1)
+LOOKED_AT = 1000  # of the newest dead letters
+WALKED = 200  # letters that are looked up one by one
 
 
-def groups() -> list[Group]:
-    """The dead letters that lie on a queue now, the largest group first."""
-    return sql.fetch("dead_letter_groups", Group)
+def groups(fingerprint: str | None = None) -> list[Group]:
+    """The dead letters that lie on a queue now, the largest group first.
+
+    Args:
+        fingerprint: of an error, where only letters that died of it are meant.
+    """
+    return sql.fetch("dead_letter_groups", Group, fingerprint=fingerprint)
+
+
+def growing(
+    within: Iterable[int], *, limit: int = 5, now: datetime | None = None
+) -> list[Growing]:
+    """Which groups grew in the last hour, the one that grew most first.
+
+    Only the newest dead letters are looked at, so that it costs the same however many
+    there are.
+
+    Args:
+        within: the queues where they lie, by id.
+        limit: groups at most.
+        now: when; the database's clock when not given.
+    """
+    return sql.fetch(
+        "recent_deaths",
+        Growing,
+        within=list(within),
+        scan=LOOKED_AT,
+        span=LATELY,
+        limit=limit,
+        now=now,
+    )
 
 
 def letters(
     selection: Selection, *, before: int = NEWEST, limit: int = 50
 ) -> list[Letter]:
     """One page of dead letters, the newest first, with ids below ``before``."""
-    parameters = selection.parameters()
-    return sql.fetch("dead_letters", Letter, **parameters, before=before, limit=limit)
+    return sql.fetch(
+        "dead_letters",
+        Letter,
+        **selection.parameters(),
+        before=before,
+        scan=max(2 * limit, WALKED),
+        limit=limit,
+    )

@@ -8,25 +8,31 @@ index that is ordered by time, and gets walk over them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.db import connection
 
 from broker import sql
 
 HOT = ("broker_ready", "broker_delayed", "broker_claim", "broker_unit_of_work")
 FEW = 500  # dead rows that are no matter, however few live
+PAGES = 16  # by which a table may grow, however short it was
 
 
-def vacuum_bloated() -> list[str]:
-    """Vacuum those hot tables whose dead rows outgrow the living; return their names.
+def bloated() -> list[str]:
+    """Those hot tables whose dead rows outgrow the living, or that grow fast."""
+    return sql.fetch("bloated", str, tables=list(HOT), few=FEW, pages=PAGES)
+
+
+def vacuum(tables: Iterable[str]) -> None:
+    """Vacuum hot tables, whatever is known of them.
 
     A table that somebody else vacuums is left to them. Not inside a transaction, where
     nothing can be vacuumed: there it does nothing.
     """
     if connection.in_atomic_block:
-        return []
-    bloated = sql.fetch("bloated", str, tables=list(HOT), few=FEW)
+        return
     with connection.cursor() as cursor:
-        for table in bloated:
+        for table in tables:
             assert table in HOT
             cursor.execute(f"VACUUM (SKIP_LOCKED, TRUNCATE FALSE) {table}")
-    return bloated

@@ -135,6 +135,28 @@ def matches(pattern: str, address: str, syntax: Syntax = PLAIN) -> bool:
     )
 
 
+def overlap(one: str, other: str) -> str | None:
+    """The pattern of what two patterns both match; None where that is nothing. In the
+    plain syntax."""
+    words, others = one.split(DELIMITER), other.split(DELIMITER)
+    ends = words[-1] == ANY_WORDS, others[-1] == ANY_WORDS
+    if ends[0]:
+        words.pop()
+    if ends[1]:
+        others.pop()
+    if len(words) < len(others):
+        words, others, ends = others, words, ends[::-1]
+    if len(words) > len(others) and not ends[1]:
+        return None
+    both: list[str] = []
+    for place, word in enumerate(words):
+        against = others[place] if place < len(others) else SINGLE_WORD
+        if SINGLE_WORD not in (word, against) and word != against:
+            return None
+        both.append(against if word == SINGLE_WORD else word)
+    return DELIMITER.join([*both, *([ANY_WORDS] if all(ends) else [])])
+
+
 def specificity(pattern: str, syntax: Syntax = PLAIN) -> tuple[object, ...]:
     """A sort key: of the patterns that match an address, the least is most specific.
 

@@ -48,7 +48,8 @@ class AuthorityAdmin(admin.ModelAdmin):
             "On these queues they may",
             {
                 "description": "inquire: see the queue, its counts and attributes;"
-                " browse: read bodies; get: take messages; put: send; passall: send"
+                " browse: read bodies; unmask: see, for a reason, what"
+                " redaction rules mask; get: take messages; put: send; passall: send"
                 " what somebody else sent, as it was; set: pause and resume.",
                 "fields": list(FIELDS.values()),
             },

@@ -48,12 +48,23 @@ class QueueAdmin(AdvisingAdmin):
     ordering = ["name"]
     fieldsets = [
         (None, {"fields": ["name", "address", "routing_type"]}),
+        ("For people", {"fields": ["description", "contact", "runbook"]}),
         ("Messages", {"fields": ["paused", "put_inhibited", "selector"]}),
         (
             "Poison messages",
-            {"description": POISON, "fields": [*THRESHOLD, "harden_backout"]},
+            {
+                "description": POISON,
+                "fields": [*THRESHOLD, "harden_backout", "max_resubmits"],
+            },
         ),
         ("Room", {"fields": ROOM}),
+        (
+            "Operations",
+            {
+                "description": "What somebody does to many of its messages at once.",
+                "fields": ["reason_above", "approval_above"],
+            },
+        ),
     ]
 
     @admin.display(description="state")

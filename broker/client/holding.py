@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
-
-from django.db import transaction
 
 from broker import settle
 from broker.authorities import Principal
 from broker.choosing import Search
 from broker.errors import LockLost
 from broker.get import Delivery
-from broker.models import Claim
 from broker.models import UnitOfWork as UnitRow
 from broker.poison import Last, Removing
 from broker.unit_of_work import UnitOfWork
@@ -140,20 +138,12 @@ class Holding:
             counted: whether what was received counts as backed out.
             at_once: whether it comes back without a delay.
         """
-        try:
-            with transaction.atomic():
-                work = self.take_leave()
-                if work.id is not None and not counted:
-                    self.release_all(work, work.id)
+        work = self.take_leave()
+        if counted:
+            with suppress(LockLost):  # the system was quicker
                 work.back_out(error, by_system=True, at_once=at_once)
-        except LockLost:
-            return
-
-    def release_all(self, work: UnitOfWork, uow: int) -> None:
-        claims = Claim.objects.filter(uow=uow).values_list("queue_id", "ids")
-        for queue_id, ids in claims:
-            settle.release_some(uow, queue_id, ids, actor=self.actor, now=self.now())
-        work.held = 0
+        elif work.id is not None:
+            settle.release_all(work.id, actor=self.actor, now=self.now())
 
 
 def is_open(work: UnitOfWork) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from broker.errors import BrokerError
 from broker.mq.codes import Reason
 
@@ -99,3 +101,36 @@ class InvalidSelector(BrokerError):
 
     def __str__(self) -> str:
         return f"The selector is wrong at character {self.position}: {self.why}."
+
+
+class InvalidFilter(BrokerError):
+    """A filter is not in the language of filters."""
+
+    code = "invalid-filter"
+    reason = Reason.SELECTOR_SYNTAX_ERROR
+
+    def __init__(self, filter_: str, position: int, why: str) -> None:
+        super().__init__(filter_, position, why)
+        self.filter = filter_
+        self.position = position  # of the fault, in characters from 1
+        self.why = why
+
+    def __str__(self) -> str:
+        end = "" if self.why.endswith("?") else "."
+        return f"The filter is wrong at character {self.position}: {self.why}{end}"
+
+
+class SearchTooLong(BrokerError):
+    """The database was asked for what takes it too long; nothing was found yet."""
+
+    code = "search-too-long"
+
+    def __init__(self, patience: timedelta) -> None:
+        super().__init__(patience)
+        self.patience = patience
+
+    def __str__(self) -> str:
+        return (
+            f"The search was stopped after {self.patience.total_seconds():g} seconds."
+            " Narrow it: by queue, state, id, or the time of the put."
+        )

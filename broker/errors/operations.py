@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from broker.errors import BrokerError
 from broker.mq.codes import Reason
 
@@ -51,3 +53,133 @@ class NotUndoable(BrokerError):
             f"Operation {self.operation_id} cannot be undone: {self.why}. What it did"
             " can be changed by another operation."
         )
+
+
+class InvalidPace(BrokerError):
+    """A pace is no number of messages a second; nothing was changed."""
+
+    code = "invalid-pace"
+
+    def __init__(self, pace: int) -> None:
+        super().__init__(pace)
+        self.pace = pace
+
+    def __str__(self) -> str:
+        return (
+            f"{self.pace:,} messages a second is no pace. Give a number from 1 to"
+            " 100,000, or none for as fast as it goes."
+        )
+
+
+class InvalidCanary(BrokerError):
+    """A canary has more messages than can be watched; nothing was changed."""
+
+    code = "invalid-canary"
+
+    def __init__(self, canaries: int, most: int) -> None:
+        super().__init__(canaries, most)
+        self.canaries = canaries
+        self.most = most
+
+    def __str__(self) -> str:
+        return (
+            f"{self.canaries:,} messages are no canary: each of them is watched until"
+            f" it has ended. Give a number from 0, for none, to {self.most}."
+        )
+
+
+class ReasonMissing(BrokerError):
+    """What needs a reason came without one; nothing was changed."""
+
+    code = "reason-missing"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what  # a sentence's beginning
+
+    def __str__(self) -> str:
+        return f"{self.what} needs a reason. Say why; it is kept with your name."
+
+
+class ReasonNeeded(BrokerError):
+    """An operation on so many messages of a queue says why; it was not started."""
+
+    code = "reason-needed"
+
+    def __init__(self, operation_id: int, queue: str) -> None:
+        super().__init__(operation_id, queue)
+        self.operation_id = operation_id
+        self.queue = queue
+
+    def __str__(self) -> str:
+        return (
+            f"Operation {self.operation_id} is about so many messages of queue"
+            f" {self.queue!r} that it needs a reason. Say why, and start it again."
+        )
+
+
+class ApprovalNeeded(BrokerError):
+    """An operation on so many messages of a queue takes two; it was not started."""
+
+    code = "approval-needed"
+
+    def __init__(self, operation_id: int, queue: str, what_to_do: str) -> None:
+        super().__init__(operation_id, queue, what_to_do)
+        self.operation_id = operation_id
+        self.queue = queue
+        self.what_to_do = what_to_do  # a sentence without its stop
+
+    def __str__(self) -> str:
+        return (
+            f"Operation {self.operation_id} is about so many messages of queue"
+            f" {self.queue!r} that it takes a second person. {self.what_to_do}."
+        )
+
+
+class ApprovalExpired(BrokerError):
+    """An operation was approved too long ago; it was not started."""
+
+    code = "approval-expired"
+
+    def __init__(self, operation_id: int, expired_at: datetime) -> None:
+        super().__init__(operation_id, expired_at)
+        self.operation_id = operation_id
+        self.expired_at = expired_at
+
+    def __str__(self) -> str:
+        return (
+            f"The approval of operation {self.operation_id} ended at"
+            f" {self.expired_at:%Y-%m-%d %H:%M:%S} UTC. Plan it again, and have that"
+            " approved."
+        )
+
+
+class OwnApproval(BrokerError):
+    """Somebody would approve what they planned themselves."""
+
+    code = "own-approval"
+    reason = Reason.NOT_AUTHORIZED
+
+    def __init__(self, operation_id: int) -> None:
+        super().__init__(operation_id)
+        self.operation_id = operation_id
+
+    def __str__(self) -> str:
+        return (
+            f"Whoever planned operation {self.operation_id} cannot approve it: it takes"
+            " a second person. Ask somebody else to look at it."
+        )
+
+
+class NotApprovable(BrokerError):
+    """An operation cannot be approved; nothing was changed."""
+
+    code = "not-approvable"
+
+    def __init__(self, operation_id: int, why: str) -> None:
+        super().__init__(operation_id, why)
+        self.operation_id = operation_id
+        self.why = why  # a sentence's end
+
+    def __str__(self) -> str:
+        return f"Operation {self.operation_id} cannot be approved: {self.why}."

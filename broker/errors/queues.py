@@ -73,22 +73,29 @@ class MessageTooBigForQueue(BrokerError):
 
 
 class NotAuthorized(BrokerError):
-    """A principal lacks an authority on a queue; nothing was done."""
+    """A principal lacks an authority on a queue; nothing was done.
+
+    Args:
+        is_told: whether the principal may learn the queue's name.
+    """
 
     code = "not-authorized"
     reason = Reason.NOT_AUTHORIZED
 
-    def __init__(self, principal: str, authority: str, queue: str) -> None:
+    def __init__(
+        self, principal: str, authority: str, queue: str, *, is_told: bool = True
+    ) -> None:
         super().__init__(principal, authority, queue)
         self.principal = principal
         self.authority = authority
         self.queue = queue
+        self.is_told = is_told
 
     def __str__(self) -> str:
+        which = f"queue {self.queue!r}" if self.is_told else "a queue that is not shown"
         return (
-            f"{self.principal} lacks the authority {self.authority!r} on queue"
-            f" {self.queue!r}. An administrator can grant it under Settings,"
-            " Authorities."
+            f"{self.principal} lacks the authority {self.authority!r} on {which}."
+            " An administrator can grant it under Settings, Authorities."
         )
 
 

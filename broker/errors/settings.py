@@ -29,3 +29,19 @@ class SettingsChanged(BrokerError):
             "The address settings have changed since this preview was made. Look at the"
             " new one, and apply that."
         )
+
+
+class NotAsSeen(BrokerError):
+    """Settings are not in the version that a change was for; nothing was changed."""
+
+    code = "not-as-seen"
+
+    def __init__(self, match: str) -> None:
+        super().__init__(match)
+        self.match = match
+
+    def __str__(self) -> str:
+        return (
+            f"What {self.match!r} defines is not as it was when this change was made."
+            " Read it again, and make the change to that."
+        )

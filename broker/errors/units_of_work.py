@@ -31,6 +31,29 @@ class Reject(Exception):
     """
 
 
+class NotForced(BrokerError):
+    """A unit of work whose end is not an operator's to force; nothing was done."""
+
+    code = "not-forced"
+    REMEDIES = {
+        "prepared": "It waits for its coordinator. If that is gone for good, commit it"
+        " or back it out under Health.",
+        "ahead": "A client that is connected takes ahead in it. Close the client's"
+        " connection: what it holds is ready again, uncounted.",
+    }
+
+    def __init__(self, uow: int, nature: str) -> None:
+        super().__init__(uow, nature)
+        self.uow = uow
+        self.nature = nature  # broker.units_of_work.Nature
+
+    def __str__(self) -> str:
+        remedy = self.REMEDIES.get(self.nature, "")
+        return (
+            f"Unit of work {self.uow} cannot be backed out by force. {remedy}".strip()
+        )
+
+
 class TooMuchUncommitted(BrokerError):
     """A unit of work holds as much as it may; the call changed nothing."""
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from broker.models.answers import KeptAnswer
+from broker.models.approvals import Approval
+from broker.models.audit import Act, AuditCheck, AuditRecord
 from broker.models.authorities import Authority
+from broker.models.clients import ClientConnection, ClientEndpoint, Credential
 from broker.models.consumers import ConnectionConsumer, Stoppage
+from broker.models.courses import Course, Experience
+from broker.models.groups import DeadLetterGroup
 from broker.models.journal import Event, Kind, Place, Tally, Watermark
 from broker.models.messages import (
     Claim,
@@ -17,39 +23,60 @@ from broker.models.messages import (
     UnitOfWork,
 )
 from broker.models.operations import CounterReset, Operation, OperationItem
+from broker.models.patches import OperationPatch
 from broker.models.queues import (
     Address,
+    CountsWhenLost,
     ModelQueue,
     Queue,
     QueueAlias,
     RoutingType,
     Subscription,
 )
+from broker.models.redaction import RedactionRule
+from broker.models.rules import RuleAttempt, RulePass, RuleTable
 from broker.models.settings import AddressSetting
 
 __all__ = [
+    "Act",
     "Address",
     "AddressSetting",
+    "Approval",
+    "AuditCheck",
+    "AuditRecord",
     "Authority",
     "Claim",
+    "ClientConnection",
+    "ClientEndpoint",
     "ConnectionConsumer",
     "CounterReset",
+    "CountsWhenLost",
+    "Course",
+    "Credential",
     "DeadLetter",
+    "DeadLetterGroup",
     "Delayed",
     "Discarded",
     "Event",
+    "Experience",
+    "KeptAnswer",
     "Kind",
     "Message",
     "ModelQueue",
     "Operation",
     "OperationItem",
+    "OperationPatch",
     "Owner",
     "Place",
     "PreparedPut",
     "Queue",
     "QueueAlias",
     "Ready",
+    "RedactionRule",
     "RoutingType",
+    "RuleAttempt",
+    "RulePass",
+    "RuleTable",
     "Stoppage",
     "Subscription",
     "Tally",

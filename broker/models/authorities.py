@@ -28,6 +28,7 @@ class Authority(models.Model):
     )
     may_inquire = models.BooleanField("inquire", default=False)
     may_browse = models.BooleanField("browse", default=False)
+    may_unmask = models.BooleanField("unmask", default=False, db_default=False)
     may_get = models.BooleanField("get", default=False)
     may_put = models.BooleanField("put", default=False)
     may_pass_all = models.BooleanField("passall", default=False)

@@ -42,6 +42,7 @@ class Message(models.Model):
     copied_from = models.BigIntegerField(null=True)  # the message this is a copy of
     descriptor = models.JSONField(null=True)  # fields of the MQMD that differ
     headers = models.BinaryField(null=True)  # IBM's, chained, before the body
+    envelope = models.BinaryField(null=True)  # what AMQP sent around the body
 
     class Meta:
         managed = False
@@ -100,12 +101,12 @@ class Owner(models.Model):
 
 
 class UnitOfWork(models.Model):
-    """Gets that end together, held by an owner until a deadline."""
+    """Gets that end together, held by an owner until a deadline, if there is one."""
 
     id = models.BigIntegerField(primary_key=True)
     owner_id = models.IntegerField()
     started_at = models.DateTimeField()
-    deadline = models.DateTimeField()
+    deadline = models.DateTimeField(null=True)
     xid = models.TextField(null=True)  # of its coordinator, once it is prepared
 
     class Meta:
@@ -122,6 +123,7 @@ class PreparedPut(models.Model):
     fields = models.JSONField()  # of broker.put.NewMessage, but for the bytes
     body = models.BinaryField()
     headers = models.BinaryField(null=True)
+    envelope = models.BinaryField(null=True)
 
     class Meta:
         managed = False

@@ -40,6 +40,9 @@ class Operation(models.Model):
     argument = models.TextField(
         blank=True, default="", db_default=""
     )  # the queue of a move or a copy, or the new priority
+    drops_header = models.BooleanField(
+        default=False, db_default=False
+    )  # a move takes the MQDLH away that is before a message
     undoes = models.OneToOneField(
         "self", models.PROTECT, null=True, related_name="undone_by"
     )
@@ -51,6 +54,9 @@ class Operation(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        permissions = [
+            ("approve_operation", "Can approve what somebody else planned"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
@@ -63,6 +69,16 @@ class OperationItem(models.Model):
         PLANNED = "planned"
         DONE = "done"
         SKIPPED = "skipped"
+        LEFT_OUT = "left_out"  # of the plan: it was resubmitted too often before
+
+    class Fate(models.IntegerChoices):
+        """How the copy ended that was made of it."""
+
+        PROCESSED = 1, "processed"
+        DEAD = 2, "dead again"
+        EXPIRED = 3, "expired"
+        TAKEN = 4, "taken away"  # by another operation
+        UNKNOWN = 5, "unknown"  # the journal no longer has it
 
     operation = models.ForeignKey(
         Operation, models.CASCADE, related_name="items", db_index=False
@@ -75,6 +91,8 @@ class OperationItem(models.Model):
     )
     note = models.TextField(blank=True, db_default="")  # why it was skipped
     copy_id = models.BigIntegerField(null=True)  # the message it became
+    fate = models.SmallIntegerField(null=True, choices=Fate)  # none: not known yet
+    died_of = models.TextField(blank=True, db_default="")  # fingerprint, of dead ones
 
     # The entry as it was when it was taken, for the way back.
     came_from = models.SmallIntegerField(null=True, choices=Place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.core.validators import MaxValueValidator
+from django.core.validators import MaxValueValidator, URLValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -79,6 +79,14 @@ class Limits(models.Model):
         abstract = True
 
 
+class CountsWhenLost(models.TextChoices):
+    """Which deliveries count as backed out when their client is lost."""
+
+    ALL = "all", "every delivery"
+    OLDEST = "oldest", "the oldest only"
+    NONE = "none", "none"
+
+
 class Queue(Limits):
     """A named store that an address feeds; IBM MQ's local queue."""
 
@@ -115,6 +123,32 @@ class Queue(Limits):
         db_default=True,
         help_text="Backout counts outlive a restart of the broker (HARDENBO).",
     )
+    counts_when_lost = models.TextField(
+        choices=CountsWhenLost,
+        default=CountsWhenLost.ALL,
+        db_default=CountsWhenLost.ALL,
+        help_text="When a client is lost: which of the deliveries that it had count as"
+        " backed out. The oldest only: what kills its reader is still found, and what"
+        " was merely taken ahead keeps its count.",
+    )
+    max_resubmits = models.PositiveIntegerField(
+        default=3,
+        db_default=3,
+        help_text="How often one message may be resubmitted here: what died again that"
+        " often is left out of a plan to resubmit. 0 is no limit.",
+    )
+    reason_above = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="An operation on more messages of it is started with a reason only;"
+        " empty is as for any other queue.",
+    )
+    approval_above = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="An operation on more messages of it is started once a second person"
+        " approved it; empty is never.",
+    )
     stopped = models.BooleanField(
         default=False,
         db_default=False,
@@ -135,6 +169,28 @@ class Queue(Limits):
         output_field=models.BooleanField(),
         db_persist=True,
     )  # a put has to look before it puts
+    description = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        max_length=1000,
+        help_text="What it is for, in a sentence or two.",
+    )
+    contact = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Whom to ask when something is wrong: a team, a person, a channel.",
+    )
+    runbook = models.CharField(
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[URLValidator(schemes=["http", "https"])],
+        help_text="Where it is written what to do then: a link.",
+    )
     auto_created = models.BooleanField(default=False, db_default=False, editable=False)
     idle_since = models.DateTimeField(null=True, editable=False)  # if auto-created
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -155,6 +211,11 @@ class Queue(Limits):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def has_runbook(self) -> bool:
+        """Whether there is one, and a browser goes there as to any other page."""
+        return self.runbook.startswith(("http://", "https://"))
 
 
 class ModelQueue(Limits):
@@ -198,6 +259,7 @@ class Subscription(models.Model):
     client_id = models.CharField(max_length=255, blank=True)
     name = models.CharField(max_length=255, blank=True)  # of a durable one
     durable = models.BooleanField()
+    is_shared = models.BooleanField(default=False, db_default=False)  # by consumers
     queue = models.OneToOneField(Queue, models.CASCADE, related_name="subscription")
     owner_id = models.IntegerField(null=True)  # the process of one that is not durable
     created_at = models.DateTimeField(db_default=Now())
@@ -209,7 +271,13 @@ class Subscription(models.Model):
                 "name",
                 name="one_durable_subscription_a_name",
                 condition=Q(durable=True),
-            )
+            ),
+            models.UniqueConstraint(
+                "client_id",
+                "name",
+                name="one_shared_subscription_a_name",
+                condition=Q(durable=False, is_shared=True),
+            ),
         ]
 
     def __str__(self) -> str:

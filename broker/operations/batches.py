@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from broker.addresses import Policy, policy_of, settings_for
-from broker.models import AddressSetting, Kind, Operation, OperationItem, Place, Queue
+from broker.models import AddressSetting, Kind, Operation, Place, Queue
 from broker.moves import Copy, Record
-from broker.operations.ledger import Done
+from broker.operations.ledger import Done, Item
 from broker.operations.outcomes import Outcome
 from broker.operations.taking import Found, Reach, Taken
+from broker.repairs import Repairs
 
 TO_A_QUEUE = {Operation.Kind.RESUBMIT, Operation.Kind.MOVE, Operation.Kind.COPY}
 BY_ADDRESS = {Operation.Kind.EXPIRE, Operation.Kind.DEAD_LETTER}
@@ -28,11 +29,12 @@ class Batch:
     operation: Operation
     queue_id: int
     target: str  # the queue they go to, if one is named
-    items: list[OperationItem]
+    items: list[Item]
     now: datetime | None
     done: dict[int, Done] = field(default_factory=dict)  # by message
     skipped: dict[int, Outcome] = field(default_factory=dict)
     known: dict[int, Outcome] = field(default_factory=dict)
+    repairs: Repairs = field(default_factory=dict)
 
     @cached_property
     def ids(self) -> list[int]:
@@ -89,6 +91,8 @@ class Batch:
 
     def record(self, kind: Kind, place: Place | None, **detail: Any) -> Record:
         detail = {"operation": self.operation.pk} | detail
+        if self.repairs:
+            detail["repaired"] = True
         actor = self.operation.created_by.get_username()
         return Record(kind, place, None, actor, detail, self.now)
 
@@ -147,10 +151,10 @@ class Batch:
 
 
 def batches(
-    operation: Operation, items: Iterable[OperationItem], now: datetime | None
+    operation: Operation, items: Iterable[Item], now: datetime | None
 ) -> list[Batch]:
     """Items, apart by queue and way."""
-    by_way: dict[tuple[int, str], list[OperationItem]] = defaultdict(list)
+    by_way: dict[tuple[int, str], list[Item]] = defaultdict(list)
     for item in items:
         by_way[item.queue_id, item.target].append(item)
     return [

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 
+from broker import sql
 from broker.dead_letters import dead_letter as put_aside
 from broker.discards import discard
 from broker.errors.messages import MalformedDeadLetterHeader
@@ -14,11 +16,12 @@ from broker.expiry import REASON as HAD_EXPIRED
 from broker.expiry import drop_all
 from broker.expiry import make_resources as make_expiry_resources
 from broker.failures import make_resources
-from broker.models import DeadLetter, Kind, Message, Operation, OperationItem, Place
+from broker.models import DeadLetter, Kind, Operation, Place
 from broker.moves import Copy, Dress, Held, Record, copy, end
 from broker.mq.chain import without_dead_letter_header
+from broker.operations import patching
 from broker.operations.batches import Batch, batches
-from broker.operations.ledger import note
+from broker.operations.ledger import Item, note
 from broker.operations.outcomes import Outcome
 from broker.operations.taking import Taken, reinstate
 from broker.report_messages import tell_of_expiry
@@ -27,13 +30,12 @@ REMOVED = "An operator removed it."
 BY_AN_OPERATOR = "An operator sent it to the dead letters."
 
 
-def do(
-    operation: Operation, items: Sequence[OperationItem], now: datetime | None
-) -> None:
+def do(operation: Operation, items: Sequence[Item], now: datetime | None) -> None:
     """Do to each item what was ordered, and write it into the ledger."""
     deed = DEEDS[Operation.Kind(operation.kind)]
     for batch in batches(operation, items, now):
         if batch.obstacle is None:
+            patching.fit(batch)
             deed(batch)
         settled = batch.done.keys() | batch.skipped.keys()
         states = batch.states([one for one in batch.ids if one not in settled])
@@ -55,18 +57,27 @@ def resubmit(batch: Batch) -> None:
     """
     only = None if batch.target == batch.address else batch.target
     for place, entries in batch.taken():
-        record = batch.record(Kind.RESUBMIT, place)
-        dressed = by_ibm(entries)
-        send(batch, [one for one in entries if one.id not in dressed], record, only)
-        theirs = [one for one in entries if one.id in dressed]
-        dress = [dressed[one.id] for one in theirs]
-        send(batch, theirs, record, only, dress=dress)
+        send_bare(batch, entries, batch.record(Kind.RESUBMIT, place), only)
 
 
 def move(batch: Batch) -> None:
-    """Move entries to one queue, and to no other."""
+    """Move entries to one queue, and to no other; without their MQDLH, if that is
+    wanted."""
+    way = send_bare if batch.operation.drops_header else send
     for place, entries in batch.taken():
-        send(batch, entries, batch.record(Kind.MOVE, place), batch.target)
+        way(batch, entries, batch.record(Kind.MOVE, place), batch.target)
+
+
+def send_bare(
+    batch: Batch, entries: Sequence[Taken], record: Record, only: str | None
+) -> None:
+    """Copy entries to the batch's address; those that IBM MQ's rules brought where they
+    are without what those rules put before them."""
+    dressed = by_ibm(entries)
+    send(batch, [one for one in entries if one.id not in dressed], record, only)
+    theirs = [one for one in entries if one.id in dressed]
+    dress = [dressed[one.id] for one in theirs]
+    send(batch, theirs, record, only, dress=dress)
 
 
 def copy_there(batch: Batch) -> None:
@@ -109,6 +120,7 @@ def send(
         record,
         only_queue=only,
         dress=dress,
+        repairs=batch.repairs,
         ends=ends,
         untaken=stays,
     )
@@ -198,16 +210,17 @@ def by_ibm(held: Sequence[Held]) -> dict[int, Dress]:
         IBM MQ, "MQDLH - Dead-letter header": to resend, remove it, and restore what it
         says of the encoding, the character set and the format.
     """
-    letters = DeadLetter.objects.filter(
-        message_id__in=[entry.id for entry in held], cause__in=DeadLetter.IBM_CAUSES
-    ).values("message_id")
-    messages = Message.objects.filter(pk__in=letters).only("descriptor", "headers")
-    return {message.pk: undressed(message) for message in messages}
+    letters = {
+        "ids": [entry.id for entry in held],
+        "causes": [cause.value for cause in DeadLetter.IBM_CAUSES],
+    }
+    return {
+        message_id: undressed(descriptor, headers or None)
+        for message_id, descriptor, headers in sql.run("ibm_letters", letters)
+    }
 
 
-def undressed(message: Message) -> Dress:
-    descriptor = message.descriptor
-    headers = bytes(message.headers) if message.headers else None
+def undressed(descriptor: dict[str, Any] | None, headers: bytes | None) -> Dress:
     try:
         return Dress(*without_dead_letter_header(descriptor, headers))
     except MalformedDeadLetterHeader:

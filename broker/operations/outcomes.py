@@ -24,6 +24,14 @@ class Outcome(StrEnum):
     NOT_STORED = "not_stored"
     NOT_IN_BIN = "not_in_bin"
 
+    # The patch of its operation does not fit it; as ``broker.patches.Misfit``.
+    UNCHANGED = "unchanged"
+    GUARD_FAILED = "guard_failed"
+    NO_SUCH_PATH = "no_such_path"
+    NOT_JSON = "not_json"
+    TOO_LARGE = "too_large"
+    LOCKED = "locked"
+
     @property
     def sentence(self) -> str:
         """What the ledger says of an item that was skipped."""
@@ -46,4 +54,10 @@ SENTENCES = {
     Outcome.DUE: "Its time had come.",
     Outcome.NOT_IN_BIN: "The discard bin no longer had it.",
     Outcome.NOT_STORED: "Its message is no longer stored.",
+    Outcome.UNCHANGED: "The patch would change nothing in it.",
+    Outcome.GUARD_FAILED: "It is not as the patch tests for.",
+    Outcome.NO_SUCH_PATH: "It has nothing where the patch would change it.",
+    Outcome.NOT_JSON: "Its body is not JSON, or not unambiguous.",
+    Outcome.TOO_LARGE: "Its body is too large to be patched, or would be.",
+    Outcome.LOCKED: "The patch would change what stands in IBM MQ's headers, too.",
 }

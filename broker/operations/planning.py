@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 
-from broker import sql
+from broker import filters, finding, redaction, sql
 from broker.errors import NoSuchQueue, NotResubmittable
-from broker.errors.operations import InvalidPriority, NothingChosen
-from broker.models import Operation, OperationItem, Place, Queue
-from broker.operations.orders import Chosen, Order
+from broker.errors.operations import InvalidPriority, NothingChosen, ReasonMissing
+from broker.filters import Filter
+from broker.models import Act, Operation, OperationItem, Place, Queue
+from broker.operations import approvals
+from broker.operations.auditing import note
+from broker.operations.courses import hold
+from broker.operations.orders import Chosen, Only, Order, Sought
 from broker.selectors import Selector, parse
 from broker.triage import Selection
 
-Kind = Operation.Kind
+Kind, Status = Operation.Kind, OperationItem.Status
 
 PRIORITIES = frozenset("0123456789")
+CHOOSABLE = filters.parse("state:ready,delayed,dead")  # nobody has it, and it is there
 SCAN = 2000  # items that one statement looks at
+MOST_NAMED = 2000  # entries of messages that were chosen one by one
 
 
 @transaction.atomic
 def plan(
     user: Any,
     order: Order,
-    chosen: Chosen,
+    chosen: Chosen | Sought,
     *,
     scope: str,
     reason: str = "",
@@ -39,23 +46,25 @@ def plan(
         chosen: to which entries.
         scope: the same in words, for people.
         reason: why, for the record.
-        now: by then; what has expired matches no selector. The database's clock when
-            not given.
+        now: by then; what has expired matches no selector, and ages are counted from
+            here. The database's clock when not given.
 
     Raises:
-        NothingChosen: nothing is there that was chosen.
+        NothingChosen: nothing is there that was chosen, or none of it is wanted.
         NotResubmittable: nothing of it knows a way back, for a resubmit.
         NoSuchQueue: there is no such queue to choose from, or to move or copy to.
         InvalidPriority: the new priority is not one of 0 to 9.
         InvalidSelector: the selector cannot be read.
+        MaskedSearch: it asks for what is masked, which this person may not see.
+        SearchTooLong: the database took too long for one step of a filter.
 
     Source:
         ActiveMQ Artemis, QueueControl: a move to an unknown queue leaves the source as
         it is; without a filter, all messages are meant.
     """
     check(order)
-    selector = parse(chosen.selector) if chosen.selector else None
-    parameters = choice(chosen)
+    check_some(order.only, scope)
+    check_selector(user, chosen)
     operation = Operation.objects.create(
         kind=order.kind,
         argument=order.argument,
@@ -63,19 +72,161 @@ def plan(
         reason=reason,
         created_by=user,
     )
-    (planned,) = sql.fetch_one(
-        "plan_items",
-        operation_id=operation.pk,
-        resubmits=order.kind == Kind.RESUBMIT,
-        target=order.argument if order.kind in (Kind.MOVE, Kind.COPY) else "",
-        **parameters,
-    )
-    if planned and selector:
-        planned -= leave_out(operation, selector, now)
+    parameters = {
+        "operation_id": operation.pk,
+        "resubmits": order.kind == Kind.RESUBMIT,
+        "target": order.argument if order.kind in (Kind.MOVE, Kind.COPY) else "",
+    }
+    if isinstance(chosen, Sought):
+        planned = freeze_found(parameters, chosen, now)
+    else:
+        planned = freeze_chosen(parameters, chosen, now)
     if not planned:
-        nothing = NotResubmittable if order.kind == Kind.RESUBMIT else NothingChosen
-        raise nothing(scope)
+        raise (NotResubmittable if parameters["resubmits"] else NothingChosen)(scope)
+    if order.only:
+        keep(operation.pk, order.only)
+    approval = approvals.ask(operation, now)
+    seal = {} if approval is None else {"seal": approval.seal}
+    note(Act.PLAN, operation, by=user, **seal)
     return operation
+
+
+def check_selector(user: Any, chosen: Chosen | Sought) -> None:
+    if isinstance(chosen, Chosen) and chosen.selector:
+        redaction.require_selector(user, chosen.selector)
+
+
+@transaction.atomic
+def narrow(operation_id: int, only: Only) -> int:
+    """Take all but so many out of a plan; return how many were taken out.
+
+    Raises:
+        OperationNotPlanned: it was started or cancelled before.
+        NothingChosen: none would be left.
+    """
+    operation = hold(operation_id, Operation.State.PLANNED)
+    check_some(only, operation.scope)
+    taken_out = keep(operation_id, only)
+    approvals.reseal(operation)
+    note(Act.ALTER, operation, kept=only.messages, sampled=only.sampled)
+    return taken_out
+
+
+def check_some(only: Only | None, scope: str) -> None:
+    if only is not None and only.messages < 1:
+        raise NothingChosen(scope)
+
+
+def keep(operation_id: int, only: Only) -> int:
+    (taken_out,) = sql.fetch_one(
+        "narrow",
+        operation_id=operation_id,
+        limit=only.messages,
+        sampled=only.sampled,
+    )
+    return int(taken_out)
+
+
+@transaction.atomic
+def take_in(operation_id: int, reason: str) -> int:
+    """Take into a plan what was left out, since it was resubmitted too often before;
+    return how many.
+
+    Args:
+        operation_id: of the plan.
+        reason: why they are to go in spite of that, for the record.
+
+    Raises:
+        OperationNotPlanned: it was started or cancelled before.
+        ReasonMissing: there is none.
+    """
+    operation = hold(operation_id, Operation.State.PLANNED)
+    if not reason.strip():
+        raise ReasonMissing("To take those above the ceiling, too,")
+    left_out = OperationItem.objects.filter(
+        operation=operation_id, status=Status.LEFT_OUT
+    )
+    taken_in = left_out.update(status=Status.PLANNED)
+    approvals.reseal(operation)
+    note(Act.ALTER, operation, above_the_ceiling=taken_in, why=reason)
+    return taken_in
+
+
+def freeze_chosen(
+    parameters: dict[str, Any], chosen: Chosen, now: datetime | None
+) -> int:
+    """Make the items of what was chosen; return how many."""
+    selector = parse(chosen.selector) if chosen.selector else None
+    (planned,) = sql.fetch_one("plan_items", **parameters, **choice(chosen))
+    if planned and selector:
+        for status in (Status.PLANNED, Status.LEFT_OUT):
+            planned -= leave_out(parameters["operation_id"], status, selector, now)
+    return int(planned)
+
+
+def freeze_found(
+    parameters: dict[str, Any], sought: Sought, now: datetime | None
+) -> int:
+    """Make the items of what is found now; return how many."""
+    wanted = choosable(sought)
+    planned = 0
+    with finding.patiently(finding.PATIENCE):
+        for found in finding.keys(wanted, within=sought.within, now=now):
+            some = list(filter(sought.keeps, found))
+            (added,) = sql.fetch_one(
+                "plan_found",
+                **parameters,
+                ids=[message_id for message_id, _ in some],
+                queue_ids=[queue_id for _, queue_id in some],
+            )
+            planned += added
+    return planned
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What could be planned now."""
+
+    messages: int
+    is_exact: bool  # otherwise there may be more
+    states: frozenset[str]  # in which some of them may be
+
+    @property
+    def in_words(self) -> str:
+        return f"{self.messages:,}" if self.is_exact else f"{self.messages:,} or more"
+
+
+def foresee(sought: Sought, now: datetime | None = None) -> Seen:
+    """Tell what a plan would freeze of what is sought; nothing is frozen.
+
+    Raises:
+        NothingChosen: nothing is there, or everything is meant.
+        SearchTooLong: the database took too long for one step.
+    """
+    wanted = choosable(sought)
+    if sought.only is None:
+        counted = finding.count(wanted, within=sought.within, now=now)
+        states = finding.states_of(wanted)
+        seen = Seen(counted.messages, counted.is_exact, states)
+    else:
+        page = finding.find(wanted, within=sought.within, limit=MOST_NAMED, now=now)
+        kept = [one for one in page.rows if sought.keeps(one.key)]
+        states = frozenset(one.state for one in kept)
+        seen = Seen(len(kept), is_exact=True, states=states)
+    if not seen.messages:
+        raise NothingChosen(str(sought.filter))
+    return seen
+
+
+def choosable(sought: Sought) -> Filter:
+    """The filter for what can be chosen of it.
+
+    Raises:
+        NothingChosen: it asks for nothing, and so would be everything.
+    """
+    if not sought.filter:
+        raise NothingChosen("everything")
+    return Filter((*sought.filter.terms, *CHOOSABLE.terms))
 
 
 def check(order: Order) -> None:
@@ -112,10 +263,16 @@ def queue_id_of(name: str) -> int:
     return found
 
 
-def leave_out(operation: Operation, selector: Selector, now: datetime | None) -> int:
+def leave_out(
+    operation_id: int,
+    status: OperationItem.Status,
+    selector: Selector,
+    now: datetime | None,
+) -> int:
     """Take out of a plan what a selector does not match; return how many."""
     looked_at: dict[str, Any] = {
-        "operation_id": operation.pk,
+        "operation_id": operation_id,
+        "status": status,
         "path": selector.path,
         "limit": SCAN,
         "now": now,

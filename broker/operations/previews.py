@@ -9,10 +9,10 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from broker.models import Discarded, Operation, OperationItem, Queue
+from broker.models import Discarded, Operation, Queue
 from broker.operations import traces
 from broker.operations.batches import batches
-from broker.operations.ledger import planned
+from broker.operations.ledger import Item, planned
 from broker.operations.outcomes import Outcome
 from broker.operations.undoing import IN_PLACE
 
@@ -72,7 +72,7 @@ def preview(operation_id: int, *, now: datetime | None = None) -> Preview:
 
 
 def outlook(
-    operation: Operation, items: Sequence[OperationItem], now: datetime | None
+    operation: Operation, items: Sequence[Item], now: datetime | None
 ) -> Iterator[Look]:
     """What would be done to each item."""
     for batch in batches(operation, items, now):
@@ -82,7 +82,7 @@ def outlook(
 
 
 def outlook_of_undo(
-    operation: Operation, items: Sequence[OperationItem], now: datetime | None
+    operation: Operation, items: Sequence[Item], now: datetime | None
 ) -> Iterator[Look]:
     """Whether each item would be taken back."""
     outcomes = traces.obstacles(operation, items, now)
@@ -101,7 +101,7 @@ def outlook_of_undo(
 
 
 def outlook_of_ended(
-    operation: Operation, items: Sequence[OperationItem], now: datetime | None
+    operation: Operation, items: Sequence[Item], now: datetime | None
 ) -> dict[int, Outcome]:
     """Whether what ended without a copy would come back: out of the discard bin, but
     for what expired."""

@@ -11,7 +11,7 @@ from broker.models import Place
 from broker.moves import Held, Record, columns
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Taken(Held):
     """An entry as it was when it was taken."""
 
@@ -22,7 +22,7 @@ class Taken(Held):
         return Place.READY if self.due_at is None else Place.DELAYED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Found:
     """An entry where it is now."""
 

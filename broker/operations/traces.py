@@ -10,7 +10,8 @@ from typing import Any
 
 from broker import sql
 from broker.clock import database_now
-from broker.models import Kind, Message, Operation, OperationItem, Place, Queue
+from broker.models import Kind, Operation, Place, Queue
+from broker.operations.ledger import Item
 from broker.operations.outcomes import Outcome
 from broker.operations.taking import Found, Reach, Taken
 
@@ -30,11 +31,11 @@ WEIGHTS = [
 ENDS = {Kind.ACCEPT: Outcome.PROCESSED, Kind.EXPIRE: Outcome.EXPIRED}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Part:
     """An entry that an item became, as the operation left it."""
 
-    item: OperationItem
+    item: Item
     queue_id: int
     message_id: int
     priority: int
@@ -45,7 +46,7 @@ class Part:
         return self.queue_id, self.message_id
 
 
-def copies_of(items: Iterable[OperationItem]) -> list[Part]:
+def copies_of(items: Iterable[Item]) -> list[Part]:
     """The entries of the copies, on all queues where they were put: never delivered."""
     by_copy = {item.copy_id: item for item in items if item.copy_id is not None}
     return [
@@ -54,7 +55,7 @@ def copies_of(items: Iterable[OperationItem]) -> list[Part]:
     ]
 
 
-def left_in_place(operation: Operation, items: Iterable[OperationItem]) -> list[Part]:
+def left_in_place(operation: Operation, items: Iterable[Item]) -> list[Part]:
     """The entries of items that stayed on their queue: with another priority, or ready
     before their time."""
     given = operation.argument if operation.kind == Operation.Kind.PRIORITY else None
@@ -70,7 +71,7 @@ def left_in_place(operation: Operation, items: Iterable[OperationItem]) -> list[
     ]
 
 
-def as_it_was(item: OperationItem) -> Taken:
+def as_it_was(item: Item) -> Taken:
     """The entry of an item before the operation."""
     return Taken(
         item.queue_id,
@@ -84,7 +85,7 @@ def as_it_was(item: OperationItem) -> Taken:
 
 
 def obstacles(
-    operation: Operation, items: Iterable[OperationItem], now: datetime | None
+    operation: Operation, items: Iterable[Item], now: datetime | None
 ) -> dict[int, Outcome]:
     """Why items cannot come back, whatever they became; by item."""
     items, now = list(items), now or database_now()
@@ -93,9 +94,9 @@ def obstacles(
         return dict.fromkeys((item.pk for item in due), Outcome.DUE)
     if operation.kind in (Operation.Kind.PRIORITY, Operation.Kind.COPY):
         return {}
-    ids = [item.message_id for item in items]
-    stored = set(Message.objects.filter(pk__in=ids).values_list("pk", flat=True))
-    queues = set(Queue.objects.values_list("pk", flat=True))
+    stored = set(sql.fetch("stored", int, ids=[item.message_id for item in items]))
+    there = Queue.objects.filter(pk__in={item.queue_id for item in items})
+    queues = set(there.values_list("pk", flat=True))
     found: dict[int, Outcome] = {}
     for item in items:
         if item.queue_id not in queues:
@@ -119,7 +120,7 @@ def differences(parts: Sequence[Part], now: datetime | None) -> dict[int, Outcom
         for found in Reach(queue_id, now).find(ids)
     }
     ended = [part.message_id for part in parts if part.spot not in why]
-    for queue_id, message_id, kind in journalled("ends_of", ended):
+    for queue_id, message_id, kind, *_ in journalled("ends_of", ended):
         why.setdefault((queue_id, message_id), ENDS.get(kind, Outcome.MOVED_ON))
     worst: dict[int, Outcome] = {}
     for part in parts:

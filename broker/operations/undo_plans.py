@@ -12,7 +12,8 @@ from django.db.models.functions import Now
 from broker import sql
 from broker.clock import database_now
 from broker.errors.operations import NotUndoable
-from broker.models import Operation, OperationItem
+from broker.models import Act, Operation, OperationItem
+from broker.operations.auditing import note
 
 State, Status = Operation.State, OperationItem.Status
 
@@ -70,7 +71,9 @@ def plan_undo(
     again = Operation.objects.filter(undoes=operation, state=State.CANCELLED)
     fresh = {"created_by": user, "reason": reason, "created_at": Now()}
     if again.update(state=State.PLANNED, started_at=None, ended_at=None, **fresh):
-        return Operation.objects.get(undoes=operation)
+        undo = Operation.objects.get(undoes=operation)
+        note(Act.UNDO, undo, by=user)
+        return undo
     try:
         with transaction.atomic():
             undo = Operation.objects.create(
@@ -84,4 +87,5 @@ def plan_undo(
     except IntegrityError:  # somebody else was quicker
         raise NotUndoable(operation_id, UNDONE) from None
     sql.fetch_one("plan_undo", operation_id=undo.pk, undoes=operation_id)
+    note(Act.UNDO, undo, by=user)
     return undo

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from broker import sql
-from broker.models import Kind, Operation, OperationItem, Place
+from broker.models import Kind, Operation, Place
 from broker.moves import Record, end
 from broker.operations import traces
-from broker.operations.ledger import Done, note
+from broker.operations.ledger import Done, Item, note
 from broker.operations.outcomes import Outcome
 from broker.operations.taking import Taken, reinstate
 from broker.operations.traces import Part, Spot
@@ -37,12 +37,12 @@ class Batch:
         actor = self.operation.created_by.get_username()
         return Record(kind, place, None, actor, detail, self.now)
 
-    def skip(self, items: Iterable[OperationItem], why: Outcome) -> None:
+    def skip(self, items: Iterable[Item], why: Outcome) -> None:
         self.skipped.update((item.pk, why) for item in items)
 
 
 def take_back(
-    operation: Operation, items: Sequence[OperationItem], now: datetime | None
+    operation: Operation, items: Sequence[Item], now: datetime | None
 ) -> None:
     """Take each item back, if nobody touched what it became; write it into the
     ledger."""
@@ -60,7 +60,7 @@ def take_back(
     note(items, batch.done, batch.skipped)
 
 
-def end_copies(batch: Batch, items: Sequence[OperationItem]) -> list[OperationItem]:
+def end_copies(batch: Batch, items: Sequence[Item]) -> list[Item]:
     """End the copies that were made of items, of each item all or none; return the
     items whose copies ended."""
     parts = traces.copies_of(items)
@@ -72,13 +72,13 @@ def end_copies(batch: Batch, items: Sequence[OperationItem]) -> list[OperationIt
         end(entries, batch.record(Kind.UNDO, place))
     ended = {part.item.pk for part in parts if part.spot in taken}
     back = [item for item in items if item.pk in ended]
-    batch.done |= {item.pk: Done(traces.as_it_was(item)) for item in back}
+    batch.done |= {item.pk: Done(None) for item in back}
     put = {part.item.pk for part in parts}
     batch.skip([item for item in items if item.pk not in put], Outcome.GONE)
     return back
 
 
-def take_from_bin(batch: Batch, items: Sequence[OperationItem]) -> list[OperationItem]:
+def take_from_bin(batch: Batch, items: Sequence[Item]) -> list[Item]:
     """Take entries that were removed or dropped out of the discard bin; return the
     items that can come back. What expired was never there, and nobody else has it."""
     back = list(items)
@@ -89,12 +89,14 @@ def take_from_bin(batch: Batch, items: Sequence[OperationItem]) -> list[Operatio
         }
         taken = set(sql.run("take_discarded", named | {"now": batch.now}))
         back = [one for one in items if (one.queue_id, one.message_id) in taken]
-        batch.skip([one for one in items if one not in back], Outcome.NOT_IN_BIN)
-    batch.done |= {item.pk: Done(traces.as_it_was(item)) for item in back}
+        there = {one.pk for one in back}
+        gone = [one for one in items if one.pk not in there]
+        batch.skip(gone, Outcome.NOT_IN_BIN)
+    batch.done |= {item.pk: Done(None) for item in back}
     return back
 
 
-def change_back(batch: Batch, items: Sequence[OperationItem]) -> None:
+def change_back(batch: Batch, items: Sequence[Item]) -> None:
     """Give entries the priority again that they had, or their delay."""
     delays = batch.operation.kind == Operation.Kind.DELIVER
     parts = traces.left_in_place(batch.operation, items)

@@ -16,5 +16,8 @@ LATERAL (
       AND ready.priority = place.priority AND ready.pos = place.pos
     LIMIT 1
 ) AS found
-JOIN broker_message AS message ON message.id = found.id
+CROSS JOIN LATERAL (
+    -- Looked up one by one, however many the planner believes there are.
+    SELECT * FROM broker_message WHERE id = found.id OFFSET 0
+) AS message
 ORDER BY found.priority DESC, found.pos;

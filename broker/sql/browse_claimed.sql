@@ -4,14 +4,21 @@
 -- Locks    none: looking changes nothing.
 -- Index    none: claims are few, and a row for each get.
 -- Returns  the fields of broker.browse.Browsed.
-SELECT held.id, 2, held.priority, held.id, held.backout_count, work.deadline,
-    held.expires_at, claim.uow, message.put_at, message.content_type, message.subject,
+SELECT held.id, 2, held.priority, held.id, held.backout_count, held.deadline,
+    held.expires_at, held.uow, message.put_at, message.content_type, message.subject,
     message.producer, octet_length(message.body), substring(message.body for 160)
-FROM broker_claim AS claim
-JOIN broker_unit_of_work AS work ON work.id = claim.uow,
-unnest(claim.ids, claim.priorities, claim.backout_counts, claim.expiries) AS held (
-    id, priority, backout_count, expires_at)
-JOIN broker_message AS message ON message.id = held.id
-WHERE claim.queue_id = %(queue_id)s::integer AND held.id > %(id)s::bigint
-ORDER BY held.id
-LIMIT %(limit)s::bigint;
+FROM (
+    SELECT entry.*, claim.uow, work.deadline
+    FROM broker_claim AS claim
+    JOIN broker_unit_of_work AS work ON work.id = claim.uow,
+    unnest(claim.ids, claim.priorities, claim.backout_counts, claim.expiries) AS entry (
+        id, priority, backout_count, expires_at)
+    WHERE claim.queue_id = %(queue_id)s::integer AND entry.id > %(id)s::bigint
+    ORDER BY entry.id
+    LIMIT %(limit)s::bigint
+) AS held
+CROSS JOIN LATERAL (
+    -- Looked up one by one, however many the planner believes there are.
+    SELECT * FROM broker_message WHERE id = held.id OFFSET 0
+) AS message
+ORDER BY held.id;

@@ -2,7 +2,7 @@
 --
 -- Order    due time, then id; from one of each on.
 -- Locks    none: looking changes nothing.
--- Index    broker_delayed_queue
+-- Index    broker_delayed_queue, broker_message_pkey
 -- Returns  the fields of broker.browse.Browsed.
 SELECT found.id, 3, found.priority, found.id, found.backout_count, found.due_at,
     found.expires_at, NULL::bigint, message.put_at, message.content_type,
@@ -14,5 +14,8 @@ FROM (
       AND (due_at, id) > (%(due_at)s::timestamptz, %(id)s::bigint)
     ORDER BY due_at, id LIMIT %(limit)s::bigint
 ) AS found
-JOIN broker_message AS message ON message.id = found.id
+CROSS JOIN LATERAL (
+    -- Looked up one by one, however many the planner believes there are.
+    SELECT * FROM broker_message WHERE id = found.id OFFSET 0
+) AS message
 ORDER BY found.due_at, found.id;

@@ -2,19 +2,26 @@
 --
 -- Order    highest priority first, then position; from a lane and position on.
 -- Locks    none: looking changes nothing.
--- Index    broker_ready_pkey
+-- Index    broker_ready_pkey, broker_message_pkey
 -- Returns  the fields of broker.browse.Browsed.
 SELECT found.id, 1, found.priority, found.pos, found.backout_count, NULL::timestamptz,
     found.expires_at, NULL::bigint, message.put_at, message.content_type,
     message.subject, message.producer, octet_length(message.body),
     substring(message.body for 160)
-FROM unnest(%(priorities)b::smallint[], %(lows)b::bigint[]) AS lane (priority, low),
-LATERAL (
-    SELECT * FROM broker_ready AS ready
-    WHERE ready.queue_id = %(queue_id)s::integer AND ready.priority = lane.priority
-      AND ready.pos >= lane.low
-    ORDER BY ready.pos LIMIT %(limit)s::bigint
+FROM (
+    SELECT ready.*
+    FROM unnest(%(priorities)b::smallint[], %(lows)b::bigint[]) AS lane (priority, low),
+    LATERAL (
+        SELECT * FROM broker_ready AS ready
+        WHERE ready.queue_id = %(queue_id)s::integer AND ready.priority = lane.priority
+          AND ready.pos >= lane.low
+        ORDER BY ready.pos LIMIT %(limit)s::bigint
+    ) AS ready
+    ORDER BY ready.priority DESC, ready.pos
+    LIMIT %(limit)s::bigint
 ) AS found
-JOIN broker_message AS message ON message.id = found.id
-ORDER BY found.priority DESC, found.pos
-LIMIT %(limit)s::bigint;
+CROSS JOIN LATERAL (
+    -- Looked up one by one, however many the planner believes there are.
+    SELECT * FROM broker_message WHERE id = found.id OFFSET 0
+) AS message
+ORDER BY found.priority DESC, found.pos;

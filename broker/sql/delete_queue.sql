@@ -12,6 +12,16 @@ stoppages AS (
 resets AS (
     DELETE FROM broker_counterreset WHERE queue_id = %(queue_id)s::integer
 ),
+endpoints AS (
+    DELETE FROM broker_clientendpoint WHERE queue_id = %(queue_id)s::integer
+),
+passes AS (
+    DELETE FROM broker_rulepass WHERE table_id IN (
+        SELECT id FROM broker_ruletable WHERE queue_id = %(queue_id)s::integer)
+),
+rules AS (
+    DELETE FROM broker_ruletable WHERE queue_id = %(queue_id)s::integer
+),
 subscriptions AS (
     DELETE FROM broker_subscription WHERE queue_id = %(queue_id)s::integer
 )

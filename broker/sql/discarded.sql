@@ -17,6 +17,11 @@ FROM (
       AND coalesce(reason, 0) = coalesce(%(reason)s::integer, reason, 0)
       AND (%(ids)s::bigint[] IS NULL OR message_id = ANY (%(ids)s::bigint[]))
       AND (%(within)s::text[] IS NULL OR queue = ANY (%(within)s::text[]))
+      AND (%(fingerprint)s::text IS NULL OR EXISTS (
+          SELECT FROM broker_dead_letter AS dead
+          WHERE dead.message_id = broker_discarded.message_id
+            AND dead.queue_id = broker_discarded.queue_id
+            AND dead.fingerprint = %(fingerprint)s::text))
     ORDER BY discarded_at DESC, message_id DESC, queue_id DESC
     LIMIT %(limit)s::bigint
 ) AS found

@@ -3,8 +3,11 @@
 -- Order    by queue and message.
 -- Locks    none.
 -- Index    broker_event_ids
--- Returns  queue, message, what was done to it.
-SELECT DISTINCT ON (event.queue_id, named.id) event.queue_id, named.id, event.kind
+-- Returns  queue, message, what was done to it, the message it became if that was a copy,
+--          the error if there was one.
+SELECT DISTINCT ON (event.queue_id, named.id) event.queue_id, named.id, event.kind,
+    (event.detail -> 'copies' ->> (array_position(event.ids, named.id) - 1))::bigint,
+    coalesce(event.detail ->> 'error', '')
 FROM broker_event AS event, unnest(event.ids) AS ended (id),
     unnest(%(ids)b::bigint[]) AS named (id)
 WHERE event.ids[1] <= %(last_id)s::bigint

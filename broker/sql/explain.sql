@@ -54,7 +54,8 @@ SELECT entry.queue_id, coalesce(queue.name, ''), entry.place, own.at, entry.prio
     entry.uow, work.xid, coalesce(work.started_at, session.xact_start), work.deadline,
     coalesce(owner.kind || ' ' || owner.pid || ' on ' || owner.host,
         'server process ' || entry.pid),
-    entry.pid IS NOT NULL OR EXISTS (SELECT FROM lock WHERE owner_id = owner.id)
+    entry.pid IS NOT NULL OR coalesce(work.owner_id, -1) = 0
+        OR EXISTS (SELECT FROM lock WHERE owner_id = owner.id)
 FROM own, entry LEFT JOIN broker_queue AS queue ON queue.id = entry.queue_id
 LEFT JOIN broker_unit_of_work AS work ON work.id = entry.uow
 LEFT JOIN broker_owner AS owner ON owner.id = work.owner_id

@@ -1,5 +1,6 @@
 -- List who is known to consume some queues: the ConnectionConsumers of live processes,
--- live processes that hold an entry, and those whose subscription the queue is.
+-- listeners whose clients get from it, live processes that hold an entry, and those whose
+-- subscription the queue is.
 --
 -- Who asks from time to time, and holds nothing just now, is written down nowhere.
 --
@@ -19,6 +20,12 @@ SELECT consumer.queue_id::integer, consumer.handler, consumer.selector,
     consumer.retains_unwanted, alive.process
 FROM broker_connectionconsumer AS consumer JOIN alive ON alive.id = consumer.owner_id
 WHERE consumer.queue_id = ANY (%(queue_ids)b::integer[])
+UNION
+SELECT endpoint.queue_id::integer, '', '', true, alive.process
+FROM broker_clientendpoint AS endpoint
+JOIN broker_clientconnection AS client ON client.id = endpoint.connection_id
+JOIN alive ON alive.id = client.owner_id
+WHERE endpoint.queue_id = ANY (%(queue_ids)b::integer[]) AND endpoint.kind = 'gets'
 UNION
 SELECT claim.queue_id, '', '', true, alive.process
 FROM broker_claim AS claim JOIN broker_unit_of_work AS work ON work.id = claim.uow

@@ -5,8 +5,9 @@
 -- Locks    the entries, until this transaction ends; then the claim holds them. The
 --          unit of work, so that it does not end meanwhile.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.get.Delivery. No row: nothing is ready, the queue is
---          paused or gives nothing to pools, or the unit of work or the owner is no more.
+-- Returns  the fields of broker.get.Delivery; those of a message that is not near are
+--          NULL. No row: nothing is ready, the queue is paused or gives nothing to pools,
+--          or the unit of work or the owner is no more.
 WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = %(uow)s::bigint FOR UPDATE
 ),
@@ -71,13 +72,14 @@ journal AS (
     FROM claimed
 )
 SELECT (SELECT id FROM work), taken.queue_id, taken.id, taken.backout_count,
-    taken.delivery_count, taken.priority, message.address, message.body,
-    message.content_type, message.properties, message.message_id,
-    message.correlation_id, message.reply_to, message.subject, message.group_id,
-    message.producer, message.put_at, taken.expires_at, taken.pos, message.durable,
-    message.descriptor, message.headers
-FROM taken, LATERAL (
-    -- Looked up one by one, however many the planner believes there are.
-    SELECT * FROM broker_message WHERE id = taken.id OFFSET 0
-) AS message
+    taken.delivery_count, taken.priority, message.address, message.body, message.content_type,
+    message.properties, message.message_id, message.correlation_id, message.reply_to,
+    message.subject, message.group_id, message.producer, message.put_at, taken.expires_at,
+    taken.pos, message.durable, message.descriptor, message.headers, message.envelope
+FROM taken LEFT JOIN LATERAL (
+    -- Looked up one by one, however many the planner believes there are. No partition is
+    -- opened that is not near.
+    SELECT * FROM broker_message WHERE id = taken.id
+      AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0
+) AS message ON true
 ORDER BY taken.priority DESC, taken.pos;

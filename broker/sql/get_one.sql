@@ -5,8 +5,9 @@
 --          back, and what is new from its floor on.
 -- Locks    the entry, until this transaction ends; then the claim holds it.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.get.Delivery. No row: nothing is ready, the queue is
---          paused or gives nothing to pools, or the owner is no more.
+-- Returns  the fields of broker.get.Delivery; those of a message that is not near are
+--          NULL. No row: nothing is ready, the queue is paused or gives nothing to pools,
+--          or the owner is no more.
 WITH taken AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(
@@ -58,8 +59,10 @@ SELECT taken.uow, taken.queue_id, taken.id, taken.backout_count,
     message.content_type, message.properties, message.message_id,
     message.correlation_id, message.reply_to, message.subject, message.group_id,
     message.producer, message.put_at, taken.expires_at, taken.pos, message.durable,
-    message.descriptor, message.headers
-FROM taken, LATERAL (
-    -- Looked up one by one, however many the planner believes there are.
-    SELECT * FROM broker_message WHERE id = taken.id OFFSET 0
-) AS message;
+    message.descriptor, message.headers, message.envelope
+FROM taken LEFT JOIN LATERAL (
+    -- Looked up one by one, however many the planner believes there are. No partition is
+    -- opened that is not near.
+    SELECT * FROM broker_message WHERE id = taken.id
+      AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0
+) AS message ON true;

@@ -8,7 +8,7 @@ SELECT claim.uow, claim.queue_id, entry.id, entry.backout_count, entry.delivery_
     entry.priority, message.address, message.body, message.content_type,
     message.properties, message.message_id, message.correlation_id, message.reply_to,
     message.subject, message.group_id, message.producer, message.put_at,
-    entry.expires_at, entry.id, message.durable, message.descriptor, message.headers
+    entry.expires_at, entry.id, message.durable, message.descriptor, message.headers, message.envelope
 FROM broker_claim AS claim,
     unnest(claim.ids, claim.priorities, claim.backout_counts, claim.delivery_counts,
         claim.expiries) AS entry (

@@ -1,5 +1,6 @@
--- Whether a queue holds nothing, nobody consumes it, and nothing can be restored to it:
--- one look at all places, so that no entry slips from one to another meanwhile.
+-- Whether a queue holds nothing, nobody consumes it, nobody wrote rules for it, and
+-- nothing can be restored to it: one look at all places, so that no entry slips from one
+-- to another meanwhile.
 --
 -- Locks    none.
 -- Index    broker_ready_pkey, broker_delayed_queue
@@ -12,4 +13,10 @@ SELECT NOT EXISTS (SELECT FROM broker_ready WHERE queue_id = %(queue_id)s::integ
         SELECT FROM broker_connectionconsumer AS consumer
         JOIN broker_owner AS owner ON owner.id = consumer.owner_id
         WHERE consumer.queue_id = %(queue_id)s::integer)
+    AND NOT EXISTS (
+        SELECT FROM broker_clientendpoint AS endpoint
+        JOIN broker_clientconnection AS client ON client.id = endpoint.connection_id
+        JOIN broker_owner AS owner ON owner.id = client.owner_id
+        WHERE endpoint.queue_id = %(queue_id)s::integer)
+    AND NOT EXISTS (SELECT FROM broker_ruletable WHERE queue_id = %(queue_id)s::integer)
     AND NOT EXISTS (SELECT FROM broker_discarded WHERE queue_id = %(queue_id)s::integer);

@@ -6,8 +6,10 @@
 -- Order    of the items.
 -- Locks    none.
 -- Index    broker_item_next
--- Returns  the items, by id.
-SELECT id FROM broker_operationitem
+-- Returns  the fields of broker.operations.ledger.Item.
+SELECT id, queue_id, message_id, target, copy_id, priority, backout_count,
+    delivery_count, due_at, expires_at
+FROM broker_operationitem
 WHERE (operation_id, status, id) > (%(operation_id)s::bigint, 'planned', %(after)s::bigint)
   AND (operation_id, status) <= (%(operation_id)s::bigint, 'planned')
 ORDER BY operation_id, status, id

@@ -1,16 +1,19 @@
 -- Find units of work to be backed out by the system: past their deadline, or held by a
--- process that is no more. Prepared ones wait for their coordinator.
+-- process that is no more. Prepared ones wait for their coordinator, and those of no
+-- process for their deadline.
 --
 -- Order    the oldest first.
 -- Locks    the units of work; what another transaction holds is skipped.
 -- Index    none: the table holds open units of work only.
 -- Returns  id, and whether its deadline passed (or else its owner died).
-SELECT id, deadline <= coalesce(%(now)s::timestamptz, statement_timestamp())
+SELECT id,
+    coalesce(deadline <= coalesce(%(now)s::timestamptz, statement_timestamp()), false)
 FROM broker_unit_of_work AS work
 WHERE xid IS NULL AND (
     deadline <= coalesce(%(now)s::timestamptz, statement_timestamp())
     OR owner_id = ANY (%(dead_owners)b::integer[])
-    OR NOT EXISTS (SELECT FROM broker_owner WHERE id = work.owner_id))
+    OR owner_id <> 0
+       AND NOT EXISTS (SELECT FROM broker_owner WHERE id = work.owner_id))
 ORDER BY id
 LIMIT %(limit)s::bigint
 FOR UPDATE SKIP LOCKED;

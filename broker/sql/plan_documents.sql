@@ -1,4 +1,4 @@
--- Look at planned items of an operation, for a selector to choose among them.
+-- Look at items of an operation in one status, for a selector to choose among them.
 --
 -- Order    of the items.
 -- Locks    none.
@@ -9,8 +9,8 @@
 WITH wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),  -- parsed once, not each time
 seen AS MATERIALIZED (
     SELECT id, queue_id, message_id FROM broker_operationitem
-    WHERE (operation_id, status, id) > (%(operation_id)s::bigint, 'planned', %(after)s::bigint)
-      AND (operation_id, status) <= (%(operation_id)s::bigint, 'planned')
+    WHERE (operation_id, status, id) > (%(operation_id)s::bigint, %(status)s::text, %(after)s::bigint)
+      AND (operation_id, status) <= (%(operation_id)s::bigint, %(status)s::text)
     ORDER BY operation_id, status, id
     LIMIT %(limit)s::bigint
 )
@@ -19,10 +19,15 @@ SELECT seen.id,
     CASE WHEN %(path)s::text IS NULL THEN known.document END
 FROM seen LEFT JOIN LATERAL (
     SELECT message.document FROM (
-        SELECT ready.id, priority, backout_count, expires_at FROM broker_ready AS ready
-        WHERE ready.queue_id = seen.queue_id
-          AND priority = ANY (ARRAY[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]::smallint[])
-          AND pos = ANY (ARRAY[seen.message_id, seen.message_id - 4611686018427387904])
+        -- By the whole key: told less, a planner may read all of the queue for each.
+        SELECT ready.*
+        FROM unnest(ARRAY[4, 0, 1, 2, 3, 5, 6, 7, 8, 9]::smallint[]) AS lane (priority),
+            unnest(ARRAY[
+                seen.message_id, seen.message_id - 4611686018427387904]) AS place (pos),
+            LATERAL (
+                SELECT id, priority, backout_count, expires_at FROM broker_ready
+                WHERE queue_id = seen.queue_id AND priority = lane.priority
+                  AND pos = place.pos LIMIT 1) AS ready
         UNION ALL
         SELECT delayed.id, priority, backout_count, expires_at
         FROM broker_delayed AS delayed

@@ -5,7 +5,7 @@
 -- Order    the order of arrival.
 -- Locks    none.
 -- Index    broker_ready_pkey, broker_delayed_queue, broker_message_pkey
--- Returns  how many.
+-- Returns  how many, with those left out.
 WITH lanes AS MATERIALIZED (
     SELECT queue.id::integer AS queue_id, number::smallint AS priority
     FROM broker_queue AS queue, generate_series(0, 9) AS number
@@ -48,19 +48,21 @@ found AS (
       AND (%(ids)b::bigint[] = '{}' OR dead.message_id = ANY (%(ids)b::bigint[]))
 ),
 planned AS (
-    INSERT INTO broker_operationitem (operation_id, queue_id, message_id, target)
-    SELECT %(operation_id)s::bigint, found.queue_id, found.id, home.name
+    INSERT INTO broker_operationitem (operation_id, queue_id, message_id, target, status)
+    SELECT %(operation_id)s::bigint, found.queue_id, found.id, home.name,
+        CASE WHEN home.is_above THEN 'left_out' ELSE 'planned' END
     FROM found LEFT JOIN broker_dead_letter AS dead ON %(resubmits)s::boolean
         AND dead.message_id = found.id AND dead.queue_id = found.queue_id,
     LATERAL (
-        SELECT %(target)s::text AS name WHERE NOT %(resubmits)s::boolean
+        SELECT %(target)s::text, false WHERE NOT %(resubmits)s::boolean
         UNION ALL
-        SELECT name FROM broker_queue
+        SELECT name, max_resubmits BETWEEN 1 AND coalesce(dead.resubmit_count, (
+            SELECT substring(properties ->> '_BRK_RESUBMIT_COUNT' FROM '^[0-9]{1,6}$')::integer
+            FROM broker_message WHERE id = found.id LIMIT 1)) FROM broker_queue
         WHERE %(resubmits)s::boolean AND name = coalesce(dead.origin_queue, (
             SELECT properties ->> '_AMQ_ORIG_QUEUE' FROM broker_message
             WHERE id = found.id AND properties ? '_AMQ_ORIG_ADDRESS' LIMIT 1))
-    ) AS home
-    ORDER BY found.id, found.queue_id
-    RETURNING id
+    ) AS home (name, is_above)
+    ORDER BY found.id, found.queue_id RETURNING id
 )
 SELECT count(*) FROM planned;

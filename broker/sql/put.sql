@@ -17,7 +17,7 @@ WITH route AS MATERIALIZED (
     FROM broker_address AS address, LATERAL (
         SELECT bool_or(guarded) AS guarded, array_agg(id) FILTER (WHERE routing_type = 1) AS anycast,
             array_agg(id) FILTER (WHERE routing_type = 0) AS multicast
-        FROM (SELECT * FROM broker_queue WHERE address_id = address.id
+        FROM (SELECT id, routing_type, guarded FROM broker_queue WHERE address_id = address.id
                 AND id <> ALL (%(refusing_ids)b::integer[]) ORDER BY id) AS queue
     ) AS queues WHERE address.name = %(address)s::text AND (%(looked)s::boolean OR guarded IS NOT TRUE
       -- Before any wildcard the pattern is the address; a letter or digit is none.
@@ -43,18 +43,18 @@ sent AS MATERIALIZED (
 stored AS (
     INSERT INTO broker_message (id, put_at, expires_at, priority, routing_type, durable,
         address, content_type, producer, message_id, correlation_id, reply_to, subject,
-        group_id, properties, body, descriptor, headers)
+        group_id, properties, body, descriptor, headers, envelope)
     SELECT id, at, expires_at, coalesce(priority, (%(priorities)b::smallint[])[1]),
         routing_type, coalesce(durable, (%(durables)b::boolean[])[1]), %(address)s::text,
         coalesce(content_type, (%(content_types)b::text[])[1]),
-        coalesce(producer, (%(producers)b::text[])[1]), message_id, correlation_id,
-        reply_to, subject, group_id, coalesce(properties, '{}'), body, descriptor, headers
+        coalesce(producer, (%(producers)b::text[])[1]), message_id, correlation_id, reply_to,
+        subject, group_id, coalesce(properties, '{}'), body, descriptor, headers, envelope
     FROM (SELECT numbered.*, unnest(ids) AS id, unnest(%(bodies)b::bytea[]) AS body,
             unnest(%(priorities)b::smallint[]) AS priority,
             unnest(%(routing_types)b::smallint[]) AS routing_type,
             unnest(%(durables)b::boolean[]) AS durable, unnest(%(headers)b::bytea[]) AS headers,
             unnest(%(expiries)b::timestamptz[]) AS expires_at,
-            unnest(%(content_types)b::text[]) AS content_type,
+            unnest(%(content_types)b::text[]) AS content_type, unnest(%(envelopes)b::bytea[]) AS envelope,
             unnest(%(producers)b::text[]) AS producer, unnest(%(subjects)b::text[]) AS subject,
             unnest(%(message_ids)b::text[]) AS message_id,
             unnest(%(correlation_ids)b::text[]) AS correlation_id,

@@ -15,7 +15,8 @@ WITH numbered AS MATERIALIZED (
     LATERAL (
         SELECT bool_or(guarded) AS guarded, array_agg(id) FILTER (WHERE routing_type = 1) AS anycast,
             array_agg(id) FILTER (WHERE routing_type = 0) AS multicast
-        FROM (SELECT * FROM broker_queue WHERE address_id = address.id ORDER BY id) AS queue
+        FROM (SELECT id, routing_type, guarded FROM broker_queue
+              WHERE address_id = address.id ORDER BY id) AS queue
     ) AS queues
     WHERE address.name = %(address)s::text AND guarded IS NOT TRUE
       AND NOT EXISTS (SELECT FROM broker_addresssetting WHERE rules_arrivals
@@ -31,12 +32,13 @@ sent AS MATERIALIZED (
 stored AS (
     INSERT INTO broker_message (id, put_at, expires_at, priority, routing_type, durable,
         address, content_type, producer, message_id, correlation_id, reply_to, subject,
-        group_id, properties, body, descriptor, headers)
+        group_id, properties, body, descriptor, headers, envelope)
     SELECT id, at, %(expires_at)s::timestamptz, %(priority)s::smallint,
         %(routing_type)s::smallint, %(durable)s::boolean, %(address)s::text,
         %(content_type)s::text, %(producer)s::text, %(message_id)s::text,
         %(correlation_id)s::text, %(reply_to)s::text, %(subject)s::text, %(group_id)s::text,
-        %(properties)s::jsonb, %(body)b::bytea, %(descriptor)s::jsonb, %(headers)b::bytea
+        %(properties)s::jsonb, %(body)b::bytea, %(descriptor)s::jsonb, %(headers)b::bytea,
+        %(envelope)b::bytea
     FROM sent WHERE taker_ids <> '{}'
 ),
 arrived AS (

@@ -8,8 +8,9 @@ WITH ended AS (
     DELETE FROM broker_unit_of_work WHERE id = %(uow)s::bigint RETURNING id
 ),
 claim AS (
-    DELETE FROM broker_claim USING ended WHERE broker_claim.uow = ended.id
-    RETURNING broker_claim.*
+    DELETE FROM broker_claim
+    WHERE uow = %(uow)s::bigint AND EXISTS (SELECT FROM ended)
+    RETURNING *
 )
 SELECT claim.queue_id, held.*,
     coalesce(held.expires_at <= coalesce(%(now)s::timestamptz, statement_timestamp()), false)

@@ -1,0 +1,78 @@
+"""Who acts: said once by whoever was asked, and known to all that is done then."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+from broker.models import AuditRecord, Credential
+
+Kind = AuditRecord.Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """A person, an application or a process, by a name that stays when it is gone."""
+
+    kind: AuditRecord.Actor
+    name: str = ""
+    id: int | None = None
+    source: str = ""  # the host it comes from
+
+    @classmethod
+    def of(cls, principal: Any, source: str = "") -> Actor:
+        """A user, signed in or not, or a credential."""
+        if isinstance(principal, Credential):
+            return cls(Kind.CREDENTIAL, principal.name, principal.pk, source)
+        if principal is None or principal.pk is None:
+            return cls(Kind.NOBODY, source=source)
+        return cls(Kind.USER, principal.get_username(), principal.pk, source)
+
+    @classmethod
+    def of_process(cls) -> Actor:
+        """Whoever started this process."""
+        try:
+            name = getpass.getuser()
+        except (KeyError, OSError):  # in a container, a number without a name
+            name = ""
+        return cls(Kind.SYSTEM, name)
+
+
+asked: ContextVar[Callable[[], Actor] | None] = ContextVar("asked", default=None)
+
+
+@contextmanager
+def acting(who: Callable[[], Actor]) -> Iterator[None]:
+    """Let what is done here be done by somebody.
+
+    Args:
+        who: asked for each record, as who has signed in may be known only later.
+    """
+    token = asked.set(who)
+    try:
+        yield
+    finally:
+        asked.reset(token)
+
+
+def is_acting() -> bool:
+    """Whether somebody said who acts."""
+    return asked.get() is not None
+
+
+def current(by: Any = None) -> Actor:
+    """Who acts now.
+
+    Args:
+        by: the principal for whom it is done, where nobody said who acts.
+    """
+    who = asked.get()
+    if who is not None:
+        actor = who()
+        is_known = actor.kind != Kind.NOBODY or by is None
+        return actor if is_known else replace(Actor.of(by), source=actor.source)
+    return Actor.of_process() if by is None else Actor.of(by)

@@ -1,0 +1,169 @@
+"""Verifying the chain: each record by itself, and with the one before it.
+
+Computed here once more, and not by the database's own function: what verifies must not
+be what wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from broker.models import AuditCheck, AuditRecord
+
+BEFORE_ALL = "0" * 64  # the hash before the first record
+AT_ONCE = 2000  # records that are in memory
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of the chain at some time: enough to prove later that all before it is
+    still as it was."""
+
+    number: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.hash}"
+
+    @classmethod
+    def read(cls, text: str) -> Head:
+        """As it was written down elsewhere.
+
+        Raises:
+            ValueError: it is none.
+        """
+        number, _, digest = text.strip().partition(":")
+        if not number.isdecimal() or len(digest) != 64 or not is_hexadecimal(digest):
+            raise ValueError(f"{text!r} is no head: a number, a colon and 64 digits")
+        return cls(int(number), digest.lower())
+
+
+NOTHING = Head(0, BEFORE_ALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The first record at which the chain is broken, and what that means."""
+
+    number: int
+    sentence: str
+
+
+def verify(
+    kept: Head | None = None, *, database: str = "default"
+) -> tuple[Head, Fault | None]:
+    """Look at every record, the first first.
+
+    Args:
+        kept: a head of before, kept where whoever can change the database cannot.
+        database: which connection to ask.
+
+    Returns:
+        How far all is as it was, and what is wrong with the next.
+    """
+    head = NOTHING
+    chained = AuditRecord.objects.using(database).filter(number__isnull=False)
+    for one in chained.order_by("number").iterator(chunk_size=AT_ONCE):
+        fault = fault_of(one, head)
+        if fault is not None:
+            return head, fault
+        head = Head(head.number + 1, one.hash or "")
+        if kept is not None and head.number == kept.number and head != kept:
+            return head, Fault(
+                head.number,
+                f"Record {head.number} is not the one that was kept: it, or any before"
+                " it, was replaced, and the chain was made anew.",
+            )
+    if kept is not None and head.number < kept.number:
+        return head, Fault(
+            head.number + 1,
+            f"The chain ends at record {head.number}; the one that was kept has"
+            f" {kept.number}. What came after was taken away.",
+        )
+    return head, unchained(chained.model.objects.using(database), head)
+
+
+def fault_of(one: AuditRecord, head: Head) -> Fault | None:
+    """What is wrong with the record after a head."""
+    expected = head.number + 1
+    if one.number != expected:
+        return Fault(
+            expected,
+            f"Record {expected} is missing: the next that is there is {one.number}."
+            " It was taken away, or its number was changed.",
+        )
+    if one.hash != digest(one, head.hash):
+        return Fault(
+            expected,
+            f"Record {expected} is not what was written: it was changed, put in, or"
+            " put in another's place, or the one before it was taken away.",
+        )
+    return None
+
+
+def unchained(records: QuerySet[AuditRecord], head: Head) -> Fault | None:
+    """A record that was committed without its place: the trigger was off."""
+    for one in records.filter(number=None).order_by("pk")[:1]:
+        return Fault(
+            head.number + 1,
+            f"A record of {one.at:%Y-%m-%d %H:%M:%S} UTC has no place in the chain: it"
+            " was put in while the database was kept from chaining.",
+        )
+    return None
+
+
+def digest(one: AuditRecord, before: str) -> str:
+    """The hash of a record; ``docs/audit.md`` has the same for others."""
+    text = "".join(f"{len(part.encode())}:{part}," for part in parts(one, before))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def parts(one: AuditRecord, before: str) -> Iterator[str]:
+    """What is hashed, in this order."""
+    yield before
+    yield str(one.number)
+    yield one.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    yield one.actor_kind
+    yield "" if one.actor_id is None else str(one.actor_id)
+    yield one.actor
+    yield one.source
+    yield one.act
+    yield one.object_kind
+    yield one.object_id
+    yield one.object_name
+    yield one.outcome
+    yield one.reason
+    yield one.detail
+    yield "" if one.operation_id is None else str(one.operation_id)
+
+
+def check(kept: Head | None = None) -> AuditCheck:
+    """Verify, and note what was found, for pages."""
+    with transaction.atomic():  # which a cursor of the server's needs
+        head, fault = verify(kept)
+    found, _ = AuditCheck.objects.update_or_create(
+        pk=1,
+        defaults={
+            "number": head.number,
+            "hash": head.hash,
+            "checked_at": Now(),
+            "fault": "" if fault is None else fault.sentence,
+        },
+    )
+    found.refresh_from_db()
+    return found
+
+
+def last_check() -> AuditCheck | None:
+    return AuditCheck.objects.filter(pk=1).first()
+
+
+def is_hexadecimal(text: str) -> bool:
+    return all(one in "0123456789abcdefABCDEF" for one in text)

@@ -1,0 +1,68 @@
+"""Finding records: by who, what, on what, how it ended, and when; the newest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from broker.models import AuditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which records; what is empty or None decides nothing.
+
+    ``object`` is a name, or a kind and a name or number, as ``queue:orders`` or
+    ``operation:17``. ``act`` is one of ``Act``, or the part before its dot, which is
+    all of a kind.
+    """
+
+    actor: str = ""
+    act: str = ""
+    object: str = ""
+    outcome: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    operation: int | None = None
+
+    def __bool__(self) -> bool:
+        return self != Wanted()
+
+
+def found(wanted: Wanted, *, before: int | None = None) -> QuerySet[AuditRecord]:
+    """The records that are wanted, the newest first.
+
+    Args:
+        wanted: which.
+        before: only those that came before the record of this id: the next page.
+    """
+    rows = AuditRecord.objects.order_by("-id")
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    if wanted.actor:
+        rows = rows.filter(actor=wanted.actor)
+    if wanted.act:
+        is_one = "." in wanted.act
+        of_kind = Q(act__startswith=f"{wanted.act}.")
+        rows = rows.filter(Q(act=wanted.act) if is_one else of_kind)
+    if wanted.outcome:
+        rows = rows.filter(outcome=wanted.outcome)
+    if wanted.operation is not None:
+        rows = rows.filter(operation_id=wanted.operation)
+    if wanted.since is not None:
+        rows = rows.filter(at__gte=wanted.since)
+    if wanted.until is not None:
+        rows = rows.filter(at__lt=wanted.until)
+    return about(rows, wanted.object) if wanted.object else rows
+
+
+def about(rows: QuerySet[AuditRecord], said: str) -> QuerySet[AuditRecord]:
+    """What concerns one thing: by kind and name or number, or by its name alone."""
+    named = rows.filter(object_name=said)
+    kind, colon, rest = said.partition(":")
+    if not colon:
+        return named
+    of_kind = rows.filter(object_kind=kind)
+    return named | of_kind.filter(object_name=rest) | of_kind.filter(object_id=rest)

@@ -1,0 +1,68 @@
+"""What the broker refuses about rules for dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from broker.errors import BrokerError
+
+NAMED = 3  # faults in the sentence
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fault:
+    """What is wrong at one place of a table; lines and columns count from 1."""
+
+    line: int
+    column: int
+    why: str
+
+    def __str__(self) -> str:
+        end = "" if self.why.endswith("?") else "."
+        return f"Line {self.line}, column {self.column}: {self.why}{end}"
+
+
+class InvalidRules(BrokerError):
+    """A rules table cannot be read; nothing was changed."""
+
+    code = "invalid-rules"
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__(tuple(faults))
+        self.faults = tuple(faults)
+
+    def __str__(self) -> str:
+        words = " ".join(str(one) for one in self.faults[:NAMED])
+        more = len(self.faults) - NAMED
+        return words + (f" And {more} more." if more > 0 else "")
+
+
+class RulesChanged(BrokerError):
+    """Somebody else saved the rules since they were read."""
+
+    code = "rules-changed"
+
+    def __init__(self, queue: str, revision: int) -> None:
+        super().__init__(queue, revision)
+        self.queue = queue
+        self.revision = revision
+
+    def __str__(self) -> str:
+        return (
+            f"Somebody saved the rules of {self.queue} meanwhile: they are revision"
+            f" {self.revision} now. Read them again, and change those."
+        )
+
+
+class NoSuchRules(BrokerError):
+    """A queue has no rules."""
+
+    code = "no-such-rules"
+
+    def __init__(self, queue: str) -> None:
+        super().__init__(queue)
+        self.queue = queue
+
+    def __str__(self) -> str:
+        return f"{self.queue} has no rules. Write some under Dead letters, Rules."

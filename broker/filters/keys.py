@@ -1,0 +1,103 @@
+"""What a filter can ask for, and of which kind each of it is."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from enum import Enum
+
+STATES = ("ready", "delayed", "in-flight", "dead", "discarded")
+CAUSES = (
+    "max-delivery-attempts",
+    "expired",
+    "rejected",
+    "operator",
+    "no-route",
+    "backout-threshold",
+    "malformed",
+    "unwanted",
+    "report",
+)
+
+
+class Kind(Enum):
+    """How the values of a key are read, and compared."""
+
+    CHOICE = "one of a few words"
+    TEXT = "a text; * is any run of characters"
+    WORDS = "words that it holds; * is any run of characters"
+    NUMBER = "a whole number"
+    SIZE = "a number of bytes, such as 500, 10kB or 1MiB"
+    MOMENT = "a time, such as 2026-05-14 or 2026-05-14T02:00Z"
+    SPAN = "a span of time, such as 90s, 15m, 2h or 1d12h"
+    PROPERTY = "a text, a number, true or false; * is any run of characters"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Something that a message has."""
+
+    name: str
+    kind: Kind
+    says: str  # what it is, for people
+    choices: tuple[str, ...] = ()
+    of_letters: bool = False  # only dead letters have it
+
+
+KEYS = {
+    key.name: key
+    for key in (
+        Key("state", Kind.CHOICE, "where it is", STATES),
+        Key("queue", Kind.TEXT, "the queue it is on"),
+        Key("address", Kind.TEXT, "what it was sent to"),
+        Key("id", Kind.NUMBER, "the broker's number"),
+        Key("message-id", Kind.TEXT, "the sender's id of it"),
+        Key("correlation", Kind.TEXT, "the correlation id"),
+        Key("type", Kind.TEXT, "its type, or subject"),
+        Key("group", Kind.TEXT, "its message group"),
+        Key("content", Kind.TEXT, "the content type"),
+        Key("producer", Kind.TEXT, "who sent it"),
+        Key("priority", Kind.NUMBER, "0 to 9"),
+        Key("tries", Kind.NUMBER, "how often it was backed out"),
+        Key("size", Kind.SIZE, "of its body"),
+        Key("at", Kind.MOMENT, "when it was put"),
+        Key("age", Kind.SPAN, "how long ago that was"),
+        Key("due", Kind.MOMENT, "until when it is delayed"),
+        Key("expires", Kind.MOMENT, "when its time to live is over"),
+        Key("died", Kind.MOMENT, "when it became a dead letter", (), of_letters=True),
+        Key("cause", Kind.CHOICE, "why it died", CAUSES, of_letters=True),
+        Key("error", Kind.WORDS, "what its consumer said", (), of_letters=True),
+        Key("fingerprint", Kind.TEXT, "the group of its error", (), of_letters=True),
+        Key("origin", Kind.TEXT, "the queue it died on", (), of_letters=True),
+        Key(
+            "resubmits", Kind.NUMBER, "how often it was sent back", (), of_letters=True
+        ),
+        Key("body", Kind.WORDS, "the beginning of its body"),
+    )
+}
+PROPERTY = Key("h", Kind.PROPERTY, "a property of the application")
+WORD = Key("", Kind.WORDS, "its error, type or ids")
+ALIASES = {
+    "is": "state",
+    "subject": "type",
+    "correlation-id": "correlation",
+    "content-type": "content",
+    "backouts": "tries",
+    "put": "at",
+}
+SYNONYMS = {  # of choices
+    "scheduled": "delayed",
+    "waiting": "delayed",
+    "inflight": "in-flight",
+    "claimed": "in-flight",
+    "locked": "in-flight",
+}
+
+
+def nearest(word: str, known: tuple[str, ...]) -> str:
+    """The sentence that offers what was meant, or all there is."""
+    close = difflib.get_close_matches(word[:64], known, n=1)
+    if close:
+        return f"did you mean {close[0]}?"
+    *most, last = known
+    return f"there are {', '.join(most)} and {last}"

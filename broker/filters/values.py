@@ -1,0 +1,121 @@
+"""What a key is compared with: texts, numbers, moments and spans of time; and how each
+is written so that it is read again as the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+Operator: TypeAlias = Literal["<", "<=", ">", ">="]
+
+# What needs no quotes, wherever it stands.
+BARE = re.compile(r"[\w/@$#+=][\w./@$#+=-]*")
+UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Characters; between two parts, and only there, any others may stand."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        return len(self.parts) == 1
+
+    def matches(self, text: str) -> bool:
+        """Whether another text is this, or stands for the whole of it."""
+        between = ".*".join(re.escape(part) for part in self.parts)
+        return re.fullmatch(between, text, re.S) is not None
+
+    def __str__(self) -> str:
+        return "*".join(quoted(part) for part in self.parts) or '""'
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time as somebody writes it: as long as what was left out of it."""
+
+    start: datetime  # in UTC
+    length: timedelta  # a day, a minute, a second or a microsecond
+
+    @property
+    def end(self) -> datetime:
+        """Exclusive."""
+        return self.start + self.length
+
+    def __str__(self) -> str:
+        if self.length == timedelta(days=1):
+            return self.start.date().isoformat()
+        spec = {60: "minutes", 1: "seconds"}.get(
+            int(self.length.total_seconds()), "microseconds"
+        )
+        naive = self.start.replace(tzinfo=None)
+        return f"{naive.isoformat(timespec=spec)}Z"
+
+
+Value: TypeAlias = Text | int | Decimal | Moment | timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Is:
+    """Equal; of a text, as its parts stand."""
+
+    value: Value
+
+    def __str__(self) -> str:
+        return written(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """On one side of a value."""
+
+    operator: Operator
+    value: Value
+
+    def __str__(self) -> str:
+        return f"{self.operator}{written(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """From one value to another; both are meant."""
+
+    low: Value
+    high: Value
+
+    def __str__(self) -> str:
+        return f"{written(self.low)}..{written(self.high)}"
+
+
+Alternative: TypeAlias = Is | Compared | Between
+
+
+def written(value: Value) -> str:
+    match value:
+        case timedelta():
+            return span_written(value)
+        case Decimal():
+            return f"{value:f}"
+    return str(value)
+
+
+def span_written(span: timedelta) -> str:
+    rest = int(span.total_seconds())
+    words = ""
+    for unit, seconds in UNITS.items():
+        count, rest = divmod(rest, seconds)
+        words += f"{count}{unit}" if count else ""
+    return words or "0s"
+
+
+def quoted(text: str) -> str:
+    """A part of a text; in quotes where it would be read as something else."""
+    if not text or (BARE.fullmatch(text) and ".." not in text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

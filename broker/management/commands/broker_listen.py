@@ -1,0 +1,151 @@
+"""Let clients of AMQP 1.0 put and get."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import resource
+import signal
+from contextlib import ExitStack, suppress
+from typing import NamedTuple
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from broker.amqp import ports, processes
+from broker.amqp.clients.certificates import Certificates
+from broker.amqp.listener import Listener
+from broker.amqp.processes import Processes
+from broker.checks import refuse_unsafe_server
+from broker.errors import UnsafeServer
+
+LOOK_S = 1.0
+END_WITHIN_S = 19.0
+
+
+class Where(NamedTuple):
+    """The ports of a listener; with TLS only where there is a certificate."""
+
+    host: str
+    port: int
+    tls_port: int | None
+
+    def told(self) -> str:
+        """Where clients are to connect, in a sentence."""
+        places = [ports.url("amqp", self.host, self.port)]
+        if self.tls_port is not None:
+            places.append(ports.url("amqps", self.host, self.tls_port))
+        return f"Clients of AMQP 1.0 connect to {' or '.join(places)}."
+
+
+class Command(BaseCommand):
+    help = "Let clients of AMQP 1.0 put and get, until Ctrl-C."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", help="an address of this machine")
+        parser.add_argument(
+            "--port", type=int, help="without TLS; 0 is any that is free"
+        )
+        parser.add_argument("--tls-port", type=int, help="with TLS")
+        parser.add_argument(
+            "--processes",
+            type=int,
+            default=1,
+            help="how many share the ports; one for each processor, if it is busy",
+        )
+
+    def handle(
+        self,
+        *,
+        host: str | None,
+        port: int | None,
+        tls_port: int | None,
+        processes: int,
+        **_: object,
+    ) -> None:
+        try:
+            refuse_unsafe_server()
+            certificates = Certificates.from_settings()
+            where = find(host, port, tls_port, has_tls=certificates is not None)
+            if processes > 1:
+                self.run_several(processes, where)
+            else:
+                allow_many_sockets()
+                asyncio.run(self.listen(where, certificates))
+        except (UnsafeServer, OSError) as error:
+            raise CommandError(str(error)) from error
+
+    def run_several(self, count: int, where: Where) -> None:
+        """Keep processes running that listen, and hold their ports for them."""
+        options = [f"--host={where.host}", f"--port={where.port}"]
+        if where.tls_port is not None:
+            options.append(f"--tls-port={where.tls_port}")
+        several = Processes(count, options)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: several.stopping.set())
+        with ExitStack() as held:
+            for port in {where.port, where.tls_port} - {None}:
+                assert port is not None, "it was taken away"
+                held.enter_context(ports.bound(where.host, port, is_shared=True))
+            self.say(where.told())
+            several.run(self.say)
+
+    async def listen(self, where: Where, certificates: Certificates | None) -> None:
+        listener = Listener(certificates=certificates)
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            listener.loop.add_signal_handler(number, stop.set)
+        is_shared = processes.is_one_of_several()
+        await listener.start(*where, reuse_port=is_shared)
+        collect_less()
+        if not is_shared:
+            self.say(where.told())
+        while not (stop.is_set() or processes.is_orphan()):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), LOOK_S)
+        if not is_shared:
+            self.say("Stopping: what clients have put is stored first.")
+        with suppress(TimeoutError):
+            await asyncio.wait_for(listener.stop(), END_WITHIN_S)
+
+    def say(self, sentence: str) -> None:
+        self.stdout.write(sentence)
+        self.stdout.flush()
+
+
+def find(
+    host: str | None, port: int | None, tls_port: int | None, *, has_tls: bool
+) -> Where:
+    """The ports to listen on, as they were asked for or as the settings say.
+
+    Raises:
+        PortTaken: one of them cannot be had.
+    """
+    host = settings.BROKER_AMQP_HOST if host is None else host
+    is_fixed = settings.BROKER_AMQP_PORT_IS_FIXED if port is None else True
+    port = settings.BROKER_AMQP_PORT if port is None else port
+    if processes.is_one_of_several():  # whoever started us has seen to them
+        return Where(host, port, tls_port)
+    port = ports.free(host, port, is_fixed=is_fixed)
+    if not has_tls:
+        return Where(host, port, None)
+    tls_port = settings.BROKER_AMQPS_PORT if tls_port is None else tls_port
+    return Where(host, port, ports.free(host, tls_port, is_fixed=True))
+
+
+def collect_less() -> None:
+    """Look for cycles less often, and not among what was made at the start.
+
+    Thousands of messages under way look like garbage that gathers; they are none, and
+    each look took as long as reading a message does.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
+def allow_many_sockets() -> None:
+    """As many as the system lets us have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,0 +1,38 @@
+"""What a second person has to agree to before it is done."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from broker.models.operations import Operation
+
+
+class Approval(models.Model):
+    """One frozen plan that waits for, or has, the consent of somebody else.
+
+    The seal is a digest of the plan: who agrees, agrees to exactly that.
+    """
+
+    operation = models.OneToOneField(
+        Operation, models.CASCADE, primary_key=True, related_name="approval"
+    )
+    seal = models.TextField()  # hexadecimal
+    asked_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()  # neither approved nor started from then on
+    approved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
+    )
+    approved_at = models.DateTimeField(null=True)
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.CheckConstraint(
+                name="who_approved_and_when_go_together",
+                condition=Q(approved_by__isnull=True, approved_at__isnull=True)
+                | Q(approved_by__isnull=False, approved_at__isnull=False),
+            ),
+        ]

@@ -1,0 +1,147 @@
+"""Who did what: the audit, which is only ever added to."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class Act(models.TextChoices):
+    """What can be done that leaves a record; the words stand after somebody's name."""
+
+    PLAN = "operation.plan", "planned an operation"
+    START = "operation.start", "started an operation"
+    CANCEL = "operation.cancel", "cancelled an operation"
+    UNDO = "operation.undo", "planned an undo"
+    HALT = "operation.pause", "paused an operation"
+    CARRY_ON = "operation.continue", "carried on with an operation"
+    ALTER = "operation.change", "changed how an operation goes"
+    EXPLAIN = "operation.explain", "said why an operation is to be approved"
+    APPROVE = "operation.approve", "approved an operation"
+    PAUSE = "queue.pause", "paused a queue"
+    RESUME = "queue.resume", "resumed a queue"
+    RESET_COUNTERS = "queue.reset_counters", "reset counters"
+    START_DELIVERY = "queue.start_delivery", "started delivery again"
+    UNMASK = "message.unmask", "saw what is masked of messages"
+    RESTORE = "message.restore", "restored from the discard bin"
+    CLOSE_CONNECTION = "connection.close", "asked to close a connection"
+    CLOSE_ENDPOINT = "endpoint.close", "asked to close an endpoint"
+    CREATE_CREDENTIAL = "credential.create", "made a credential"
+    REVOKE_CREDENTIAL = "credential.revoke", "revoked a credential"
+    COMMIT_PREPARED = "prepared.commit", "committed a prepared unit of work"
+    BACK_OUT_PREPARED = "prepared.back_out", "backed out a prepared unit of work"
+    BACK_OUT_UNIT = "unit.back_out", "backed out a unit of work by force"
+    CREATE = "settings.create", "created settings"
+    CHANGE = "settings.change", "changed settings"
+    DELETE = "settings.delete", "deleted settings"
+    SIGN_IN = "account.sign_in", "signed in"
+    SIGN_OUT = "account.sign_out", "signed out"
+    END_SESSION = "account.end_session", "ended a session"
+    CREATE_ACCOUNT = "account.create", "made an account"
+    SET_PASSWORD = "account.set_password", "set a password"
+    SAY = "group.say", "said something of a group of dead letters"
+    WRITE_RULES = "rules.write", "wrote rules for dead letters"
+    SWITCH_RULES = "rules.switch", "switched rules for dead letters"
+    RUN_REPORT = "report.run", "asked for a report"
+    FILL = "demo.fill", "filled the broker with samples"
+    REACH = "page.reach", "went where one may not"
+
+
+WORDS: dict[str, str] = {one.value: str(one.label) for one in Act}
+REFUSED: dict[str, str] = {Act.SIGN_IN: "tried to sign in"}  # what was not done
+
+
+class AuditRecord(models.Model):
+    """One act, or the attempt at one. ``docs/audit.md`` says how records are chained.
+
+    ``number`` and ``hash`` are given by the database when the act is committed; until
+    then, nobody else sees the record. Whoever and whatever it names may be gone: it
+    keeps their names, and refers to nothing.
+    """
+
+    class Actor(models.TextChoices):
+        """What it was that acted."""
+
+        USER = "user", "somebody who had signed in"
+        CREDENTIAL = "credential", "an application, by its credential"
+        SYSTEM = "system", "a user of the operating system, by a command"
+        NOBODY = "nobody", "somebody who had not signed in"
+
+    class Outcome(models.TextChoices):
+        DONE = "done"
+        REFUSED = "refused"
+
+    number = models.BigIntegerField(null=True)
+    at = models.DateTimeField(db_default=Now())
+    actor_kind = models.TextField(choices=Actor)
+    actor_id = models.BigIntegerField(null=True)  # of a user or a credential
+    actor = models.TextField()  # its name
+    source = models.TextField()  # the host it came from; empty for commands
+    act = models.TextField()  # one of ``Act``
+    object_kind = models.TextField()  # what it was done to: queue, operation, …
+    object_id = models.TextField()
+    object_name = models.TextField()
+    outcome = models.TextField(choices=Outcome)
+    reason = models.TextField()  # why it was done, or why it was refused
+    detail = models.TextField()  # JSON, spelled as docs/audit.md says
+    operation_id = models.BigIntegerField(null=True)
+    hash = models.TextField(null=True)  # hexadecimal
+
+    class Meta:
+        db_table = "broker_audit"
+        default_permissions = ("view",)
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint("number", name="one_record_a_number"),
+        ]
+        indexes = [
+            models.Index(fields=["at"], name="broker_audit_at"),
+            models.Index(fields=["actor", "id"], name="broker_audit_actor"),
+            models.Index(fields=["act", "id"], name="broker_audit_act"),
+            models.Index(fields=["object_name", "id"], name="broker_audit_object"),
+            models.Index(
+                fields=["operation_id", "id"],
+                name="broker_audit_operation",
+                condition=Q(operation_id__isnull=False),
+            ),
+            models.Index(
+                fields=["at", "actor"],
+                name="broker_audit_refused",
+                condition=Q(outcome="refused"),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.actor} {self.words} {self.object_name}".strip()
+
+    @property
+    def words(self) -> str:
+        """What was done, as it stands after the name of who did it."""
+        words = WORDS.get(self.act, self.act)
+        return REFUSED.get(self.act, words) if self.is_refused else words
+
+    @property
+    def details(self) -> dict[str, Any]:
+        found = json.loads(self.detail)
+        assert isinstance(found, dict)
+        return found
+
+    @property
+    def is_refused(self) -> bool:
+        return self.outcome == self.Outcome.REFUSED
+
+
+class AuditCheck(models.Model):
+    """How far the chain was looked at last, and what was wrong. One row."""
+
+    number = models.BigIntegerField()  # of the last record that was looked at
+    hash = models.TextField()
+    checked_at = models.DateTimeField(db_default=Now())
+    fault = models.TextField(blank=True, default="")  # a sentence; empty in health
+
+    class Meta:
+        default_permissions = ()

@@ -1,0 +1,166 @@
+"""Clients on the wire: who is connected, through what, and with which credentials."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from broker.wildcards import check_pattern
+
+NAME = RegexValidator(
+    r"\A[A-Za-z0-9][A-Za-z0-9._@-]*\Z",
+    "Give a name of letters, digits and . _ @ -, which begins with a letter or digit.",
+)
+ASKED_TO_CLOSE = {"close_requested_at__isnull": False}
+
+
+def check_patterns(text: str) -> None:
+    """Refuse a line that is no pattern of queue names.
+
+    Raises:
+        ValidationError: as ``check_pattern``.
+    """
+    for line in text.split():
+        check_pattern(line)
+
+
+class Credential(models.Model):
+    """A name and a secret for a machine, which may do less than the user it stands for.
+
+    The secret itself is not kept. It is random and long, so that a plain digest of it
+    is enough; what SCRAM needs is derived from it once.
+    """
+
+    name = models.CharField(
+        max_length=100, validators=[NAME], help_text="What the application logs in as."
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        related_name="credentials",
+        help_text="Whose authorities it has; never more than these.",
+    )
+    patterns = models.TextField(
+        default="#",
+        validators=[check_patterns],
+        help_text="The queues and addresses it is for: a pattern a line, as in"
+        " authorities.",
+    )
+    may_get = models.BooleanField("get", default=True)
+    may_browse = models.BooleanField("browse", default=True)
+    may_put = models.BooleanField("put", default=True)
+    secret_sha256 = models.BinaryField(editable=False)
+    scram_salt = models.BinaryField(editable=False)
+    scram_iterations = models.PositiveIntegerField(editable=False)
+    scram_stored_key = models.BinaryField(editable=False)
+    scram_server_key = models.BinaryField(editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        editable=False,
+    )
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="Empty: it is good until it is revoked."
+    )
+    revoked_at = models.DateTimeField(null=True, editable=False)
+    revoked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        editable=False,
+    )
+    last_used_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint("name", name="one_credential_a_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ClientConnection(models.Model):
+    """A client's connection to a listener; gone with it, or with its process."""
+
+    owner_id = models.IntegerField()  # the listener's process
+    container_id = models.TextField()  # what the client calls itself
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    credential = models.ForeignKey(Credential, models.SET_NULL, null=True)
+    mechanism = models.TextField()  # of SASL
+    host = models.TextField()  # and port, of the client
+    is_encrypted = models.BooleanField()
+    product = models.TextField(blank=True)  # as the client says
+    opened_at = models.DateTimeField(db_default=Now())
+    close_requested_at = models.DateTimeField(null=True)
+    close_requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["id"]
+        permissions = [("close_clientconnection", "Can close clients' connections")]
+        indexes = [
+            models.Index(
+                "id", name="connections_to_close", condition=Q(**ASKED_TO_CLOSE)
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"connection {self.pk} of {self.container_id}"
+
+
+class ClientEndpoint(models.Model):
+    """One of the ways in a session by which messages go, as it was a second ago."""
+
+    class Kind(models.TextChoices):
+        """What it does for the client."""
+
+        PUTS = "puts", "puts"
+        GETS = "gets", "gets"
+        BROWSES = "browses", "browses"
+        TRANSACTIONS = "transactions", "transactions"
+
+    connection = models.ForeignKey(
+        ClientConnection, models.CASCADE, related_name="endpoints"
+    )
+    session = models.IntegerField()  # the channel
+    name = models.TextField()  # the client's
+    kind = models.TextField(choices=Kind)
+    node = models.TextField()  # the queue or address; empty where each message says it
+    queue = models.ForeignKey(
+        "broker.Queue", models.CASCADE, null=True, related_name="endpoints"
+    )  # of one that gets
+    is_exclusive = models.BooleanField(default=False)
+    credit = models.BigIntegerField(default=0)
+    unsettled = models.IntegerField(default=0)
+    messages = models.BigIntegerField(default=0)  # that went through
+    opened_at = models.DateTimeField(db_default=Now())
+    close_requested_at = models.DateTimeField(null=True)
+    close_requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index("id", name="endpoints_to_close", condition=Q(**ASKED_TO_CLOSE))
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                "queue",
+                name="one_exclusive_consumer_a_queue",
+                condition=Q(is_exclusive=True),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of connection {self.connection_id}"

@@ -1,0 +1,58 @@
+"""What of messages is masked for whoever may not see it."""
+
+from __future__ import annotations
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models.functions import Now
+
+from broker.wildcards import check_pattern
+
+LONGEST = 256  # characters of what is masked
+NAME = RegexValidator(
+    r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z",
+    "Give a name of letters, digits and . _ -, which begins with a letter or digit.",
+)
+
+
+class RedactionRule(models.Model):
+    """One thing that is masked in the messages of some queues, wherever they go."""
+
+    class Kind(models.TextChoices):
+        """How the place is said."""
+
+        JSON = "json", "JSON pointer"
+        XML = "xml", "path of XML elements"
+        HL7 = "hl7", "field of HL7 version 2"
+        PROPERTY = "property", "property"
+        PATTERN = "pattern", "regular expression"
+
+    name = models.CharField(
+        max_length=40,
+        validators=[NAME],
+        help_text="It stands where a value is masked, such as PII-3.",
+    )
+    queues = models.CharField(
+        max_length=255,
+        default="#",
+        validators=[check_pattern],
+        help_text="The queues and addresses whose messages are meant: words separated"
+        " by dots; * is any one word, # at the end any words.",
+    )
+    kind = models.CharField(max_length=8, choices=Kind)
+    target = models.CharField(
+        max_length=LONGEST,
+        help_text="/patient/*/name, where ** is any depth; /order/customer/name,"
+        " //name or //customer/@id; PID-5 or PID-5.1; the name of a property, with *"
+        " for any characters; or a regular expression of RE2.",
+    )
+    is_active = models.BooleanField("active", default=True, db_default=True)
+    revision = models.PositiveIntegerField(default=1, db_default=1, editable=False)
+    changed_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint("name", name="one_redaction_a_name")]
+
+    def __str__(self) -> str:
+        return self.name

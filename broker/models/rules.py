@@ -1,0 +1,85 @@
+"""Standing rules for dead letters: a table for a queue, and what its passes did."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+from broker.models.queues import Queue
+
+USER = settings.AUTH_USER_MODEL
+
+
+class RuleTable(models.Model):
+    """The rules of one queue, as a person wrote them: the first that fits holds."""
+
+    class Mode(models.TextChoices):
+        """What a pass does with what a rule matches."""
+
+        OFF = "off", "off"
+        OBSERVE = "observe", "observe"
+        ACTIVE = "active", "active"
+
+    queue = models.OneToOneField(Queue, models.CASCADE, related_name="rule_table")
+    text = models.TextField()  # as IBM MQ's runmqdlq reads it, and rules of our own
+    mode = models.TextField(choices=Mode, default=Mode.OFF, db_default=Mode.OFF)
+    revision = models.PositiveIntegerField(default=1, db_default=1)
+    changed_by = models.ForeignKey(USER, models.SET_NULL, null=True, related_name="+")
+    changed_at = models.DateTimeField(db_default=Now())
+    acts_for = models.ForeignKey(
+        USER, models.SET_NULL, null=True, related_name="+"
+    )  # who switched it on, with whose authority it acts
+    switched_at = models.DateTimeField(null=True)
+
+    # How far passes have come: all letters up to this one, since the last round began.
+    seen_id = models.BigIntegerField(default=0, db_default=0)
+    round_began_at = models.DateTimeField(null=True)
+    trouble = models.TextField(default="", db_default="")  # why it stands still
+
+    class Meta:
+        default_permissions = ("change",)
+
+    def __str__(self) -> str:
+        return f"rules of {self.queue}"
+
+
+class RulePass(models.Model):
+    """One pass that did something, or would have."""
+
+    table = models.ForeignKey(RuleTable, models.CASCADE, related_name="passes")
+    mode = models.TextField(choices=RuleTable.Mode)
+    revision = models.PositiveIntegerField()
+    began_at = models.DateTimeField()
+    looked_at = models.PositiveIntegerField()  # letters
+    deeds = models.JSONField()  # see broker.rules.passes.Deed
+
+    class Meta:
+        ordering = ["-id"]
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"pass {self.pk}"
+
+
+class RuleAttempt(models.Model):
+    """How often each rule was tried on a letter, in this life and in earlier ones."""
+
+    message_id = models.BigIntegerField()
+    queue_id = models.IntegerField()
+    copy_id = models.BigIntegerField(null=True)  # the message that it became
+    attempts = models.JSONField()  # by rule; see broker.rules.attempts
+    tried_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint("message_id", "queue_id", name="one_count_a_letter")
+        ]
+        indexes = [
+            models.Index(
+                fields=["copy_id"],
+                condition=models.Q(copy_id__isnull=False),
+                name="broker_attempt_copy",
+            )
+        ]

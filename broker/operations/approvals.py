@@ -1,0 +1,193 @@
+"""Four eyes: what is planned over a queue's limit is started once somebody else agreed.
+
+A queue says above how many of its messages an operation needs a reason, and above how
+many it needs a second person. The plan is sealed: whoever agrees, agrees to a digest of
+exactly these messages and what becomes of them, and for a time. An undo needs nobody:
+it gives back what an operation took, only while nobody touched it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count
+
+from broker import sql
+from broker.clock import database_now
+from broker.errors.operations import (
+    ApprovalExpired,
+    ApprovalNeeded,
+    NotApprovable,
+    OwnApproval,
+    ReasonNeeded,
+)
+from broker.models import Act, Approval, Operation, OperationPatch, Queue
+from broker.operations.auditing import note
+
+MAY = "broker.approve_operation"  # the permission to be the second person
+NOT_ASKED = "nobody has to approve it"
+NOT_THEIRS = "whoever planned it says why"
+NOT_PLANNED = "it was started or cancelled"
+APPROVED = "it was approved already"
+EXPIRED = "the time to approve it is over; plan it again"
+OTHER = "it is not the plan that was looked at; look again"
+LACKING = f"the permission {MAY} is missing"
+WAITS = "Somebody else has to approve it first"
+LATER = "That was set after it was planned; plan it again"
+LOST = "Whoever approved it may no longer do so; plan it again"
+CHANGED = "It is not the plan that was approved; plan it again"
+
+
+def limits_passed(operation: Operation, limit: str) -> list[str]:
+    """The queues of which it is about more messages than a limit of theirs, by name."""
+    if operation.undoes_id is not None:
+        return []
+    limited = Queue.objects.filter(**{f"{limit}__isnull": False})
+    limits = {
+        pk: (name, most) for pk, name, most in limited.values_list("pk", "name", limit)
+    }
+    if not limits:
+        return []
+    counted = operation.items.filter(queue_id__in=limits).values_list("queue_id")
+    counts = counted.annotate(Count("pk")).order_by()
+    return sorted(limits[pk][0] for pk, count in counts if count > limits[pk][1])
+
+
+def seal_of(operation: Operation) -> str:
+    """A digest of what was frozen, and what is to be done with it."""
+    (items,) = sql.fetch_one("seal", operation_id=operation.pk)
+    patch = OperationPatch.objects.filter(pk=operation.pk).first()
+    document, body = (patch.document, patch.body) if patch else ("", None)
+    said = f"{operation.pk}:{operation.kind}:{operation.argument}:{items}:{document}"
+    return hashlib.sha256(said.encode() + b":" + bytes(body or b"")).hexdigest()
+
+
+def ask(operation: Operation, now: datetime | None) -> Approval | None:
+    """Seal a plan that needs a second person; None if it needs none."""
+    if not limits_passed(operation, "approval_above"):
+        return None
+    window = timedelta(seconds=settings.BROKER_APPROVAL_WINDOW_S)
+    return Approval.objects.create(
+        operation=operation,
+        seal=seal_of(operation),
+        expires_at=(now or database_now()) + window,
+    )
+
+
+def reseal(operation: Operation) -> None:
+    """A plan was changed: whoever agreed has agreed to another."""
+    asked = Approval.objects.filter(pk=operation.pk)
+    if asked.exists():
+        asked.update(seal=seal_of(operation), approved_by=None, approved_at=None)
+
+
+@transaction.atomic
+def explain(operation_id: int, user: Any, reason: str) -> None:
+    """Say why a plan should be approved, for whoever looks at it.
+
+    Args:
+        operation_id: of the plan.
+        user: who planned it.
+        reason: for the second person, and for the record.
+
+    Raises:
+        NotApprovable: it is not their plan, does not wait, or was approved already.
+    """
+    found = locked(operation_id)
+    rules = [
+        (found.operation.created_by_id != user.pk, NOT_THEIRS),
+        (found.operation.state != Operation.State.PLANNED, NOT_PLANNED),
+        (found.approved_by_id is not None, APPROVED),
+    ]
+    refuse_by(rules, operation_id)
+    Operation.objects.filter(pk=operation_id).update(reason=reason)
+    note(Act.EXPLAIN, found.operation, reason, by=user)
+
+
+@transaction.atomic
+def approve(
+    operation_id: int,
+    user: Any,
+    seal: str,
+    *,
+    reason: str = "",
+    now: datetime | None = None,
+) -> Approval:
+    """Agree to a plan, as it was looked at.
+
+    Args:
+        operation_id: of the plan.
+        user: who agrees; not who planned it.
+        seal: of the plan that was looked at.
+        reason: for the audit.
+        now: when; the database's clock when not given.
+
+    Raises:
+        OwnApproval: the user planned it.
+        NotApprovable: it is not this plan, too late, done before, or not asked for; or
+            the user lacks the permission.
+    """
+    found = locked(operation_id)
+    at = now or database_now()
+    if found.operation.created_by_id == user.pk:
+        raise OwnApproval(operation_id)
+    rules = [
+        (not user.has_perm(MAY), LACKING),
+        (found.operation.state != Operation.State.PLANNED, NOT_PLANNED),
+        (found.approved_by_id is not None, APPROVED),
+        (at >= found.expires_at, EXPIRED),
+        (seal != found.seal, OTHER),
+    ]
+    refuse_by(rules, operation_id)
+    found.approved_by, found.approved_at = user, at
+    found.save(update_fields=["approved_by", "approved_at"])
+    note(Act.APPROVE, found.operation, reason, by=user, seal=seal)
+    return found
+
+
+def locked(operation_id: int) -> Approval:
+    """What is asked for a plan; of two who answer, one is the first."""
+    approvals = Approval.objects.select_for_update().select_related("operation")
+    found = approvals.filter(pk=operation_id).first()
+    if found is None:
+        raise NotApprovable(operation_id, NOT_ASKED)
+    return found
+
+
+def refuse_by(rules: Iterable[tuple[bool, str]], operation_id: int) -> None:
+    for applies, why in rules:
+        if applies:
+            raise NotApprovable(operation_id, why)
+
+
+def require(operation: Operation, now: datetime | None) -> None:
+    """Go on only if an operation may be started: with a reason and a second person, as
+    far as its queues say so now.
+
+    Raises:
+        ReasonNeeded: it has none.
+        ApprovalNeeded: nobody else agreed, or not to this.
+        ApprovalExpired: somebody did, but too long ago.
+    """
+    if not operation.reason and (over := limits_passed(operation, "reason_above")):
+        raise ReasonNeeded(operation.pk, over[0])
+    over = limits_passed(operation, "approval_above")
+    if not over:
+        return
+    asked = Approval.objects.select_related("approved_by")
+    found = asked.filter(pk=operation.pk).first()
+    if found is None:
+        raise ApprovalNeeded(operation.pk, over[0], LATER)
+    if found.approved_by is None:
+        raise ApprovalNeeded(operation.pk, over[0], WAITS)
+    if (now or database_now()) >= found.expires_at:
+        raise ApprovalExpired(operation.pk, found.expires_at)
+    if found.seal != seal_of(operation):
+        raise ApprovalNeeded(operation.pk, over[0], CHANGED)
+    if not (found.approved_by.is_active and found.approved_by.has_perm(MAY)):
+        raise ApprovalNeeded(operation.pk, over[0], LOST)

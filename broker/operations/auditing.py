@@ -1,0 +1,50 @@
+"""What the audit says of an operation: one record for each act, however many messages
+it is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Count
+
+from broker import audit
+from broker.audit import Thing
+from broker.models import Act, Operation, Queue
+
+
+def note(
+    act: Act,
+    operation: Operation,
+    reason: str | None = None,
+    *,
+    by: Any = None,
+    **detail: Any,
+) -> None:
+    """Write down what is done with an operation, in the transaction that does it; by
+    default for the reason that the operation has."""
+    audit.record(
+        act,
+        Thing("operation", operation.pk, f"{operation.kind} {operation.pk}"),
+        by=by,
+        reason=operation.reason if reason is None else reason,
+        detail={
+            "kind": operation.kind,
+            "scope": operation.scope,
+            "messages": by_queue(operation),
+            **({"argument": operation.argument} if operation.argument else {}),
+            **({"undoes": operation.undoes_id} if operation.undoes_id else {}),
+            **detail,
+        },
+        operation=operation.pk,
+    )
+
+
+def by_queue(operation: Operation) -> dict[str, int]:
+    """How many messages of each queue it is about; of one that is gone, by number."""
+    counted = operation.items.values_list("queue_id").annotate(Count("pk")).order_by()
+    rows = dict(counted)
+    names = dict(Queue.objects.filter(pk__in=rows).values_list("pk", "name"))
+    return {
+        names.get(queue_id, f"queue {queue_id}"): count
+        for queue_id, count in rows.items()
+    }

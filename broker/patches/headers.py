@@ -1,0 +1,175 @@
+"""Headers and properties by one kind of name, and what a patch does to them.
+
+``subject`` and the like are headers; ``h.`` stands before the name of a property, as in
+filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from broker.errors.patches import InvalidPatch
+
+FIELDS = {  # the headers that can be changed, and the column of each
+    "content-type": "content_type",
+    "subject": "subject",
+    "correlation-id": "correlation_id",
+    "reply-to": "reply_to",
+    "group-id": "group_id",
+}
+PROPERTY = "h."
+OWN = ("_AMQ_", "_BRK_")  # how the names of properties begin that the broker writes
+LONGEST_NAME, LONGEST_VALUE = 250, 16 * 2**10  # characters
+NEEDS: dict[str, set[str]] = {
+    "test": {"value"},
+    "set": {"value"},
+    "remove": set(),
+    "rename": {"to"},
+}
+
+Headers = dict[str, Any]  # by name, what there is
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderOperation:
+    """One thing that is done to a header, or asked of it."""
+
+    op: Literal["test", "set", "remove", "rename"]
+    name: str
+    value: Any = None
+    to: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it changes."""
+        return () if self.op == "test" else (self.name, *([self.to] if self.to else []))
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As it stands in a patch."""
+        said = {"op": self.op, "name": self.name}
+        return said | {need: getattr(self, need) for need in NEEDS[self.op]}
+
+
+class NotThereError(LookupError):
+    """A header that is to be removed or renamed does not exist."""
+
+
+class GuardError(Exception):
+    """A header is not as the patch wants it."""
+
+
+def is_own(name: str) -> bool:
+    """Whether it is a property that the broker writes, which nobody else changes."""
+    return name.startswith(tuple(PROPERTY + one for one in OWN))
+
+
+def names_of(operations: Iterable[HeaderOperation]) -> set[str]:
+    """Everything that operations change."""
+    return {name for one in operations for name in one.names}
+
+
+def changed(headers: Headers, operations: Iterable[HeaderOperation]) -> Headers:
+    """Headers after operations, in their order.
+
+    Raises:
+        GuardError: one is not as it was to be.
+        NotThereError: one that is to go is not there.
+    """
+    found = dict(headers)
+    for one in operations:
+        there = one.name in found
+        match one.op:
+            case "test":
+                if not there or not same(found[one.name], one.value):
+                    raise GuardError(one.name)
+            case "set":
+                found[one.name] = one.value
+            case "remove" if there:
+                del found[one.name]
+            case "rename" if there:
+                found[one.to] = found.pop(one.name)
+            case _:
+                raise NotThereError(one.name)
+    return found
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal as JSON has it: true is no number."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            same(value, other[name]) for name, value in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+def read(said: Any, where: str) -> HeaderOperation:
+    """One operation, as a patch has it.
+
+    Raises:
+        InvalidPatch: what is wrong with it.
+    """
+    if not isinstance(said, dict):
+        raise InvalidPatch("an operation is an object", where)
+    op = said.get("op")
+    if not isinstance(op, str) or op not in NEEDS:
+        raise InvalidPatch("“op” is one of test, set, remove and rename", where)
+    wanted = {"op", "name"} | NEEDS[op]
+    for name in sorted(wanted - said.keys()):
+        raise InvalidPatch(f"“{name}” is missing", where)
+    for name in sorted(said.keys() - wanted):
+        raise InvalidPatch(f"{op} has no “{name[:50]}”", where)
+    is_test = op == "test"
+    name = checked_name(said["name"], where, may_be_own=is_test)
+    to = checked_name(said["to"], where) if "to" in said else ""
+    if "value" in wanted:
+        check_value(name, said["value"], where)
+    gone = {name} if op in ("remove", "rename") else set()
+    if "content-type" in gone | {to}:
+        raise InvalidPatch("every message has a content-type; set it instead", where)
+    if to in FIELDS and name not in FIELDS:
+        raise InvalidPatch(f"only text is a {to}, and a property may be none", where)
+    return HeaderOperation(op, name, said.get("value"), to)  # type: ignore[arg-type]
+
+
+def checked_name(name: Any, where: str, *, may_be_own: bool = False) -> str:
+    if not isinstance(name, str) or not (name in FIELDS or is_property(name)):
+        others = ", ".join(FIELDS)
+        raise InvalidPatch(
+            f"{str(name)[:50]!r} is none of {others}; a property is written h.name",
+            where,
+        )
+    if len(name) > LONGEST_NAME or "\0" in name or not is_writable(name):
+        raise InvalidPatch("a name is too long, or holds what cannot be kept", where)
+    if is_own(name) and not may_be_own:
+        raise InvalidPatch(f"{name} is written by the broker alone", where)
+    return name
+
+
+def is_property(name: str) -> bool:
+    return name.startswith(PROPERTY) and len(name) > len(PROPERTY)
+
+
+def check_value(name: str, value: Any, where: str) -> None:
+    """Refuse what the header could never have."""
+    if name in FIELDS and not isinstance(value, str):
+        raise InvalidPatch(f"only text is a {name}", where)
+    if isinstance(value, dict | list):
+        raise InvalidPatch("a property is a text, a number, true, false or null", where)
+    if isinstance(value, str) and (
+        len(value) > LONGEST_VALUE or "\0" in value or not is_writable(value)
+    ):
+        raise InvalidPatch("a value is too long, or holds what cannot be kept", where)
+
+
+def is_writable(text: str) -> bool:
+    """Whether it has no halves of characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

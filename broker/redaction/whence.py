@@ -1,0 +1,75 @@
+"""On which queues a message is or was, in all of its lives: rules go with it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+
+from django.db.models.fields.json import KeyTextTransform
+
+from broker.models import DeadLetter, Message, Queue
+
+LIVES = 32  # that are followed; a message of more was on every queue
+EVERY = "#"  # stands for them
+SAID = ("_AMQ_ORIG_QUEUE", "_AMQ_ORIG_ADDRESS")  # properties of copies
+
+
+def queues_of(message_ids: Iterable[int]) -> dict[int, frozenset[str]]:
+    """The names of queues and addresses where messages are or were, by message.
+
+    Of an address all queues count that it feeds. What a copy was made of counts, too,
+    as far as it is stored; beyond that, what the copy says of it. Four queries, and one
+    for each earlier life.
+    """
+    places: dict[int, set[str]] = defaultdict(set)
+    ancestors = {one: {one} for one in message_ids}  # whose they are
+    for _ in range(LIVES):
+        if not ancestors:
+            break
+        note_letters(ancestors, places)
+        ancestors = note_messages(ancestors, places)
+    for descendants in ancestors.values():
+        for one in descendants:
+            places[one].add(EVERY)
+    fed = fed_by(set().union(*places.values()))
+    return {
+        one: frozenset(names.union(*(fed.get(name, ()) for name in names)))
+        for one, names in places.items()
+    }
+
+
+Whose = Mapping[int, set[int]]
+
+
+def note_messages(
+    ancestors: Whose, places: Mapping[int, set[str]]
+) -> dict[int, set[int]]:
+    """Where messages were sent to; those that they are copies of."""
+    said = (KeyTextTransform(name, "properties") for name in SAID)
+    rows = Message.objects.filter(pk__in=ancestors)
+    earlier: dict[int, set[int]] = defaultdict(set)
+    for pk, before, *names in rows.values_list("pk", "copied_from", "address", *said):
+        for one in ancestors[pk]:
+            places[one].update(name for name in names if name)
+        if before is not None:
+            earlier[before] |= ancestors[pk]
+    return earlier
+
+
+def note_letters(ancestors: Whose, places: Mapping[int, set[str]]) -> None:
+    """Where dead letters came from."""
+    letters = DeadLetter.objects.filter(message_id__in=ancestors)
+    for pk, *names in letters.values_list(
+        "message_id", "origin_queue", "origin_address"
+    ):
+        for one in ancestors[pk]:
+            places[one].update(name for name in names if name)
+
+
+def fed_by(addresses: Collection[str]) -> dict[str, set[str]]:
+    """The queues of addresses, by name."""
+    fed: dict[str, set[str]] = defaultdict(set)
+    rows = Queue.objects.filter(address__name__in=addresses)
+    for address, queue in rows.values_list("address__name", "name"):
+        fed[address].add(queue)
+    return fed

@@ -1,0 +1,86 @@
+"""The lines of a rules table, put together to entries, each character with its place.
+
+    REASON(MQRC_Q_FULL) +          goes on at the first character of the next line
+      ACTION(RETRY) RETRY(5)
+    APPLNAME('ABC-                 goes on at its first column
+      D') ACTION(IGNORE)           so this is 'ABC  D'
+    * for people
+    *! FINGERPRINT(...) ...        a rule that IBM MQ takes for a comment
+
+What IBM MQ's handler does not know is written in comments of this second kind: it
+leaves such a rule out, and does not take it for one that matches more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from broker.errors.rules import Fault
+
+OURS = "*!"
+COMMENT = "*"
+FROM_FIRST_CHARACTER, FROM_START = "+", "-"
+BLANKS = " \t"
+
+
+@dataclass(slots=True)
+class Entry:
+    """Control data or one rule."""
+
+    is_comment: bool  # for IBM MQ
+    text: str = ""
+    spots: list[tuple[int, int]] = field(default_factory=list)  # line and column
+
+    def add(self, text: str, line: int, column: int) -> None:
+        self.text += text
+        self.spots += [(line, column + place) for place in range(len(text))]
+
+    def fault(self, at: int, why: str) -> Fault:
+        """What is wrong at a character; behind the last one, at the end."""
+        if at < len(self.spots):
+            return Fault(*self.spots[at], why)
+        line, column = self.spots[-1]
+        return Fault(line, column + 1, why)
+
+    @property
+    def line(self) -> int:
+        return self.spots[0][0]
+
+
+def entries(text: str, faults: list[Fault]) -> Iterator[Entry]:
+    """The entries of a table; what is wrong with their lines goes into ``faults``."""
+    entry: Entry | None = None
+    sign = FROM_FIRST_CHARACTER  # blanks before an entry mean nothing
+    for number, column, said, is_comment in lines(text):
+        entry = entry or Entry(is_comment)
+        if entry.is_comment != is_comment:
+            why = "this line stands within another rule, which goes on above and below"
+            faults.append(Fault(number, 1, why))
+            continue
+        if sign == FROM_FIRST_CHARACTER:
+            blanks = len(said) - len(said.lstrip(BLANKS))
+            column, said = column + blanks, said[blanks:]
+        ended = said.rstrip(BLANKS)
+        goes_on = ended[-1] in (FROM_FIRST_CHARACTER, FROM_START)
+        entry.add(ended[:-1] if goes_on else ended, number, column)
+        sign = ended[-1] if goes_on else FROM_FIRST_CHARACTER
+        if not goes_on:
+            yield entry
+            entry = None
+    if entry is not None and entry.spots:
+        faults.append(
+            entry.fault(len(entry.text), "the table ends, but this rule goes on")
+        )
+
+
+def lines(text: str) -> Iterator[tuple[int, int, str, bool]]:
+    """The lines that say something: number, column of the first character, the text,
+    and whether it is a comment for IBM MQ."""
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.removesuffix("\r")
+        is_comment = line.startswith(OURS)
+        said = line.removeprefix(OURS) if is_comment else line
+        is_for_people = line.startswith(COMMENT) and not is_comment
+        if said.strip(BLANKS) and not is_for_people:
+            yield number, 1 + len(line) - len(said), said, is_comment

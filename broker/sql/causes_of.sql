@@ -1,0 +1,25 @@
+-- Find of which errors the messages of an operation had died before, and what came of
+-- resubmitting such messages until now; of items in a range of statuses.
+--
+-- Order    the most frequent first.
+-- Locks    none.
+-- Index    broker_item_next, broker_dead_letter_pkey, one_experience_a_fingerprint
+-- Returns  the fields of broker.operations.causes.Cause.
+SELECT cause.*, coalesce(known.processed, 0), coalesce(known.died, 0), known.since
+FROM (
+    SELECT dead.fingerprint, min(dead.pattern), count(*),
+        count(*) FILTER (WHERE dead.resubmit_count > 0)
+    FROM broker_operationitem AS item, LATERAL (
+        SELECT fingerprint, pattern, resubmit_count FROM broker_dead_letter
+        WHERE message_id = item.message_id AND queue_id = item.queue_id LIMIT 1
+    ) AS dead
+    WHERE (item.operation_id, item.status) >= (%(operation_id)s::bigint, %(first_status)s::text)
+      AND (item.operation_id, item.status) <= (%(operation_id)s::bigint, %(last_status)s::text)
+    GROUP BY dead.fingerprint
+    ORDER BY count(*) DESC, dead.fingerprint
+    LIMIT %(limit)s::bigint
+) AS cause (fingerprint, pattern, messages, again)
+LEFT JOIN LATERAL (
+    SELECT * FROM broker_experience WHERE fingerprint = cause.fingerprint LIMIT 1
+) AS known ON true
+ORDER BY messages DESC, fingerprint;

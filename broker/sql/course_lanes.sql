@@ -1,0 +1,15 @@
+-- Count what became of the items of an operation: of those tried first, of the parts after
+-- them, and of the rest.
+--
+-- Order    none.
+-- Locks    none.
+-- Index    broker_item_next
+-- Returns  the number of the lane, from 0; status, fate, how many.
+SELECT CASE WHEN first.id IS NOT NULL THEN 0
+        WHEN item.id <= %(ramped_to)s::bigint THEN 1 ELSE 2 END,
+    item.status, item.fate, count(*)
+FROM broker_operationitem AS item
+LEFT JOIN unnest(%(chosen)b::bigint[]) AS first (id) ON first.id = item.id
+WHERE (item.operation_id, item.status) >= (%(operation_id)s::bigint, '')
+  AND (item.operation_id, item.status) <= (%(operation_id)s::bigint, '~')
+GROUP BY 1, 2, 3;

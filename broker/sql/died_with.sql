@@ -1,0 +1,14 @@
+-- Find in whose hands messages died, by the journal.
+--
+-- Order    the most first.
+-- Locks    none.
+-- Index    broker_event_ids
+-- Returns  the consumer, and how many of the messages.
+SELECT event.actor, count(DISTINCT named.id)
+FROM broker_event AS event, unnest(event.ids) AS ended (id),
+    unnest(%(ids)b::bigint[]) AS named (id)
+WHERE event.ids[1] <= %(last_id)s::bigint
+  AND event.ids[cardinality(event.ids)] >= %(first_id)s::bigint
+  AND event.went_to IS NULL AND ended.id = named.id
+GROUP BY event.actor
+ORDER BY 2 DESC, 1;

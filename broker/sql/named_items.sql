@@ -1,0 +1,12 @@
+-- Find items by their numbers, of which nothing was done about yet.
+--
+-- Order    of the items.
+-- Locks    none.
+-- Index    broker_operationitem_pkey
+-- Returns  the fields of broker.operations.ledger.Item.
+SELECT id, queue_id, message_id, target, copy_id, priority, backout_count,
+    delivery_count, due_at, expires_at
+FROM broker_operationitem
+WHERE id = ANY (%(ids)b::bigint[]) AND status = 'planned'
+ORDER BY id
+LIMIT %(limit)s::bigint;

@@ -1,0 +1,12 @@
+-- Write into the ledger why nothing was done about items.
+--
+-- Locks    the items.
+-- Index    broker_operationitem_pkey
+-- Returns  how many.
+WITH noted AS (
+    UPDATE broker_operationitem AS item SET status = 'skipped', note = why.note
+    FROM unnest(%(ids)b::bigint[], %(notes)b::text[]) AS why (id, note)
+    WHERE item.id = why.id
+    RETURNING 1
+)
+SELECT count(*) FROM noted;

@@ -1,0 +1,28 @@
+-- Read what rules ask of the dead letters that lie on a queue.
+--
+-- Each is looked up by its whole key, the usual priority first: told less, a planner
+-- takes a long queue for a short one, and reads all of it for each.
+-- Order    message; from one on.
+-- Locks    none: looking changes nothing.
+-- Index    broker_dead_letter_pkey, broker_ready_pkey, broker_message_pkey
+-- Returns  the fields of broker.rules.letters.Row.
+SELECT dead.message_id, dead.origin_id, dead.died_at, dead.reason, dead.fingerprint,
+    dead.origin_queue, message.durable, message.reply_to, message.producer,
+    message.content_type, message.descriptor, message.headers, message.properties,
+    octet_length(message.body) + coalesce(octet_length(message.headers), 0)
+FROM broker_dead_letter AS dead, LATERAL (
+    SELECT * FROM broker_message WHERE id = dead.message_id LIMIT 1
+) AS message
+WHERE dead.queue_id = %(queue_id)s::integer
+  AND dead.message_id > %(after)s::bigint
+  AND (SELECT is_there
+      FROM unnest(ARRAY[4, 0, 1, 2, 3, 5, 6, 7, 8, 9]::smallint[]) AS lane (priority),
+          unnest(ARRAY[
+              dead.message_id, dead.message_id - 4611686018427387904]) AS place (pos),
+          LATERAL (
+              SELECT true AS is_there FROM broker_ready
+              WHERE queue_id = dead.queue_id AND priority = lane.priority
+                AND pos = place.pos LIMIT 1) AS ready
+      LIMIT 1)
+ORDER BY dead.message_id
+LIMIT %(limit)s::bigint;

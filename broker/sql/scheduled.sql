@@ -1,0 +1,25 @@
+-- Show delayed entries of several queues, the next due first.
+--
+-- Order    due time, then message, then queue; from one of each on.
+-- Locks    none: looking changes nothing.
+-- Index    broker_delayed_queue, broker_message_pkey
+-- Returns  the fields of broker.scheduled.Scheduled.
+SELECT found.queue_id, found.id, found.due_at, found.priority, found.backout_count,
+    found.expires_at, message.put_at, message.content_type, message.subject,
+    octet_length(message.body)
+FROM (
+    SELECT first.* FROM unnest(%(queue_ids)b::integer[]) AS wanted (id), LATERAL (
+        SELECT * FROM broker_delayed
+        WHERE queue_id = wanted.id
+          AND (due_at, id) >= (%(due_at)s::timestamptz, %(id)s::bigint)
+          AND (due_at, id, queue_id)
+              > (%(due_at)s::timestamptz, %(id)s::bigint, %(queue_id)s::integer)
+        ORDER BY due_at, id LIMIT %(limit)s::bigint
+    ) AS first
+    ORDER BY due_at, id, queue_id LIMIT %(limit)s::bigint
+) AS found
+CROSS JOIN LATERAL (
+    -- Looked up one by one, however many the planner believes there are.
+    SELECT * FROM broker_message WHERE id = found.id OFFSET 0
+) AS message
+ORDER BY found.due_at, found.id, found.queue_id;

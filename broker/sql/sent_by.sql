@@ -1,0 +1,13 @@
+-- Find the last operation that did something to any of some messages, by the journal.
+--
+-- Locks    none.
+-- Index    broker_event_ids
+-- Returns  the operation; nothing where none did.
+SELECT (event.detail ->> 'operation')::bigint
+FROM broker_event AS event
+WHERE event.ids[1] <= %(last_id)s::bigint
+  AND event.ids[cardinality(event.ids)] >= %(first_id)s::bigint
+  AND event.kind = %(kind)s::smallint AND event.ids && %(ids)b::bigint[]
+  AND event.detail ? 'operation'
+ORDER BY 1 DESC
+LIMIT 1;

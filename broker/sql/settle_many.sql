@@ -1,0 +1,100 @@
+-- Take entries out of units of work that go on: those that end well leave their queues,
+-- the others are the caller's to put somewhere. All that is asked for, or nothing.
+--
+-- What is asked for are two arrays in step: ids, and the number of the group that each
+-- is of, from 0; and from where to where these are of one queue of one unit of work, in
+-- which part the ids ascend.
+--
+-- Locks    the units of work, by id, so that they do not end meanwhile; their claims.
+-- Index    broker_unit_of_work_pkey, broker_claim_pkey
+-- Returns  number and the fields of broker.moves.Held: for each entry that does not end
+--          well, by number and id. Or else, where something is not held, the numbers of
+--          that, and nulls.
+WITH unit AS MATERIALIZED (
+    SELECT id FROM broker_unit_of_work WHERE id = ANY (%(uows)b::bigint[])
+    ORDER BY id FOR UPDATE
+),
+-- Locked, and so as they are after whoever had them before: what was ended is gone.
+claim AS MATERIALIZED (
+    SELECT claim.*, asked.ids AS asked_ids, asked.before
+    FROM broker_claim AS claim, (
+        SELECT uow, queue_id, first - 1 AS before, (%(ids)b::bigint[])[first:last] AS ids
+        FROM unnest(%(uows)b::bigint[], %(queue_ids)b::integer[], %(firsts)b::integer[],
+            %(lasts)b::integer[]) AS part (uow, queue_id, first, last)
+    ) AS asked
+    WHERE claim.uow = asked.uow AND claim.queue_id = asked.queue_id
+      -- By the index, whatever the plan.
+      AND claim.uow BETWEEN %(lowest)s::bigint AND %(highest)s::bigint
+      AND (SELECT count(*) FROM unit) > 0
+      AND claim.ids[1] <= asked.ids[cardinality(asked.ids)]
+      AND claim.ids[cardinality(claim.ids)] >= asked.ids[1]
+    FOR UPDATE OF claim
+),
+split AS MATERIALIZED (
+    SELECT claim.uow, claim.claim_id, claim.queue_id, parts.*
+    FROM claim, LATERAL (
+        SELECT array_agg(id) FILTER (WHERE at IS NULL) AS ids,
+            array_agg(priority) FILTER (WHERE at IS NULL) AS priorities,
+            array_agg(backout_count) FILTER (WHERE at IS NULL) AS backout_counts,
+            array_agg(delivery_count) FILTER (WHERE at IS NULL) AS delivery_counts,
+            array_agg(expires_at) FILTER (WHERE at IS NULL) AS expiries,
+            array_agg(claim.before + at) FILTER (WHERE at > 0) AS places,
+            array_agg(priority) FILTER (WHERE at > 0) AS their_priorities,
+            array_agg(backout_count) FILTER (WHERE at > 0) AS their_backout_counts,
+            array_agg(delivery_count) FILTER (WHERE at > 0) AS their_delivery_counts,
+            array_agg(expires_at) FILTER (WHERE at > 0) AS their_expiries
+        FROM (
+            SELECT *, array_position(claim.asked_ids, id) AS at
+            FROM unnest(claim.ids, claim.priorities, claim.backout_counts,
+                claim.delivery_counts, claim.expiries) AS held (
+                id, priority, backout_count, delivery_count, expires_at)
+            OFFSET 0  -- each looked for once
+        ) AS entry
+    ) AS parts
+),
+found AS MATERIALIZED (
+    SELECT (%(numbers)b::bigint[])[place] AS number, (%(ids)b::bigint[])[place] AS id,
+        split.uow, split.queue_id, their.*
+    FROM split, unnest(places, their_priorities, their_backout_counts,
+        their_delivery_counts, their_expiries) AS their (
+        place, priority, backout_count, delivery_count, expires_at)
+),
+-- Where something is missing, nothing is taken.
+whole AS MATERIALIZED (
+    SELECT count(*) = cardinality(%(ids)b::bigint[]) AS is_whole FROM found
+),
+shrunk AS (
+    UPDATE broker_claim AS claim
+    SET ids = split.ids, priorities = split.priorities,
+        backout_counts = split.backout_counts,
+        delivery_counts = split.delivery_counts, expiries = split.expiries
+    FROM split
+    WHERE claim.uow = split.uow AND claim.claim_id = split.claim_id
+      AND claim.uow BETWEEN %(lowest)s::bigint AND %(highest)s::bigint
+      AND split.ids IS NOT NULL AND split.places IS NOT NULL
+      AND (SELECT is_whole FROM whole)
+),
+emptied AS (
+    DELETE FROM broker_claim AS claim USING split
+    WHERE claim.uow = split.uow AND claim.claim_id = split.claim_id
+      AND claim.uow BETWEEN %(lowest)s::bigint AND %(highest)s::bigint
+      AND split.ids IS NULL AND (SELECT is_whole FROM whole)
+),
+journal AS (
+    INSERT INTO broker_event (at, uow, queue_id, n, kind, came_from, actor, ids)
+    SELECT coalesce(%(now)s::timestamptz, statement_timestamp()), uow, queue_id,
+        count(*), 3, 2, (%(actors)b::text[])[number + 1], array_agg(id ORDER BY id)
+    FROM found
+    WHERE (%(accepts)b::boolean[])[number + 1] AND (SELECT is_whole FROM whole)
+    GROUP BY number, uow, queue_id
+)
+SELECT number, queue_id, id, priority, backout_count, delivery_count, expires_at,
+    coalesce(expires_at <= coalesce(%(now)s::timestamptz, statement_timestamp()), false)
+FROM found
+WHERE NOT (%(accepts)b::boolean[])[number + 1] AND (SELECT is_whole FROM whole)
+UNION ALL
+SELECT DISTINCT (%(numbers)b::bigint[])[place], NULL::integer, NULL::bigint,
+    NULL::smallint, NULL::integer, NULL::integer, NULL::timestamptz, NULL::boolean
+FROM generate_subscripts(%(ids)b::bigint[], 1) AS asked (place)
+WHERE NOT (SELECT is_whole FROM whole) AND place NOT IN (SELECT place FROM found)
+ORDER BY number, id;

@@ -1,0 +1,32 @@
+-- Say since when the oldest ready entry of each queue waits, and how many delayed ones
+-- should have been ready by now, counted to a limit.
+--
+-- The oldest of a lane is the first of those that came back, or of the others.
+--
+-- Locks    none: looking changes nothing.
+-- Index    broker_ready_pkey, broker_delayed_queue, broker_message_pkey
+-- Returns  the fields of broker.waiting.Waiting, of each queue.
+SELECT wanted.queue_id, (
+        SELECT min(message.put_at)
+        FROM generate_series(0, 9) AS lane (priority),
+            unnest(ARRAY[-9223372036854775807, 0]) AS low,
+            LATERAL (
+                SELECT id FROM broker_ready
+                WHERE queue_id = wanted.queue_id
+                  AND broker_ready.priority = lane.priority::smallint
+                  AND pos >= low
+                ORDER BY pos LIMIT 1
+            ) AS head,
+            LATERAL (
+                SELECT put_at FROM broker_message WHERE id = head.id OFFSET 0
+            ) AS message),
+    late.entries, late.due_at
+FROM unnest(%(queue_ids)b::integer[]) AS wanted (queue_id), LATERAL (
+    SELECT count(*) AS entries, min(due_at) AS due_at FROM (
+        SELECT due_at FROM broker_delayed
+        WHERE queue_id = wanted.queue_id
+          AND due_at < coalesce(%(now)s::timestamptz, statement_timestamp())
+              - %(patience)s::interval
+        ORDER BY due_at LIMIT %(limit)s::bigint
+    ) AS due
+) AS late;
