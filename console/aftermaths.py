@@ -1,60 +1,90 @@
-"""What became of messages after an operation sent them on."""
+"""What became of messages after an operation sent them on.
+
+The ledger knows of those that a worker has looked at; of the others, as many as can be
+looked up quickly are looked up now.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
-from broker.models import (
-    Claim,
-    DeadLetter,
-    Delayed,
-    Operation,
-    OperationItem,
-    Queue,
-    Ready,
-)
-from console.ledgers import undoing_of
-from console.wording import words_of
+from broker.models import Course, Operation, OperationItem
+from broker.operations import causes, fates
+from console.ledgers import Ledger, undoing_of
 
-TRACED = 1000  # copies at most whose further way is looked up
-LOWERED = 2**62  # by so much stands what came back before what is new
-PRIORITIES = range(10)
+TRACED = 1000  # copies at most that are looked up
+Fate = OperationItem.Fate
 
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
     """What became of the copies that an operation made."""
 
-    waiting: int
-    dead: int
-    ended: int
+    processed: int
+    known: Counter[str]  # dead again of what they had died of before, by fingerprint
+    new: Counter[str]  # of anything else
+    expired: int
+    taken: int  # away, by other operations
+    unknown: int
+    untouched: int  # on their queue, and nobody had them
+    under_way: int  # with a consumer, or to be delivered again
+    unseen: int  # on their queue as far as is known
+
+    @property
+    def dead(self) -> int:
+        return self.known.total() + self.new.total()
+
+    @property
+    def waiting(self) -> int:
+        return self.untouched + self.under_way + self.unseen
+
+    @property
+    def of_what(self) -> str:
+        """Of how many causes they died: "1 known, 1 new cause"."""
+        parts = [
+            f"{len(one)} {word}"
+            for one, word in ((self.known, "known"), (self.new, "new"))
+            if one
+        ]
+        several = len(self.new or self.known) > 1
+        return f"{', '.join(parts)} cause{'s' if several else ''}" if parts else ""
 
 
-def aftermath_of(operation: Operation) -> Aftermath | None:
-    """Where the copies are by now; None of more than can be looked up quickly."""
+def aftermath_of(
+    operation: Operation, ledger: Ledger, course: Course | None
+) -> Aftermath | None:
+    """Where the copies are by now; none where nobody follows them."""
     undoing = undoing_of(operation)
-    if not words_of(operation).is_followed or (undoing and undoing.started_at):
+    if not fates.follows(operation) or (undoing and undoing.started_at):
         return None  # what was taken back has not finished
-    done = operation.items.filter(status=OperationItem.Status.DONE)
-    ids = done.values_list("copy_id", flat=True)[: TRACED + 1]
-    copies = [copy_id for copy_id in ids if copy_id is not None]
-    if not copies or len(copies) > TRACED:
+    if not ledger.done:
         return None
-    waiting = waiting_of(copies)
-    dead = DeadLetter.objects.filter(message_id__gt=min(copies), origin_id__in=copies)
-    died = dead.values("origin_id").distinct().count()
-    return Aftermath(waiting, died, max(len(copies) - waiting - died, 0))
-
-
-def waiting_of(copies: list[int]) -> int:
-    """How many messages are on a queue, in any place."""
-    ready = Ready.objects.filter(
-        queue_id__in=Queue.objects.values("pk"),
-        priority__in=PRIORITIES,
-        pos__in=[place for copy in copies for place in (copy, copy - LOWERED)],
+    ends, seen = Counter(ledger.ends), fates.Look()
+    unseen = ends.pop((None, ""), 0)
+    if 0 < unseen <= TRACED:
+        seen = fates.look(fates.open_items(operation.pk, limit=TRACED))
+        ends.update((end.fate, end.died_of) for end in seen.ends.values())
+        unseen = 0
+    deaths = {
+        cause: count for (fate, cause), count in ends.items() if fate == Fate.DEAD
+    }
+    before = known_causes(operation, course) if deaths else set()
+    return Aftermath(
+        processed=ends[Fate.PROCESSED, ""],
+        known=Counter({one: n for one, n in deaths.items() if one in before}),
+        new=Counter({one: n for one, n in deaths.items() if one not in before}),
+        expired=ends[Fate.EXPIRED, ""],
+        taken=ends[Fate.TAKEN, ""],
+        unknown=ends[Fate.UNKNOWN, ""],
+        untouched=len(seen.untouched),
+        under_way=len(seen.under_way),
+        unseen=unseen,
     )
-    delayed = Delayed.objects.filter(id__in=copies)
-    claims = Claim.objects.filter(ids__overlap=copies).values_list("ids", flat=True)
-    held = {message_id for ids in claims for message_id in ids}
-    here = {*ready.values_list("id", flat=True), *delayed.values_list("id", flat=True)}
-    return len((here | held).intersection(copies))
+
+
+def known_causes(operation: Operation, course: Course | None) -> set[str]:
+    """What the messages of an operation had died of before it."""
+    if course is not None and course.causes is not None:
+        return set(course.causes)
+    return {one.fingerprint for one in causes.whole(operation.pk)}

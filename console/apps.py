@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.contrib.admin import apps as admin
 from django.db.models.signals import post_migrate
 from django.utils.module_loading import autodiscover_modules
 
@@ -7,9 +8,25 @@ class ConsoleConfig(AppConfig):
     name = "console"
 
     def ready(self) -> None:
-        """Make Celery known, find the viewers of all applications, and have the roles
-        made whenever permissions may have been."""
-        from console import celery, roles  # noqa: F401, PLC0415 (being loaded)
+        """Make Celery and the topics of pages known, find the viewers of all
+        applications, hear who signs in, and have the roles made whenever permissions
+        may have been. The models are loaded by now."""
+        from console import (  # noqa: PLC0415 (being loaded)
+            celery,  # noqa: F401
+            progress,  # noqa: F401
+            roles,
+            sessions,
+            sign_ins,
+        )
 
         autodiscover_modules("viewers")
+        sign_ins.listen()
+        sessions.listen()
         post_migrate.connect(roles.grant)
+
+
+class SettingsConfig(admin.AdminConfig):
+    """Django's admin, whose pages leave records."""
+
+    default = False  # it is not the console's own
+    default_site = "console.settings_site.SettingsSite"

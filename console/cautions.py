@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from django.db.models import Exists, Max, Min, OuterRef
+from django.db.models import Count
 
 from broker import journal
-from broker.models import DeadLetter, Kind, Operation, Queue
-from broker.operations import Preview
+from broker.discards import retentions_s
+from broker.models import Kind, Operation, Queue
+from broker.operations import Preview, causes
+from broker.operations.causes import Cause
 from console.ledgers import Ledger
 from console.wording import ADDRESSES, dropped, messages, words_of
+
+NO_TEXT = "no error text"
 
 
 def warnings_of(
@@ -27,6 +31,22 @@ def warnings_of(
         yield from warnings_of_outlook(operation, seen)
     if words_of(operation).is_followed:
         yield from warnings_of_goals(operation, ledger)
+    if operation.kind == Operation.Kind.REMOVE and operation.undoes_id is None:
+        yield from warnings_of_the_bin(operation)
+
+
+def warnings_of_the_bin(operation: Operation) -> Iterator[str]:
+    """That what is removed from a queue is not archived, but gone."""
+    items = operation.items.order_by("queue_id").values_list("queue_id")
+    counts = dict(items.annotate(Count("pk")))
+    kept_s = retentions_s(set(counts))
+    for queue in Queue.objects.filter(pk__in=counts).order_by("name"):
+        if not kept_s[queue.pk]:
+            yield (
+                f"{queue} archives nothing: {messages(counts[queue.pk])} would be gone"
+                " for good. Set a discard retention for its address under Settings"
+                " first to keep them."
+            )
 
 
 def warnings_of_outlook(operation: Operation, seen: Preview) -> Iterator[str]:
@@ -57,25 +77,24 @@ def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
             yield (
                 f"{entries} ready on {queue}, and no consumer holds any. Does one run?"
             )
-    again = dead_before(operation)
+    if operation.kind == Operation.Kind.RESUBMIT:
+        yield from warnings_of_causes(causes.planned(operation.pk))
+
+
+def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
+    """What was resubmitted before, and what came of it."""
+    again = sum(one.again for one in found)
     if again:
         were = "was" if again == 1 else "were"
         yield (
             f"{again:,} of them {were} resubmitted before and died again. Has the cause"
             " been mended?"
         )
-
-
-def dead_before(operation: Operation) -> int:
-    if operation.kind != Operation.Kind.RESUBMIT:
-        return 0
-    frozen = operation.items.filter(
-        queue_id=OuterRef("queue_id"), message_id=OuterRef("message_id")
-    )
-    first_and_last = operation.items.aggregate(Min("message_id"), Max("message_id"))
-    letters = DeadLetter.objects.filter(
-        Exists(frozen),
-        message_id__range=tuple(first_and_last.values()),
-        resubmit_count__gt=0,
-    )
-    return letters.count()
+    for one in found:
+        if one.since is not None:
+            yield (
+                f"Of {messages(one.attempts)} that died of “{one.pattern or NO_TEXT}”"
+                f" and {'was' if one.attempts == 1 else 'were'} resubmitted since"
+                f" {one.since:%Y-%m-%d %H:%M} UTC, {one.processed:,}"
+                f" {'was' if one.processed == 1 else 'were'} processed."
+            )

@@ -1,4 +1,4 @@
-"""How the name of a queue stands in a URL.
+"""How the name of a queue, and a text of a client, stand in a URL.
 
 A name may hold any character, also ``/``, and a proxy may decode, join or drop what is
 percent-encoded. So every byte of its UTF-8 that is not a letter, a digit, or one of
@@ -37,3 +37,15 @@ class QueueName:
         return "".join(
             chr(byte) if byte in PLAIN else f"~{byte:02X}" for byte in value.encode()
         )
+
+
+class Text:
+    """Whatever somebody wrote, also in several lines, as percent-encoding has it."""
+
+    regex = r"(?s:.+)"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value

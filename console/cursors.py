@@ -34,8 +34,9 @@ class Trail:
             before=tuple(trail.split(BETWEEN))[-LONGEST:] if trail else (),
             rest=tuple(
                 (key, str(value))
-                for key, value in request.GET.items()
-                if key not in ("after", "trail")
+                for key, values in request.GET.lists()
+                for value in values
+                if key not in ("after", "trail", "m")  # m: a message beside the list
             ),
         )
 

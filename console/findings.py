@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.core.cache import cache
 from django.http import HttpRequest
 from django.urls import reverse
 
 from broker.advice import Advice, advice
 from broker.authorities import Held
 from broker.models import AddressSetting, ModelQueue, Queue
+from dashboards import kept
 
 KEY = "console.advice"
-KEPT_S = 15  # for the count on every page; pages about it look anew
+KEPT_S = 15
 About = Queue | ModelQueue | AddressSetting
 OF_ALL = {  # that concern messages of every queue, and so stand first
     "dead-letter-queue-fills",
@@ -60,15 +60,14 @@ class Finding:
 
 
 def advice_for(held: Held) -> list[Advice]:
-    """All that there is to say now of queues that may be inquired. Five queries."""
-    every = advice()
-    cache.set(KEY, every, KEPT_S)
-    return seen(held, every)
+    """All that there is to say of queues that may be inquired: now, or some seconds ago
+    where queues are so many that it takes long. Five queries."""
+    return seen(held, kept.newest(KEY, advice, KEPT_S))
 
 
 def count(held: Held) -> int:
     """How many there are, or were some seconds ago."""
-    return len(seen(held, cache.get_or_set(KEY, advice, KEPT_S) or []))
+    return len(seen(held, kept.recent(KEY, advice, KEPT_S)))
 
 
 def seen(held: Held, every: Iterable[Advice]) -> list[Advice]:

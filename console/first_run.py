@@ -12,10 +12,11 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
-from broker.models import Address, AddressSetting, Queue
+from broker import audit
+from broker.models import Act, Address, AddressSetting, Queue
 from console.supervision import Say
 
 DLQ, EXPIRY_QUEUE = "DLQ", "ExpiryQueue"
@@ -87,11 +88,15 @@ def first_administrator() -> str | None:
     return make_administrator("admin")
 
 
+@transaction.atomic
 def make_administrator(name: str) -> str:
     """Make an administrator, or give one a new password; return the password."""
     password = secrets.token_urlsafe(12)
     user, _ = get_user_model().objects.get_or_create(username=name)
+    before = audit.state_of(user)
     user.is_active = user.is_staff = user.is_superuser = True
     user.set_password(password)
     user.save()
+    changed = audit.changes(before, audit.state_of(user))
+    audit.record(Act.CHANGE, user, detail={"changed": changed})
     return password

@@ -17,10 +17,11 @@ from django.utils import timezone
 
 from broker import authorities, stoppages
 from console import findings
-from dashboards import depths
+from dashboards import attention, depths
 
 ENVIRONMENTS = ("dev", "stage", "prod")  # that have a colour of their own
 THEMES = ("light", "dark", "system")
+DENSITIES = ("normal", "compact")
 COUNTS_AS = "_counts_as"  # attribute of a request: the view of another place
 
 
@@ -34,7 +35,7 @@ class Destination:
     permission: str
     key: str = ""  # after g
     views: tuple[str, ...] = ()  # that are also this place
-    counts_dead_letters: bool = False
+    counts_groups: bool = False
     counts_findings: bool = False
     leaves: bool = False
     url: str = ""
@@ -42,6 +43,13 @@ class Destination:
 
 
 DESTINATIONS = (
+    Destination(
+        "Overview",
+        "overview",
+        "console:overview",
+        "broker.view_queue",
+        key="o",
+    ),
     Destination(
         "Queues",
         "queues",
@@ -56,13 +64,28 @@ DESTINATIONS = (
         ),
     ),
     Destination(
+        "Messages",
+        "messages",
+        "console:messages",
+        "broker.view_queue",
+        key="m",
+        views=("console:order_found", "console:edit_view", "console:by_client_id"),
+    ),
+    Destination(
         "Dead letters",
         "dead",
         "console:dead_letters",
         "broker.view_queue",
         key="d",
-        views=("console:dead_letter_group", "console:order_letters"),
-        counts_dead_letters=True,
+        views=(
+            "console:dead_letter_group",
+            "console:order_letters",
+            "console:say_of_group",
+            "console:rules",
+            "console:rule_table",
+            "console:switch_rules",
+        ),
+        counts_groups=True,
     ),
     Destination(
         "Discard bin",
@@ -73,11 +96,46 @@ DESTINATIONS = (
         views=("console:restore",),
     ),
     Destination(
+        "Scheduled",
+        "delayed",
+        "console:scheduled",
+        "broker.view_queue",
+        key="s",
+    ),
+    Destination(
+        "Units of work",
+        "in-flight",
+        "console:units",
+        "broker.view_queue",
+        key="u",
+        views=("console:unit", "console:back_out_unit"),
+    ),
+    Destination(
         "Consumers",
         "consumers",
         "console:consumers",
         "broker.view_queue",
         key="c",
+    ),
+    Destination(
+        "Connections",
+        "connections",
+        "console:connections",
+        "broker.view_queue",
+        key="n",
+        views=(
+            "console:connection",
+            "console:close_connection",
+            "console:close_endpoint",
+        ),
+    ),
+    Destination(
+        "Credentials",
+        "credentials",
+        "console:credentials",
+        "broker.view_credential",
+        key="k",
+        views=("console:create_credential", "console:revoke_credential"),
     ),
     Destination(
         "Operations",
@@ -105,6 +163,14 @@ DESTINATIONS = (
         views=("dashboards:report",),
     ),
     Destination(
+        "Audit",
+        "audit",
+        "console:audit",
+        "broker.view_auditrecord",
+        key="a",
+        views=("console:audit_record",),
+    ),
+    Destination(
         "Settings",
         "settings",
         "admin:index",
@@ -119,6 +185,7 @@ class Frame:
     """Made for each page; templates know it as ``frame``."""
 
     themes = THEMES
+    densities = DENSITIES
 
     def __init__(self, request: HttpRequest) -> None:
         self.request = request
@@ -153,6 +220,21 @@ class Frame:
     def now(self) -> datetime:
         return timezone.now()
 
+    @property
+    def zone(self) -> str:
+        """What the zone of all times on the page is called now: UTC, CEST."""
+        return timezone.localtime(self.now).tzname() or "UTC"
+
+    @property
+    def zone_name(self) -> str:
+        """Its whole name, which browsers know, too."""
+        return timezone.get_current_timezone_name()
+
+    @property
+    def density(self) -> str:
+        chosen = self.request.COOKIES.get("density", "")
+        return chosen if chosen in DENSITIES else DENSITIES[0]
+
     @cached_property
     def is_live(self) -> bool:
         return self.request.user.has_perm("broker.view_queue")
@@ -171,6 +253,11 @@ class Frame:
     @cached_property
     def dead_letters(self) -> int:
         return depths.dead_letters(self.held)
+
+    @cached_property
+    def groups(self) -> int:
+        """Of dead letters, that ask for somebody; some seconds ago at most."""
+        return attention.count(self.held)
 
     @cached_property
     def findings(self) -> int:

@@ -20,6 +20,7 @@ from console.wording import Said, Words, places, words_of
 State, Status = Operation.State, OperationItem.Status
 
 ASKS_WHY = 100  # messages; above that, a reason must be given
+ASKS_NAME = 100  # likewise, the name of the queue from which they are removed
 SHORTEST = timedelta(seconds=1)  # that somebody waits for
 STAYS = {Operation.Kind.PRIORITY, Operation.Kind.DELIVER}  # on its queue
 
@@ -33,6 +34,9 @@ class Way:
     messages: int
 
 
+End = tuple[int | None, str]  # how a copy ended, and the fingerprint if it died
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """The items of one operation by what became of them."""
@@ -40,6 +44,8 @@ class Ledger:
     planned: int
     done: int
     skipped: int
+    left_out: int  # of the plan; they are not in the total
+    ends: Counter[End]  # of what was done
     ways: list[Way]
     names: dict[int, str]  # of the queues that the messages were on, by id
     sources: set[str]  # the same, with an empty one for those that are gone
@@ -64,7 +70,9 @@ class Ledger:
 def ledger_of(operation: Operation) -> Ledger:
     """Two queries, one of them over the items."""
     rows = list(
-        operation.items.values_list("queue_id", "target", "status", "note")
+        operation.items.values_list(
+            "queue_id", "target", "status", "note", "fate", "died_of"
+        )
         .annotate(messages=Count("id"))
         .order_by("-messages", "target", "queue_id")
     )
@@ -74,15 +82,24 @@ def ledger_of(operation: Operation) -> Ledger:
     ways: Counter[tuple[str, str]] = Counter()
     counts: Counter[str] = Counter()
     notes: Counter[str] = Counter()
-    for queue_id, target, status, note, count in rows:
+    ends: Counter[End] = Counter()
+    for queue_id, target, status, note, fate, died_of, count in rows:
         counts[status] += count
-        ways[way_of(operation, names.get(queue_id, ""), target)] += count
+        if status == Status.LEFT_OUT:
+            continue
+        goes = operation.state != State.PLANNED or status == Status.PLANNED
+        way = way_of(operation, names.get(queue_id, ""), target)
+        ways[way] += count if goes else 0  # known all the same, to be authorized
         if status == Status.SKIPPED:
             notes[note] += count
+        if status == Status.DONE:
+            ends[fate, died_of] += count
     return Ledger(
         counts[Status.PLANNED],
         counts[Status.DONE],
         counts[Status.SKIPPED],
+        counts[Status.LEFT_OUT],
+        ends,
         [Way(*way, messages) for way, messages in ways.most_common()],
         names,
         {names.get(row[0], "") for row in rows},
@@ -104,12 +121,23 @@ def asks_why(operation: Operation, ledger: Ledger) -> bool:
     return words_of(operation).is_hard or ledger.total > ASKS_WHY
 
 
+def to_type(operation: Operation, ledger: Ledger) -> str:
+    """What has to be typed before many messages are removed: the name of their queue,
+    or their number, where they are of several; empty where nothing has."""
+    is_removal = operation.kind == Operation.Kind.REMOVE and not operation.undoes_id
+    if not is_removal or ledger.total <= ASKS_NAME:
+        return ""
+    (name, *others) = sorted(ledger.sources)
+    return name if name and not others else str(ledger.total)
+
+
 def said_of(operation: Operation, ledger: Ledger) -> Said:
     """An operation in sentences, with its numbers and queues."""
     is_priority = operation.kind == Operation.Kind.PRIORITY
+    is_plan = operation.state == State.PLANNED  # of which a patch may leave some alone
     return Said(
         words_of(operation),
-        ledger.total,
+        ledger.planned if is_plan else ledger.total,
         ledger.done,
         places({way.on for way in ledger.ways}),
         operation.argument if is_priority else places({w.to for w in ledger.ways}),
@@ -131,7 +159,7 @@ class Row:
 
     @property
     def total(self) -> int:
-        return self.counts.total()
+        return self.counts.total() - self.counts[Status.LEFT_OUT]
 
     @property
     def done(self) -> int:

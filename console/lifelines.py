@@ -59,6 +59,7 @@ class Step:
     reason: int | None = None  # IBM MQ's code
     backouts: int = 0  # on its queue so far
     operation: int | None = None
+    is_repaired: bool = False  # a copy that differs
     why: str = ""
     after: timedelta | None = None  # since the step before it ended
     same_error: bool = False  # as in the step before it
@@ -223,6 +224,7 @@ def tell(step: Step, event: LifelineEvent) -> None:
     step.to = detail.get("to", "")
     step.copy = detail.get("copy")
     step.operation = detail.get("operation")
+    step.is_repaired = bool(detail.get("repaired"))
     step.why = detail.get("why", "")
     step.cause = detail.get("cause", "")
     step.reason = detail.get("reason")

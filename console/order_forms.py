@@ -11,6 +11,7 @@ from django.http import QueryDict
 from broker.models import Operation, Place
 from broker.operations import Chosen, Order
 from broker.triage import NEWEST
+from console.selections import LARGEST
 from console.selections import WORDS as LONGEST_QUOTE
 from console.wording import WORDS
 
@@ -85,6 +86,65 @@ class ChosenForm(forms.Form):
         return pairs + [("message", one) for one in self.ids]
 
 
+class Entries(forms.Field):
+    """Messages, each on one queue, as many as were ticked."""
+
+    def to_python(self, value: Iterable[str] | None) -> tuple[tuple[int, int], ...]:
+        entries = tuple(dict.fromkeys(entry_of(one) for one in value or ()))
+        if len(entries) > MOST_TICKED:
+            raise forms.ValidationError(f"Tick at most {MOST_TICKED} messages.")
+        return entries
+
+    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
+        return {}
+
+
+def entry_of(item: str) -> tuple[int, int]:
+    """The message and the queue that a checkbox stands for."""
+    message_id, _, queue_id = item.partition(".")
+    try:
+        entry = int(message_id), int(queue_id)
+    except ValueError:
+        raise forms.ValidationError("This is no message.") from None
+    if not (0 < entry[0] <= NEWEST and 0 < entry[1] <= LARGEST):
+        raise forms.ValidationError("There are no such numbers.")
+    return entry
+
+
+class FoundForm(forms.Form):
+    """Which messages of those that a filter finds: some of them, or all."""
+
+    which = forms.ChoiceField(choices=[(TICKED, ""), (ALL, "")])
+    item = Entries(widget=forms.MultipleHiddenInput, required=False)
+
+    def __init__(self, said: QueryDict, *, is_filtered: bool) -> None:
+        super().__init__(said)
+        self.is_filtered = is_filtered
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        if said.get("which") == TICKED and not said.get("item", True):
+            raise forms.ValidationError("Tick at least one message first.")
+        if said.get("which") == ALL and not self.is_filtered:
+            raise forms.ValidationError("Filter first, to act on all that match.")
+        return said
+
+    @property
+    def is_of_all(self) -> bool:
+        return bool(self.cleaned_data["which"] == ALL)
+
+    @property
+    def entries(self) -> tuple[tuple[int, int], ...]:
+        found: tuple[tuple[int, int], ...] = self.cleaned_data["item"]
+        return () if self.is_of_all else found
+
+    @property
+    def pairs(self) -> list[tuple[str, object]]:
+        """What a form sends to choose the same again, beside the filter."""
+        ticked = [("item", f"{message}.{queue}") for message, queue in self.entries]
+        return [("which", self.cleaned_data["which"]), *ticked]
+
+
 class OrderForm(forms.Form):
     """What is to be done with them."""
 
@@ -130,7 +190,10 @@ class OrderForm(forms.Form):
 
 def narrowed(words: str, selector: str) -> str:
     """A set in words, narrowed by a selector, if there is one."""
-    if not selector:
-        return words
-    cut = selector[:LONGEST_QUOTE] + ("…" if len(selector) > LONGEST_QUOTE else "")
-    return f"{words}, with “{cut}”"
+    return f"{words}, with {in_quotes(selector)}" if selector else words
+
+
+def in_quotes(text: str) -> str:
+    """As much of what somebody wrote as stands in a sentence."""
+    cut = text[:LONGEST_QUOTE] + ("…" if len(text) > LONGEST_QUOTE else "")
+    return f"“{cut}”"

@@ -1,4 +1,7 @@
-"""Who may see an operation, plan it and start it.
+"""What permissions open; and who may see an operation, plan it and start it.
+
+A credential has its user's permissions only as far as they are of use to a machine;
+what it may look at is a matter of its authorities alone, as over AMQP.
 
 An operation is seen by those who may inquire every queue that its messages lay on: it
 names them, and their errors. What lay on a queue that is gone is for those who may
@@ -7,14 +10,26 @@ inquire all.
 
 from __future__ import annotations
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, OuterRef, QuerySet
 
 from broker import authorities
+from broker.errors import NoSuchQueue
 from broker.models import Operation, OperationItem, Queue
+from broker.operations import Order
 from console.ledgers import Ledger
 from console.wording import words_of
 
 CHANGE = "broker.resubmit_message"  # the permission to plan, start and undo
+LOOK = ("broker.view_queue", "broker.browse_queue")
+KNOWING: tuple[authorities.Authority, ...] = ("inquire", "put")  # a queue, to send to
+
+
+def may(user: User | AnonymousUser, permission: str) -> bool:
+    """Whether a permission is had."""
+    if authorities.credential_of(user) is None:
+        return user.has_perm(permission)
+    return permission in LOOK or (permission == CHANGE and user.has_perm(permission))
 
 
 def seen_by(user: authorities.Principal) -> QuerySet[Operation]:
@@ -36,6 +51,19 @@ def require_sight(user: authorities.Principal, ledger: Ledger) -> None:
         NotAuthorized: one of its queues may not be inquired.
     """
     authorities.require(user, "inquire", *(name or "#" for name in ledger.sources))
+
+
+def require_target(user: authorities.Principal, order: Order) -> None:
+    """Go on only if a person may know the queue to which an order sends.
+
+    Raises:
+        NoSuchQueue: it is not there, or not for them.
+    """
+    if order.kind not in (Operation.Kind.MOVE, Operation.Kind.COPY):
+        return
+    held = authorities.held_by(user)
+    if not any(held.on(one, order.argument) for one in KNOWING):
+        raise NoSuchQueue(order.argument)
 
 
 def require_ways(

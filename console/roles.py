@@ -28,15 +28,25 @@ VIEWER = {
     "broker.view_queue",
     "dashboards.view_report",
 }
+AUDITOR = VIEWER | {"broker.view_auditrecord"}  # who did what; nothing that changes
 OPERATOR = VIEWER | {
     "broker.browse_queue",  # reads bodies, which may hold what is nobody's business
     "broker.resubmit_message",
     "broker.pause_queue",
+    "broker.close_clientconnection",
     "dashboards.run_report",
 }
 ADMINISTRATOR = (
     OPERATOR
-    | {"broker.view_subscription"}
+    | {
+        "broker.approve_operation",
+        "broker.view_auditrecord",
+        "broker.view_subscription",
+        "broker.view_credential",
+        "broker.add_credential",
+        "broker.change_credential",  # to revoke it: nothing else of it changes
+        "broker.change_ruletable",
+    }
     | {
         f"{model[0]}.{action}_{model[1]}"
         for model in (
@@ -46,16 +56,24 @@ ADMINISTRATOR = (
             ("broker", "modelqueue"),
             ("broker", "queue"),
             ("broker", "queuealias"),
+            ("broker", "redactionrule"),
             ("auth", "user"),
             ("auth", "group"),
         )
         for action in ("add", "change", "delete", "view")
     }
 )
-ROLES = {"viewer": VIEWER, "operator": OPERATOR, "administrator": ADMINISTRATOR}
+ROLES = {
+    "viewer": VIEWER,
+    "auditor": AUDITOR,
+    "operator": OPERATOR,
+    "administrator": ADMINISTRATOR,
+}
 AUTHORITIES: dict[str, tuple[authorities.Authority, ...]] = {  # on every queue
     "viewer": ("inquire",),
-    "operator": authorities.ALL,  # also set: it is what pausing a queue needs
+    "auditor": ("inquire",),
+    # Also set: it is what pausing a queue needs. What is masked is not theirs to see.
+    "operator": tuple(one for one in authorities.ALL if one != "unmask"),
     "administrator": authorities.ALL,
 }
 EVERY_QUEUE = "#"

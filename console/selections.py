@@ -3,6 +3,7 @@ and its plan, so that what is done is what was seen."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from django import forms
@@ -55,9 +56,9 @@ def names_for(user: authorities.Principal) -> dict[int, str]:
     return {pk: name for pk, name in names.items() if name in seen}
 
 
-def seen_by(user: authorities.Principal, selection: Selection) -> Selection:
-    """What a person sees of a selection."""
-    return replace(selection, within=tuple(names_for(user)))
+def seen_by(selection: Selection, names: Mapping[int, str]) -> Selection:
+    """What a person sees of a selection, who sees these queues."""
+    return replace(selection, within=tuple(names))
 
 
 def fields_of(selection: Selection) -> dict[str, object]:
@@ -86,18 +87,24 @@ def matches(group: Group, selection: Selection) -> bool:
     )
 
 
-def in_words(selection: Selection) -> str:
-    """A selection as the record of an operation has it. At most two queries."""
+def in_words(selection: Selection, names: Mapping[int, str]) -> str:
+    """A selection as the record of an operation has it. At most one query.
+
+    Args:
+        selection: of dead letters.
+        names: the queues that whoever reads it may look at: their names, by id.
+    """
     words = "all dead letters"
     if selection.origin_queue:
         words += f" of {selection.origin_queue}"
-    if selection.queue_id:
-        name = Queue.objects.filter(pk=selection.queue_id).values_list("name")
-        words += "".join(f" on {on}" for (on,) in name)
+    if on := names.get(selection.queue_id or 0):
+        words += f" on {on}"
     if selection.cause:
         words += f", {DeadLetter.Cause(selection.cause).label}"
     if selection.fingerprint:
-        alike = DeadLetter.objects.filter(fingerprint=selection.fingerprint)
+        alike = DeadLetter.objects.filter(
+            fingerprint=selection.fingerprint, queue_id__in=names
+        )
         error = alike.values_list("pattern", flat=True).first() or "no error text"
         words += f", with “{error[:WORDS]}{'…' if len(error) > WORDS else ''}”"
     return words

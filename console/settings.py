@@ -36,7 +36,7 @@ INSTALLED_APPS = [
     *(["console.demo"] if env.bool("BACKOUT_DEMO", default=False) else []),
     "dashboards",
     "broker",
-    "django.contrib.admin",
+    "console.apps.SettingsConfig",  # in place of django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -59,11 +59,14 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "console.sessions.SessionsMiddleware",
+    "console.acting.ActingMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.refusals.RefusalMiddleware",
+    "console.zones.ZoneMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -147,23 +150,27 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
     for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
+        *("UserAttributeSimilarity", "MinimumLength"),
+        *("CommonPassword", "NumericPassword"),
     )
 ]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 LOGIN_URL = "login"
-LOGIN_REDIRECT_URL = "console:queues"
+LOGIN_REDIRECT_URL = "console:overview"
 LOGOUT_REDIRECT_URL = "login"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_TEMPLATE = "registration/locked_out.html"
 AXES_VERBOSE = False
+
+# How long somebody stays signed in who does nothing, and how long in any case.
+BACKOUT_SESSION_IDLE_S = env.int("BACKOUT_SESSION_IDLE_S", default=1800)
+BACKOUT_SESSION_LONGEST_S = env.int("BACKOUT_SESSION_LONGEST_S", default=43_200)
+SESSION_ENGINE = "console.sessions"
+SESSION_COOKIE_AGE = BACKOUT_SESSION_LONGEST_S
 
 HTTPS = env.bool("HTTPS", default=False)  # behind a proxy that speaks TLS
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
@@ -180,6 +187,14 @@ CONTENT_SECURITY_POLICY = {
         "img-src": ["'self'", "data:"],
     }
 }
+
+# Who may read /metrics: whoever sends this, or where it is empty, this machine alone.
+BACKOUT_METRICS_TOKEN = env.str("BACKOUT_METRICS_TOKEN", default="")
+
+# How long what was answered to a request is kept for whoever sends its key again.
+BACKOUT_ANSWERS_KEPT_HOURS = env.int("BACKOUT_ANSWERS_KEPT_HOURS", default=24)
+# Of one request, with all messages in it.
+DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("BACKOUT_MAX_REQUEST_BYTES", default=16 * 2**20)
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -200,6 +215,10 @@ BROKER_TRANSACTION_TIMEOUT_S = env.int("BROKER_TRANSACTION_TIMEOUT_S", default=3
 BROKER_MESSAGE_RETENTION_DAYS = env.int("BROKER_MESSAGE_RETENTION_DAYS", default=7)
 # How long after its end an operation can be undone.
 BROKER_UNDO_WINDOW_S = env.int("BROKER_UNDO_WINDOW_S", default=1800)
+# How long an operation waits for a consumer to take what it tried first.
+BROKER_CANARY_PATIENCE_S = env.int("BROKER_CANARY_PATIENCE_S", default=300)
+# How long after it was planned an operation can be approved, and then started.
+BROKER_APPROVAL_WINDOW_S = env.int("BROKER_APPROVAL_WINDOW_S", default=14_400)
 BROKER_JOURNAL_RETENTION_DAYS = env.int("BROKER_JOURNAL_RETENTION_DAYS", default=30)
 BROKER_MAX_MESSAGE_BYTES = env.int("BROKER_MAX_MESSAGE_BYTES", default=100 * 2**20)
 BROKER_MAX_UNCOMMITTED_MESSAGES = env.int(
@@ -228,10 +247,20 @@ BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S = env.float(
     "BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S", default=30.0
 )
 CELERY_BEAT_SCHEDULE = {
+    "broker: apply dead letter rules": {
+        "task": "broker.tasks.apply_dead_letter_rules",
+        "schedule": 10.0,
+        "options": {"expire_seconds": 10},
+    },
     "broker: delete what made itself": {
         "task": "broker.tasks.auto_delete",
         "schedule": max(BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S, 1.0),
         "options": {"expire_seconds": max(int(BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S), 2)},
+    },
+    "broker: forget answers": {
+        "task": "broker.tasks.forget_answers",
+        "schedule": 300.0,
+        "options": {"expire_seconds": 300},
     },
     "broker: vacuum hot tables": {
         "task": "broker.tasks.vacuum_bloated",
@@ -244,6 +273,71 @@ BROKER_WILDCARD_DELIMITER = env.str("BROKER_WILDCARD_DELIMITER", default=".")
 BROKER_WILDCARD_ANY_WORDS = env.str("BROKER_WILDCARD_ANY_WORDS", default="#")
 BROKER_WILDCARD_SINGLE_WORD = env.str("BROKER_WILDCARD_SINGLE_WORD", default="*")
 BROKER_LITERAL_MATCH_MARKERS = env.str("BROKER_LITERAL_MATCH_MARKERS", default="")
+
+# AMQP. Where clients connect, and by what they are known.
+BROKER_AMQP_HOST = env.str("BROKER_AMQP_HOST", default="127.0.0.1")
+BROKER_AMQP_PORT = env.int("BROKER_AMQP_PORT", default=5672)
+# A port that nobody has named may be another, the next that is free.
+BROKER_AMQP_PORT_IS_FIXED = "BROKER_AMQP_PORT" in os.environ
+BROKER_AMQPS_PORT = env.int("BROKER_AMQPS_PORT", default=5671)  # with a certificate
+BROKER_AMQP_CERTIFICATE = env.str("BROKER_AMQP_CERTIFICATE", default="")  # files, in
+BROKER_AMQP_KEY = env.str("BROKER_AMQP_KEY", default="")  # PEM
+BROKER_AMQP_CLIENT_CA = env.str("BROKER_AMQP_CLIENT_CA", default="")
+# Passwords without TLS: yes, no, or None, which is from this machine only.
+BROKER_AMQP_PLAIN_WITHOUT_TLS = env.bool("BROKER_AMQP_PLAIN_WITHOUT_TLS", default=None)
+# SCRAM is for credentials only, and clients that are offered it use nothing else; None
+# offers it where PLAIN is not.
+BROKER_AMQP_SCRAM = env.bool("BROKER_AMQP_SCRAM", default=None)
+# Whether clients of Azure Service Bus may log in with tokens. What the database has of
+# a credential is then enough to make one.
+BROKER_AMQP_CBS = env.bool("BROKER_AMQP_CBS", default=False)
+# Those that need no request of the web.
+BROKER_AMQP_AUTHENTICATION_BACKENDS = [
+    one for one in AUTHENTICATION_BACKENDS if not one.startswith("axes.")
+]
+# What clients may take of one process that listens; broker/amqp/limits.py says more.
+BROKER_AMQP_MAX_CONNECTIONS = env.int("BROKER_AMQP_MAX_CONNECTIONS", default=10_000)
+BROKER_AMQP_MAX_CONNECTIONS_PER_USER = env.int(
+    "BROKER_AMQP_MAX_CONNECTIONS_PER_USER", default=1000
+)
+BROKER_AMQP_MAX_CONNECTIONS_PER_HOST = env.int(
+    "BROKER_AMQP_MAX_CONNECTIONS_PER_HOST", default=1000
+)
+BROKER_AMQP_MAX_BEFORE_LOGIN = env.int("BROKER_AMQP_MAX_BEFORE_LOGIN", default=200)
+BROKER_AMQP_MAX_BEFORE_LOGIN_PER_HOST = env.int(
+    "BROKER_AMQP_MAX_BEFORE_LOGIN_PER_HOST", default=100
+)
+BROKER_AMQP_LOGIN_TIMEOUT_S = env.float("BROKER_AMQP_LOGIN_TIMEOUT_S", default=10.0)
+BROKER_AMQP_LOGIN_BYTES = env.int("BROKER_AMQP_LOGIN_BYTES", default=8192)
+# Wrong passwords in a minute.
+BROKER_AMQP_MAX_LOGIN_FAILURES_PER_HOST = env.int(
+    "BROKER_AMQP_MAX_LOGIN_FAILURES_PER_HOST", default=100
+)
+BROKER_AMQP_MAX_LOGIN_FAILURES_PER_NAME = env.int(
+    "BROKER_AMQP_MAX_LOGIN_FAILURES_PER_NAME", default=10
+)
+BROKER_AMQP_MAX_SESSIONS = env.int("BROKER_AMQP_MAX_SESSIONS", default=256)
+BROKER_AMQP_MAX_ENDPOINTS = env.int("BROKER_AMQP_MAX_ENDPOINTS", default=1024)
+BROKER_AMQP_MAX_FRAME_BYTES = env.int("BROKER_AMQP_MAX_FRAME_BYTES", default=65_536)
+BROKER_AMQP_IDLE_TIMEOUT_S = env.float("BROKER_AMQP_IDLE_TIMEOUT_S", default=120.0)
+BROKER_AMQP_MAX_IN_FLIGHT = env.int("BROKER_AMQP_MAX_IN_FLIGHT", default=2000)
+BROKER_AMQP_MAX_IN_FLIGHT_BYTES = env.int(
+    "BROKER_AMQP_MAX_IN_FLIGHT_BYTES", default=64 * 2**20
+)
+BROKER_AMQP_MAX_PARTIAL_BYTES = env.int(
+    "BROKER_AMQP_MAX_PARTIAL_BYTES", default=BROKER_MAX_MESSAGE_BYTES + 2**20
+)
+BROKER_AMQP_MAX_UNSENT_BYTES = env.int("BROKER_AMQP_MAX_UNSENT_BYTES", default=2**20)
+BROKER_AMQP_PUT_CREDIT = env.int("BROKER_AMQP_PUT_CREDIT", default=400)
+BROKER_AMQP_MAX_TRANSACTION_MESSAGES = env.int(
+    "BROKER_AMQP_MAX_TRANSACTION_MESSAGES", default=BROKER_MAX_UNCOMMITTED_MESSAGES
+)
+BROKER_AMQP_MAX_TRANSACTION_BYTES = env.int(
+    "BROKER_AMQP_MAX_TRANSACTION_BYTES", default=BROKER_MAX_UNCOMMITTED_BYTES
+)
+BROKER_AMQP_MAX_TRANSACTION_AGE_S = env.float(
+    "BROKER_AMQP_MAX_TRANSACTION_AGE_S", default=BROKER_TRANSACTION_TIMEOUT_S
+)
 
 LOGGING = {
     "version": 1,

@@ -38,7 +38,6 @@ class Words:
     asks: str = ""  # what it must be told: queue or priority
     is_hard: bool = False  # messages may leave every queue; it asks why
     is_followed: bool = False  # consumers get what goes there
-    waits_only: bool = False  # for those whose time has not come
 
 
 WORDS: dict[str, Words] = {
@@ -49,7 +48,7 @@ WORDS: dict[str, Words] = {
         done="sent",
         tab="Sent",
         plan="{n} will leave {on} and go back to {to}, with all delivery attempts"
-        " before them.",
+        " anew.",
         nothing="sent",
         goes="Back to",
         hint="back to the queue where it died, with all its attempts anew",
@@ -111,7 +110,6 @@ WORDS: dict[str, Words] = {
         goes="",
         hint="ready at once, before the time for which it is due",
         icon="ready",
-        waits_only=True,
     ),
     Kind.DEAD_LETTER: Words(
         name="Send to dead letters",
@@ -145,10 +143,12 @@ WORDS: dict[str, Words] = {
         doing="Removing",
         done="removed",
         tab="Removed",
-        plan="{n} will be removed from {on}. No consumer will get what is removed.",
+        plan="{n} will leave {on} and be archived in the discard bin: no consumer gets"
+        " what is there, and it can be restored until its time there is over.",
         nothing="removed",
         goes="",
-        hint="off its queue; nobody gets it",
+        hint="off its queue and into the discard bin: archived, and restorable for a"
+        " while",
         icon="discards",
         is_hard=True,
     ),
@@ -160,7 +160,7 @@ BACK = Words(
     doing="Putting back",
     done="put back",
     tab="Put back",
-    plan="{n} will leave {on} and go back to {to}, at the place where they stood.",
+    plan="{n} will leave {on} and go back to {to}, at the old place.",
     nothing="put back",
     goes="Back to",
     icon="backout",
@@ -168,7 +168,7 @@ BACK = Words(
 )
 BACK_ON = replace(
     BACK,
-    plan="{n} will be on {to} again, at the place where they stood.",
+    plan="{n} will be on {to} again, at the old place.",
     goes="",
 )
 UNDO: dict[str, Words] = {  # by the kind that is undone
@@ -227,6 +227,12 @@ OUTLOOKS: dict[Outcome, str] = {  # after the number of those that would be skip
     Outcome.DUE: "due by now",
     Outcome.NOT_STORED: "no longer stored",
     Outcome.NOT_IN_BIN: "no longer in the discard bin",
+    Outcome.UNCHANGED: "that the patch would not change",
+    Outcome.GUARD_FAILED: "not as the patch tests for",
+    Outcome.NO_SUCH_PATH: "without what the patch would change",
+    Outcome.NOT_JSON: "whose body is no JSON",
+    Outcome.TOO_LARGE: "too large to be patched",
+    Outcome.LOCKED: "with headers of IBM MQ that the patch cannot change",
     Outcome.GONE: "gone",
 }
 DEEDS: dict[Done, str] = {  # in the life-line of a message, before the operation

@@ -1,27 +1,77 @@
 """The console's API: what pages show and do, as JSON, by the same functions.
 
-Everything is under ``/api/v1/`` and described in ``/api/v1/openapi.json``. Whoever has
-signed in may ask, by the session's cookie; what changes something needs the token
-against forged requests, too (header ``X-CSRFToken``). Permissions and authorities are
-those of the pages. Errors are problems by RFC 9457, each with a ``code`` that is stable
-and safe to match on.
+Everything is under ``/api/v1/`` and described in ``/api/v1/openapi.json``. A machine
+sends a credential (``Authorization: Bearer`` and its secret). Whoever has signed in may
+ask by the session's cookie, too; what changes something then needs the token against
+forged requests (header ``X-CSRFToken``). Permissions and authorities are those of the
+pages.
+
+Errors are problems by RFC 9457, each with a ``code`` that is stable and safe to match
+on. What was read has an ``ETag``, and is not sent again to who has it
+(``If-None-Match``). What acts may be sent with an ``Idempotency-Key``: sent again with
+the same key, it is not done again, and answers what it answered then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cache, wraps
+from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.middleware.http import ConditionalGetMiddleware
 from django.urls import URLPattern, URLResolver, path
+from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
+from ninja.decorators import decorate_view
 from ninja.errors import AuthenticationError
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
-from ninja.security import SessionAuth
 
-from console.api import addresses, messages, operations, problems, queues
+from console.api import (
+    acting,
+    addresses,
+    audit,
+    authentication,
+    browsing,
+    connections,
+    courses,
+    credentials,
+    groups,
+    health,
+    idempotency,
+    letters,
+    messages,
+    operations,
+    own_rights,
+    problems,
+    queues,
+    repairs,
+    rules,
+    sending,
+    settings,
+    taking,
+)
+
+PARTS = (
+    *(messages, sending, taking, queues, browsing, letters, addresses, settings),
+    *(operations, acting, courses, repairs),
+    *(connections, credentials, audit, health, groups, rules, own_rights),
+)
+SECRET = {"create_credential"}  # what it answers is not kept, and so not repeated
+KEY = {
+    "in": "header",
+    "name": idempotency.HEADER,
+    "required": False,
+    "description": "Sent again with the same request, it is not done again.",
+    "schema": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": idempotency.LONGEST,
+        "pattern": "^[!-~]+$",
+    },
+}
 
 
 class Api(NinjaAPI):
@@ -34,12 +84,30 @@ class Api(NinjaAPI):
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
         schema = super().get_openapi_schema(**options)
         for methods in schema["paths"].values():
-            for operation in methods.values():
+            for method, operation in methods.items():
+                if method == "post" and operation["operationId"] not in SECRET:
+                    operation["parameters"].append(KEY)
                 for status, answer in operation["responses"].items():
                     if int(status) >= 400:
                         content = answer["content"].pop("application/json")
                         answer["content"][problems.CONTENT_TYPE] = content
         return schema
+
+
+def conditional(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Let an operation not answer again what the asker has."""
+
+    @wraps(run)
+    def answered(request: HttpRequest, **values: Any) -> HttpResponse:
+        def look(request: HttpRequest) -> HttpResponse:
+            answer: HttpResponse = run(request, **values)
+            patch_cache_control(answer, private=True, no_cache=True)
+            patch_vary_headers(answer, ["Authorization", "Cookie"])
+            return answer
+
+        return cast(HttpResponse, ConditionalGetMiddleware(look)(request))
+
+    return answered
 
 
 api = Api(
@@ -49,19 +117,36 @@ api = Api(
     urls_namespace="api",
     openapi_url=None,
     docs_url=None,  # it would load scripts from elsewhere
-    auth=SessionAuth(),
+    auth=authentication.WAYS,
 )
-for router in (messages.router, queues.router, addresses.router, operations.router):
-    api.add_router("", router)
+for part in PARTS:
+    for path_view in part.router.path_operations.values():
+        for one in path_view.operations:
+            if "GET" in one.methods:
+                decorate_view(conditional)(one.view_func)
+            elif one.methods == ["POST"] and one.view_func.__name__ not in SECRET:
+                decorate_view(idempotency.once)(one.view_func)
+    api.add_router("", part.router)
 problems.register(api)
+
+
+@cache
+def document() -> OpenAPISchema:
+    """What it says of itself, which does not change while it runs."""
+    return api.get_openapi_schema()
 
 
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """What there is to ask, for whoever has signed in."""
-    if not request.user.is_authenticated:
+    """What there is to ask, for whoever is known."""
+    if not authentication.is_known(request):
         return problems.unauthenticated(request, AuthenticationError())
-    return JsonResponse(api.get_openapi_schema())
+    return JsonResponse(document())
+
+
+def nothing(request: HttpRequest, rest: str) -> HttpResponse:
+    """What there is where no operation is."""
+    return problems.not_found(request, Http404())
 
 
 def answering_itself(view: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,6 +159,7 @@ def urls() -> list[URLPattern | URLResolver]:
     """The routes, to be included."""
     patterns, *_ = api.urls
     patterns.insert(0, path("openapi.json", openapi, name="openapi"))
+    patterns.append(path("<path:rest>", nothing, name="nothing"))
     for one in patterns:
         assert one.callback is not None, "the API includes nothing further"
         answering_itself(one.callback)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Any, Literal
 
@@ -9,11 +10,60 @@ from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from broker.models import Operation
-from console import ledgers, rights
-from console.api.problems import REFUSED, require
+from broker.models import Approval, Course, Operation, OperationItem
+from broker.operations import fates
+from console import approvals, courses, ledgers, rights
+from console.api.problems import NO_NUL, REFUSED, require
 
 router = Router(tags=["operations"])
+Fate = OperationItem.Fate
+
+
+class Stop(Schema):
+    """Why an operation stopped itself."""
+
+    why: str  # again, new, expired, untaken
+    messages: int  # that are meant
+    tried: int  # that were watched
+    fingerprint: str  # of their error, if they died
+    pattern: str  # the error, for people
+
+
+class CourseState(Schema):
+    """How an operation goes on."""
+
+    stage: str  # trial, watch, halted, rest
+    pace: int | None  # messages a second; none: as fast as it goes
+    canary: int  # messages that are tried first; 0: none
+    paused_at: datetime | None
+    stop: Stop | None
+
+
+class Fates(Schema):
+    """How what was sent has ended, as far as it has been looked at."""
+
+    processed: int
+    dead: int  # again
+    expired: int
+    taken: int  # away, by other operations
+    unknown: int
+    open: int
+
+
+class ApprovalState(Schema):
+    """The second person that a plan needs."""
+
+    seal: str  # of exactly this plan
+    expires_at: datetime  # neither approved nor started from then on
+    approved_by: str | None
+    approved_at: datetime | None
+
+
+class Consent(Schema):
+    """To which plan, and why."""
+
+    seal: str = Field(max_length=64, pattern=NO_NUL)
+    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
 class OperationState(Schema):
@@ -33,6 +83,10 @@ class OperationState(Schema):
     planned: int  # items that are still to be worked on
     done: int
     skipped: int
+    approval: ApprovalState | None  # none: one person is enough
+    left_out: int  # of the plan: resubmitted too often before
+    course: CourseState
+    fates: Fates | None  # none in lists, and of what nobody follows
 
 
 class Item(Schema):
@@ -45,6 +99,7 @@ class Item(Schema):
     status: str
     note: str  # why it was skipped
     copy_id: int | None  # the message it became
+    fate: str  # how that ended; empty: not known yet
 
 
 class Items(Schema):
@@ -57,7 +112,7 @@ class Items(Schema):
 class Page(Schema):
     """Which items, and how many at most."""
 
-    status: Literal["planned", "done", "skipped"] | None = None
+    status: Literal["planned", "done", "skipped", "left_out"] | None = None
     after: int = Field(default=0, ge=0, lt=2**63)
     limit: int = Field(default=50, ge=1, le=500)
 
@@ -69,18 +124,91 @@ class Page(Schema):
 )
 def read_operation(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """What was ordered, by whom, and how far it has come."""
-    found, ledger = seen(request, operation_id)
+    found, _ = seen(request, operation_id)
+    return state_of(found.pk)
+
+
+@router.post(
+    "/operations/{int:operation_id}/approve",
+    response={200: OperationState, **REFUSED},
+    summary="Approve an operation that somebody else planned",
+)
+def approve_operation(
+    request: HttpRequest, operation_id: Path[int], body: Consent
+) -> dict[str, Any]:
+    """Agrees to exactly the plan with this seal, so that it can be started. Refused to
+    whoever planned it; needs the authorities that the operation itself needs."""
+    require(request, approvals.MAY)
+    found, _ = seen(request, operation_id)
+    approvals.agree(request, found, body.seal, body.reason)
+    return state_of(found.pk)
+
+
+def state_of(operation_id: int) -> dict[str, Any]:
+    """An operation as it is now."""
+    about = ("created_by", "course", "approval__approved_by")
+    found = Operation.objects.select_related(*about).get(pk=operation_id)
+    ledger = ledgers.ledger_of(found)
+    counts = Counter(
+        planned=ledger.planned,
+        done=ledger.done,
+        skipped=ledger.skipped,
+        left_out=ledger.left_out,
+    )
+    ends = fates_of(ledger) if fates.follows(found) else None
+    return told(found, counts) | {"fates": ends}
+
+
+def told(found: Operation, counts: Counter[str]) -> dict[str, Any]:
+    """An operation as it is told, but for how its messages have ended.
+
+    Args:
+        found: with its course and its approval.
+        counts: of its items, by status.
+    """
     fields = ("id", "kind", "state", "scope", "argument", "reason", "created_at")
+    statuses = ("planned", "done", "skipped", "left_out")
     return {
         **{name: getattr(found, name) for name in fields},
         "undoes": found.undoes_id,
         "created_by": found.created_by.get_username(),
         "started_at": found.started_at,
         "ended_at": found.ended_at,
-        "planned": ledger.planned,
-        "done": ledger.done,
-        "skipped": ledger.skipped,
+        **{status: counts[status] for status in statuses},
+        "approval": approval_told(getattr(found, "approval", None)),
+        "course": told_of(courses.course_of(found)),
+        "fates": None,
     }
+
+
+def approval_told(one: Approval | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    by = one.approved_by
+    return {
+        "seal": one.seal,
+        "expires_at": one.expires_at,
+        "approved_by": by.get_username() if by else None,
+        "approved_at": one.approved_at,
+    }
+
+
+def told_of(course: Course) -> dict[str, Any]:
+    halt = courses.halt_of(course)
+    return {
+        "stage": course.stage,
+        "pace": course.pace,
+        "canary": course.canaries,
+        "paused_at": course.paused_at,
+        "stop": halt and halt.stored(),
+    }
+
+
+def fates_of(ledger: ledgers.Ledger) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for (fate, _), messages in ledger.ends.items():
+        counts["open" if fate is None else Fate(fate).name.lower()] += messages
+    return {name: counts[name] for name in Fates.model_fields}
 
 
 @router.get(
@@ -108,6 +236,7 @@ def read_items(
                 "status": one.status,
                 "note": one.note,
                 "copy_id": one.copy_id,
+                "fate": "" if one.fate is None else Fate(one.fate).name.lower(),
             }
             for one in part
         ],
@@ -118,7 +247,7 @@ def read_items(
 def seen(request: HttpRequest, operation_id: int) -> tuple[Operation, ledgers.Ledger]:
     """An operation that this person may see, as the pages have it."""
     require(request, "broker.view_queue")
-    known = Operation.objects.select_related("created_by")
+    known = Operation.objects.select_related("created_by", "approval__approved_by")
     found = known.filter(pk=operation_id).first() if operation_id < 2**63 else None
     if found is None:
         raise Http404(f"operation {operation_id}")

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from broker.errors import BrokerError
+from broker.errors.messages import InvalidFilter
+from broker.errors.rules import InvalidRules
+from console import denials, rights, unseen
 from console.refusals import STATUS
 
 CONTENT_TYPE = "application/problem+json"
+NO_NUL = r"^[^\x00]*$"  # the database stores none
 CODES = {  # of what is refused before anything is asked for
     400: "bad-request",
     403: "csrf-failed",
@@ -32,7 +37,7 @@ class Problem(Schema):
     errors: list[dict[str, Any]] | None = None  # what was invalid, and where
 
 
-REFUSED = {401: Problem, 403: Problem, 404: Problem, 422: Problem}
+REFUSED = dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 422, 503), Problem)
 
 
 def require(request: HttpRequest, permission: str) -> None:
@@ -41,7 +46,7 @@ def require(request: HttpRequest, permission: str) -> None:
     Raises:
         PermissionDenied: this person does not have it.
     """
-    if not request.user.has_perm(permission):
+    if not rights.may(request.user, permission):
         raise PermissionDenied(f"The permission {permission} is missing.")
 
 
@@ -58,25 +63,43 @@ def problem(status: int, title: str, **fields: Any) -> HttpResponse:
 
 def refused(request: HttpRequest, error: BrokerError) -> HttpResponse:
     """What the broker refuses, in its own words, with the status that pages have."""
+    denials.note(request, error)
+    if unseen.hides(request, error):
+        return not_found(request, Http404())
     return problem(
         STATUS.get(type(error), 400),
         "The broker refuses this",
         code=error.code,
         detail=str(error),
         reason=int(error.reason),
+        **faults_of(error),
     )
+
+
+def faults_of(error: BrokerError) -> dict[str, Any]:
+    """Where the fault is, of what was written in a language."""
+    if isinstance(error, InvalidRules):
+        places = [(["text", one.line, one.column], one.why) for one in error.faults]
+        return {"errors": [{"where": at, "what": why} for at, why in places]}
+    if not isinstance(error, InvalidFilter):
+        return {}
+    return {"errors": [{"where": ["filter", error.position], "what": error.why}]}
 
 
 def unauthenticated(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    return problem(
+    answer = problem(
         401,
         "Nobody has signed in",
         code="not-signed-in",
-        detail="Sign in, and send the cookie of that session.",
+        detail="Sign in, and send the cookie of that session; or send a credential that"
+        " is good, with “Authorization: Bearer” and its secret.",
     )
+    answer.headers["WWW-Authenticate"] = 'Bearer realm="Backout"'
+    return answer
 
 
 def not_permitted(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
+    denials.note(request, error)
     return problem(
         403,
         "This needs a permission",
@@ -86,7 +109,8 @@ def not_permitted(request: HttpRequest, error: PermissionDenied) -> HttpResponse
 
 
 def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    detail = f"There is no {error}." if str(error) else "There is nothing here."
+    """The same for all that is not there, and for all that may not be seen."""
+    detail = "There is nothing here, or nothing that you may see."
     return problem(404, "This does not exist", code="not-found", detail=detail)
 
 
@@ -110,11 +134,23 @@ def otherwise(request: HttpRequest, error: HttpError) -> HttpResponse:
     )
 
 
+def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    most: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return problem(
+        413,
+        "The request is too large",
+        code="request-too-large",
+        detail=f"At most {most:,} bytes are taken at once (BACKOUT_MAX_REQUEST_BYTES)."
+        " Send it in parts, or over AMQP.",
+    )
+
+
 HANDLERS: dict[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
     BrokerError: refused,
     AuthenticationError: unauthenticated,
     PermissionDenied: not_permitted,
     Http404: not_found,
+    RequestDataTooBig: too_large,
     ValidationError: invalid,
     HttpError: otherwise,
 }

@@ -1,11 +1,12 @@
-"""How pages show times, sizes, numbers and states. Times are UTC, as the console says.
+"""How pages show times, sizes, numbers and states. Times are in the zone of
+whoever looks, which the clock of each page names.
 
 Absolute first, relative second: what stands in a log can be found again.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from django import template
 from django.utils import timezone
@@ -132,18 +133,30 @@ def moment(at: datetime | None, now: datetime | None = None) -> SafeString:
     """A moment, to the millisecond, with its date unless that is today's."""
     if not at:  # templates turn what is missing into an empty text
         return format_html('<span class="muted">{}</span>', UNKNOWN)
-    at = at.astimezone(UTC)
     now = now or timezone.now()
-    today = at.date() == now.astimezone(UTC).date()
-    clock = f"{at:%H:%M:%S}.{at.microsecond // 1000:03}"
+    words = in_zone(at)
+    is_today = timezone.localdate(at) == timezone.localdate(now)
     return format_html(
-        '<time datetime="{}" title="{} UTC">{}'
-        ' <span class="muted ago">{}</span></time>',
-        at.isoformat(timespec="milliseconds"),
-        f"{at:%Y-%m-%d} {clock}",
-        clock if today else f"{at:%Y-%m-%d} {clock}",
+        '<time datetime="{}" title="{}">{} <span class="muted ago">{}</span></time>',
+        at.astimezone(UTC).isoformat(timespec="milliseconds"),
+        in_every_zone(at),
+        words[11:] if is_today else words,
         ago(at, now),
     )
+
+
+def in_zone(at: datetime, zone: tzinfo | None = None) -> str:
+    """A moment to the millisecond, in some zone or that of whoever looks."""
+    local = timezone.localtime(at, zone)
+    return f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03}"
+
+
+def in_every_zone(at: datetime) -> str:
+    """The other forms of a moment: in UTC, and in the zone of whoever looks."""
+    in_utc, local = f"{in_zone(at, UTC)} UTC", timezone.localtime(at)
+    if local.tzname() == "UTC":
+        return in_utc
+    return f"{in_utc}, {in_zone(at)} {local.tzname()}"
 
 
 @register.simple_tag

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.templatetags.console import duration
+from console.templatetags.console import duration, in_every_zone, in_zone
 
 register = template.Library()
 
@@ -19,14 +19,12 @@ def clock(at: datetime | None) -> SafeString | str:
     """A moment to the millisecond, with its date unless that is today's."""
     if at is None:
         return "–"
-    at = at.astimezone(UTC)
-    time = f"{at:%H:%M:%S}.{at.microsecond // 1000:03}"
-    whole = f"{at:%Y-%m-%d} {time}"
+    whole = in_zone(at)
     return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>',
-        at.isoformat(timespec="milliseconds"),
-        whole,
-        time if at.date() == timezone.now().date() else whole,
+        '<time datetime="{}" title="{}">{}</time>',
+        at.astimezone(UTC).isoformat(timespec="milliseconds"),
+        in_every_zone(at),
+        whole[11:] if timezone.localdate(at) == timezone.localdate() else whole,
     )
 
 

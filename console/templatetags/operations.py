@@ -34,5 +34,7 @@ def countdown(until: datetime, now: datetime | None = None) -> SafeString:
 def ordered(step: Step) -> str:
     """What an operation did to a message in one step of its life."""
     text = DEEDS.get(step.kind, "{what} on {on}")
+    if step.is_repaired and step.copy:
+        text = f"Repaired, and {text[0].lower()}{text[1:]}"
     what = str(step.kind.label).capitalize()
     return text.format(to=step.to, on=step.road.label, what=what)

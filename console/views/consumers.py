@@ -113,6 +113,7 @@ def start(request: HttpRequest, name: str) -> HttpResponse:
     """Start delivery again, and write down who did; refused while the cause remains."""
     assert request.user.pk, "only those who have signed in get here"
     chosen = local_queue(name)
+    authorities.require(request.user, "inquire", chosen.name)
     with transaction.atomic():
         was_stopped = stoppages.clear(name, user=request.user)
         if was_stopped:

@@ -64,7 +64,7 @@ def reset_and_record(
     """Reset some counters, and write down who did, and what they had come to."""
     assert request.user.pk, "only those who have signed in get here"
     with transaction.atomic():
-        had = counters.reset(queue, names)
+        had = counters.reset(queue, names, reason=reason)
         counts = ", ".join(f"{one} was {value:,}" for one, value in had.items())
         LogEntry.objects.log_actions(
             request.user.pk,

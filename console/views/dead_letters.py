@@ -4,67 +4,67 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
-from urllib.parse import urlencode
+from dataclasses import replace
+from typing import Any
 
+from django import forms
 from django.contrib.auth.decorators import permission_required
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from broker import triage
-from broker.models import DeadLetter
+from broker import groups, triage
+from broker.clock import database_now
+from broker.models import DeadLetter, Operation
 from broker.triage import Group
 from console import cursors
+from console.groups import (
+    STANDINGS,
+    cause_in_words,
+    hours_of,
+    kept,
+    rows_of,
+    sums_by,
+    sums_of,
+)
 from console.selections import SelectionForm, fields_of, matches, names_for
+from dashboards import attention
 
 PAGE = 50
+KEYS = [("fingerprint", "error"), ("queue", "queue"), ("cause", "cause")]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One group, as a list shows it."""
+class ListForm(SelectionForm):
+    """Which groups a list shows, and by what they are grouped."""
 
-    group: Group
-    on: str  # the name of the queue where its letters lie
-    fields: dict[str, object]
-
-    @property
-    def cause(self) -> str:
-        return cause_in_words(self.group.cause)
-
-    @property
-    def query(self) -> str:
-        """What the group's URL says but for its fingerprint."""
-        fields = dict(self.fields)
-        fields.pop("fingerprint", None)
-        return urlencode(fields)
-
-
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """What several groups come to."""
-
-    messages: int
-    first: datetime | None
-    last: datetime | None
-    most_resubmits: int
+    by = forms.ChoiceField(choices=KEYS, required=False)
+    standing = forms.ChoiceField(choices=STANDINGS, required=False)
 
 
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def dead_letters(request: HttpRequest) -> HttpResponse:
-    """All groups, or those of one queue or one cause."""
-    form = SelectionForm(request.GET)
+    """All groups, or those of one queue, one cause or one standing."""
+    form = ListForm(request.GET)
     if not form.is_valid():
         return redirect("console:dead_letters")
     names = names_for(request.user)
-    every = [group for group in triage.groups() if group.queue_id in names]
+    every = [group for group in attention.groups_now() if group.queue_id in names]
     chosen = [group for group in every if matches(group, form.selection)]
+    standing = form.cleaned_data["standing"]
+    rows = kept(
+        rows_of(chosen, every, names, database_now()), standing, request.user.pk
+    )
+    by = form.cleaned_data["by"] or "fingerprint"
     context = {
-        "rows": rows_of(chosen, names),
-        "sums": sums_of(chosen),
+        "rows": rows,
+        "by": by,
+        "keys": KEYS,
+        "grouped": [] if by == "fingerprint" else sums_by(rows, by),
+        "standing": standing,
+        "standings": STANDINGS,
+        "sums": sums_of([row.group for row in rows]),
         "every": sum(group.messages for group in every),
         "selection": form.selection,
         "fields": fields_of(form.selection),
@@ -80,7 +80,14 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def dead_letter_group(request: HttpRequest, fingerprint: str) -> HttpResponse:
-    """One group, and a page of its letters, the newest first."""
+    """One group, what is said of it, and a page of its letters, the newest first."""
+    return shown(request, fingerprint)
+
+
+def shown(
+    request: HttpRequest, fingerprint: str, *, status: int = 200, **more: Any
+) -> HttpResponse:
+    """The page of a group, with what is to be said besides."""
     form = SelectionForm({**request.GET.dict(), "fingerprint": fingerprint})
     if "fingerprint" in form.errors:
         raise Http404(fingerprint)
@@ -88,39 +95,59 @@ def dead_letter_group(request: HttpRequest, fingerprint: str) -> HttpResponse:
         return redirect(request.path)
     names = names_for(request.user)
     selection = replace(form.selection, within=tuple(names))
-    chosen = [group for group in triage.groups() if matches(group, selection)]
+    whole = [
+        group
+        for group in attention.groups_now()
+        if group.fingerprint == fingerprint and group.queue_id in names
+    ]
+    alike = DeadLetter.objects.filter(fingerprint=fingerprint, queue_id__in=names)
+    if not whole and not alike.exists():
+        raise Http404(fingerprint)
+    chosen = [group for group in whole if matches(group, selection)]
     before = form.cleaned_data["after"] or triage.NEWEST
     letters = triage.letters(selection, before=before, limit=PAGE + 1)
     page = cursors.Trail.of(request)
     context = {
         "fingerprint": fingerprint,
         "pattern": pattern_of(fingerprint, chosen, names),
-        "rows": rows_of(chosen, names),
         "sums": sums_of(chosen),
         "fields": fields_of(form.selection),
+        "lie_on": names.get(form.selection.queue_id or 0, ""),
         "letters": letters[:PAGE],
         "page": page,
         "next": page.then(str(letters[PAGE - 1].message_id))
         if len(letters) > PAGE
         else None,
+        **about(fingerprint, chosen, whole, names),
+        **more,
     }
-    return render(request, "console/dead_letters/group.html", context)
+    return render(request, "console/dead_letters/group.html", context, status=status)
 
 
-def rows_of(groups: list[Group], names: Mapping[int, str]) -> list[Row]:
-    return [
-        Row(group, names.get(group.queue_id, ""), fields_of(group.selection))
-        for group in groups
-    ]
-
-
-def sums_of(groups: list[Group]) -> Sums:
-    return Sums(
-        sum(group.messages for group in groups),
-        min((group.first_died_at for group in groups), default=None),
-        max((group.last_died_at for group in groups), default=None),
-        max((group.most_resubmits for group in groups), default=0),
-    )
+def about(
+    fingerprint: str, chosen: list[Group], whole: list[Group], names: Mapping[int, str]
+) -> dict[str, Any]:
+    """What is said of a group, how it grows, and what was done with it."""
+    at = database_now()
+    said = groups.said_of([fingerprint]).get(fingerprint)
+    last = groups.last_resubmit(fingerprint, names)
+    operation = None
+    if last is not None:
+        known = Operation.objects.select_related("created_by")
+        operation = known.filter(pk=last.operation_id).first()
+    rows = rows_of(chosen, whole, names, at)
+    return {
+        "rows": rows,
+        "said": said,
+        "standing": groups.standing(said, whole, at),
+        "hours": rows[0].hours if rows else hours_of(fingerprint, names, at),
+        "consumers": groups.consumers_of(fingerprint, names),
+        "sample": groups.SAMPLE,
+        "archived": groups.archived(fingerprint, names),
+        "last": last,
+        "last_operation": operation,
+        "people": User.objects.filter(is_active=True).order_by("username"),
+    }
 
 
 def counted(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -129,10 +156,6 @@ def counted(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     for name, count in pairs:
         sums[name] += count
     return sorted(sums.items())
-
-
-def cause_in_words(cause: str) -> str:
-    return dict(DeadLetter.Cause.choices).get(cause, cause)
 
 
 def pattern_of(fingerprint: str, groups: list[Group], names: Mapping[int, str]) -> str:

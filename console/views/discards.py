@@ -28,6 +28,7 @@ from console import cursors
 from console.selections import LARGEST
 
 PAGE = 50
+AT_ONCE = 500  # entries that are restored in one go
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 RESTORE = "broker.resubmit_message"  # to bring back what was dead is one permission
@@ -38,6 +39,12 @@ class BinForm(forms.Form):
 
     queue = forms.CharField(max_length=255, required=False, strip=False)
     reason = forms.IntegerField(min_value=0, max_value=LARGEST, required=False)
+    group = forms.RegexField(r"^[0-9a-f]{12}$", required=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """The group of dead letters that is meant, if there is one."""
+        return str(self.cleaned_data.get("group", "")) if self.is_valid() else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,7 @@ def discards(request: HttpRequest) -> HttpResponse:
     chosen = {
         "queue": form.cleaned_data["queue"] or None,
         "reason": form.cleaned_data["reason"],
+        "fingerprint": form.cleaned_data["group"] or None,
     }
     found = bin_of.discarded(**chosen, within=names, before=before, limit=PAGE + 1)
     context = {
@@ -101,11 +109,18 @@ def discards(request: HttpRequest) -> HttpResponse:
 def restore(request: HttpRequest) -> HttpResponse:
     """Say what restoring does, and do it when that is confirmed."""
     said = request.POST if request.method == "POST" else request.GET
-    entries = [entry_of(item) for item in said.getlist("item")[:PAGE]]
+    entries = [entry_of(item) for item in said.getlist("item")[:AT_ONCE]]
     held = authorities.held_by(request.user)
     if request.method != "POST":
-        rows = rows_of(request, held, still_there(entries, seen(held)))
-        context = {"rows": rows, "asked": len(entries)}
+        group = BinForm(said).fingerprint
+        found = (
+            bin_of.discarded(fingerprint=group, within=seen(held), limit=AT_ONCE)
+            if group
+            else still_there(entries, seen(held))
+        )
+        rows = rows_of(request, held, found)
+        asked = len(rows) if group else len(entries)
+        context = {"rows": rows, "asked": asked, "group": group, "most": AT_ONCE}
         return render(request, "console/discards/restore.html", context)
     why = said.get("reason", "")[:500].strip()
     with transaction.atomic():

@@ -8,11 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from broker import authorities
+from broker import audit, authorities
 from broker.advice import FULL
 from broker.mq import mqdlh
 from console import findings
 from console.views import prepared
+from console.views.audit import VIEW
 
 MOST = 200  # of each list; the rest is counted
 
@@ -33,6 +34,8 @@ def health(request: HttpRequest) -> HttpResponse:
         "dead_letter_queue": settings.BROKER_DEAD_LETTER_QUEUE,
         "full_percent": round(FULL * 100),
         "header_bytes": mqdlh.SIZE,
+        "sees_audit": request.user.has_perm(VIEW),
+        "checked": audit.last_check(),
         "sees_all": held.everywhere("inquire"),
     }
     return render(request, "console/health/health.html", context)

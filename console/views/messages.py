@@ -10,16 +10,22 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from broker import authorities
+from broker import authorities, redaction
+from broker.amqp.messages.envelope import content_encoding
 from broker.endings import Explanation
+from broker.errors.redaction import MaskedMessage
 from broker.explain import explain
 from broker.models import Message
+from broker.redaction import Veil
 from broker.triage import NEWEST
-from console import frame, viewers
+from console import frame, masks, viewers
+from console.kin import Kin, kin_of
 from console.mq_headers import decoded
+from console.opening import Opened
 from console.stories import Story, story_of
+from console.viewers import Shown
 
 BROKERS_OWN = ("_AMQ_", "_BRK_")  # how the names of its properties begin
 
@@ -30,11 +36,37 @@ def message(request: HttpRequest, message_id: int) -> HttpResponse:
     """What there is to know of a message; its body, for those who may read bodies."""
     story = known(message_id)
     held = require(request, "inquire", story)
-    own, others = properties_of(story.message)
+    return shown(request, story, held, masks.veil_for(request.user, message_id))
+
+
+@require_POST
+@permission_required("broker.browse_queue", raise_exception=True)
+@cache_control(private=True, no_store=True)
+def unmask(request: HttpRequest, message_id: int) -> HttpResponse:
+    """The same, or the body as a file, with what redaction rules hide: this once."""
+    story = known(message_id)
+    held = require(request, "browse", story)
+    why = request.POST.get("reason", "")
+    veil = masks.lifted_by(request.user, message_id, why)
+    if "file" not in request.POST:
+        return shown(request, story, held, veil, why=why)
+    found = get_object_or_404(Message.objects.only("body"), pk=message_id)
+    return attached(bytes(found.body), f"message-{message_id}.bin")
+
+
+def shown(
+    request: HttpRequest,
+    story: Story,
+    held: authorities.Held,
+    veil: Veil,
+    why: str = "",
+) -> HttpResponse:
+    """The page of a message, as far as this person may see it."""
+    own, others = properties_of(story.message, veil)
     is_reader = request.user.has_perm("broker.browse_queue")
     may_browse = is_reader and covers(held, "browse", story)
     found = story.message
-    heads = heads_of(message_id) if found and may_browse else None
+    heads = heads_of(story.message_id, veil) if found and may_browse else None
     context = {
         "story": story,
         "explanations": explanations(held, story),
@@ -43,15 +75,71 @@ def message(request: HttpRequest, message_id: int) -> HttpResponse:
         "may_browse": may_browse,
         "body": None,
         "headers": None,
+        "repairs": repairs_of(request, story, held, veil) if may_browse else [],
+        "veil": veil,
+        "why": why,
     }
     if found and heads:
-        context["body"] = viewers.show(heads[1], story.size, found.content_type)
+        context |= in_view(request, found, heads[1], story.size, veil)
     if found:
-        head = b"".join(heads) if heads else None
+        head = b"".join(heads) if heads and not veil else None
         context["headers"] = decoded(found, story.backout_count, head, timezone.now())
     if story.letter is not None:
         frame.counts_as(request, "console:dead_letters")
     return render(request, "console/messages/message.html", context)
+
+
+def repairs_of(
+    request: HttpRequest, story: Story, held: authorities.Held, veil: Veil
+) -> list[Kin]:
+    """The repairs of a message in which nothing is masked, on either side."""
+    kin = [] if veil else kin_of(story, held)
+    if not kin:
+        return []
+    ids = {one for pair in kin for one in (pair.parent, pair.child)}
+    veils = redaction.sight_of(request.user).veils(ids - {story.message_id})
+    hidden = {one for one, over in veils.items() if over}
+    return [one for one in kin if not hidden & {one.parent, one.child}]
+
+
+def in_view(
+    request: HttpRequest, found: Message, head: bytes, size: int, veil: Veil
+) -> dict[str, object]:
+    """The body as its sender declared it, or as this person takes it."""
+    wanted = request.GET.get("as", "")
+    if veil:
+        return {"body": behind(veil, head, found.content_type, wanted)}
+    choices = viewers.choices() if request.method != "POST" else []  # links of the page
+    return {
+        "body": viewers.show(
+            head,
+            size,
+            found.content_type,
+            encoding=encoding_of(found),
+            wanted=wanted,
+        ),
+        "wanted": wanted if wanted in choices else "",
+        "choices": choices,
+    }
+
+
+def behind(veil: Veil, body: bytes, content_type: str, wanted: str) -> Shown:
+    """What may be seen of a body: never unpacked, which rules do not look into."""
+    seen = veil.body(body, content_type)
+    if seen.is_withheld or wanted == "text":
+        return viewers.as_sent(seen.body)
+    return viewers.inside(
+        Opened(seen.body, is_kept=True, content_type=content_type), ""
+    )
+
+
+def encoding_of(found: Message) -> str:
+    """What its sender says that a body is packed in; empty where that is not said."""
+    if found.envelope and (said := content_encoding(bytes(found.envelope))):
+        return said
+    names = {name.lower(): value for name, value in found.properties.items()}
+    said = names.get("content-encoding") or names.get("content_encoding") or ""
+    return said if isinstance(said, str) else ""
 
 
 def explanations(held: authorities.Held, story: Story) -> list[Explanation]:
@@ -67,10 +155,14 @@ def explanations(held: authorities.Held, story: Story) -> list[Explanation]:
 @permission_required("broker.browse_queue", raise_exception=True)
 @cache_control(private=True, no_store=True)
 def body(request: HttpRequest, message_id: int) -> HttpResponse:
-    """The bytes of a body as a file."""
-    found = get_object_or_404(Message.objects.only("body"), pk=message_id)
+    """The bytes of a body as a file, without what is masked of them."""
+    found = get_object_or_404(
+        Message.objects.only("body", "content_type"), pk=message_id
+    )
     require(request, "browse", known(message_id))
-    return attached(bytes(found.body), f"message-{message_id}.bin")
+    veil = masks.veil_for(request.user, message_id)
+    seen = veil.body(bytes(found.body), found.content_type)
+    return attached(seen.body, f"message-{message_id}.bin")
 
 
 @require_safe
@@ -80,6 +172,8 @@ def data(request: HttpRequest, message_id: int) -> HttpResponse:
     """What a client of IBM MQ gets: the headers and the body, as a file."""
     found = get_object_or_404(Message.objects.only("headers", "body"), pk=message_id)
     require(request, "browse", known(message_id))
+    if veil := masks.veil_for(request.user, message_id):
+        raise MaskedMessage(veil.names)
     whole = bytes(found.headers or b"") + bytes(found.body)
     return attached(whole, f"message-{message_id}-with-headers.bin")
 
@@ -114,8 +208,10 @@ def require(
     """
     held = authorities.held_by(request.user)
     if not covers(held, authority, story):
-        queue = min(story.queues, default="#")
-        raise authorities.refusal(request.user, authority, queue)
+        lacks = authority if covers(held, "inquire", story) else "inquire"
+        known = [one for one in story.queues if held.on("inquire", one)]
+        queue = min(known or story.queues, default="#")
+        raise authorities.refusal(request.user, lacks, queue)
     return held
 
 
@@ -127,8 +223,12 @@ def covers(
     )
 
 
-def heads_of(message_id: int) -> tuple[bytes, bytes]:
-    """As much of a message's headers, and of its body, as is shown."""
+def heads_of(message_id: int, veil: Veil) -> tuple[bytes, bytes]:
+    """As much of a message's headers, and of its body, as is shown; all of a body in
+    which something is masked, and none of its headers."""
+    if veil:
+        bodies = Message.objects.values_list("body", flat=True)
+        return b"", bytes(bodies.get(pk=message_id))
     starts = (Substr(column, 1, viewers.LAID_OUT) for column in ("headers", "body"))
     headers, body = Message.objects.filter(pk=message_id).values_list(*starts)[0]
     return bytes(headers or b""), bytes(body)
@@ -137,11 +237,12 @@ def heads_of(message_id: int) -> tuple[bytes, bytes]:
 Pairs = list[tuple[str, str]]
 
 
-def properties_of(found: Message | None) -> tuple[Pairs, Pairs]:
-    """The broker's own properties, and those of the application."""
+def properties_of(found: Message | None, veil: Veil) -> tuple[Pairs, Pairs]:
+    """The broker's own properties and those of the application, as they may be seen."""
+    seen, _ = veil.properties(found.properties if found else {})
     own: Pairs = []
     others: Pairs = []
-    for name, value in sorted(found.properties.items() if found else ()):
+    for name, value in sorted(seen.items()):
         text = (
             value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         )

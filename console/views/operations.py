@@ -20,8 +20,19 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.middleware import HtmxDetails
 
 from broker import operations as orders
-from broker.models import Operation, OperationItem
-from console import aftermaths, cautions, cursors, ledgers, rights, wording
+from broker.models import Course, Operation, OperationItem
+from broker.operations import canaries, fates, pacing
+from console import (
+    approvals,
+    cautions,
+    courses,
+    cursors,
+    ledgers,
+    progress,
+    rights,
+    wording,
+)
+from console.patch_forms import PatchForm, part_of
 from console.rights import CHANGE as MAY_CHANGE
 from console.selections import PageForm
 
@@ -36,12 +47,39 @@ class HtmxRequest(HttpRequest):
 
 
 class StartForm(forms.Form):
+    """Why, and how: what is not said is as fast as it goes, and nothing tried first."""
+
+    pace = forms.IntegerField(
+        min_value=1,
+        max_value=pacing.FASTEST,
+        required=False,
+        error_messages={"invalid": "Give a number, or nothing."},
+    )
+    canary = forms.IntegerField(
+        min_value=0,
+        max_value=canaries.WATCHED,
+        required=False,
+        error_messages={"invalid": "Give a number, or 0 for none."},
+    )
     reason = forms.CharField(
         max_length=500,
         error_messages={
             "required": "Say why. Whoever looks at this operation later will read it."
         },
     )
+    typed = forms.CharField(max_length=255, required=False)
+
+    def __init__(self, said: Any = None, to_type: str = "") -> None:
+        super().__init__(said)
+        self.to_type = to_type
+
+    def clean_typed(self) -> str:
+        typed: str = self.cleaned_data["typed"]
+        if typed != self.to_type and self.to_type:
+            raise forms.ValidationError(
+                f"This does not say {self.to_type}. Type it as it stands there."
+            )
+        return typed
 
 
 class ItemsForm(PageForm):
@@ -57,7 +95,8 @@ def operations(request: HttpRequest) -> HttpResponse:
     form = PageForm(request.GET)
     if not form.is_valid():
         return redirect("console:operations")
-    every = rights.seen_by(request.user).select_related("created_by", "undone_by")
+    people = ("created_by", "undone_by", "approval", "course")
+    every = rights.seen_by(request.user).select_related(*people)
     every = every.order_by("-pk")
     if after := form.cleaned_data["after"]:
         every = every.filter(pk__lt=after)
@@ -75,7 +114,7 @@ def operations(request: HttpRequest) -> HttpResponse:
 @permission_required("broker.view_queue", raise_exception=True)
 def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """The plan of an operation, its progress or its result, and its items."""
-    return shown(request, operation_id, StartForm())
+    return shown(request, operation_id)
 
 
 @require_POST
@@ -83,19 +122,21 @@ def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
 @transaction.atomic
 def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Begin a planned operation; a large one, and a hard one, needs a reason."""
-    planned = get_object_or_404(Operation, pk=operation_id)
-    ledger = ledgers.ledger_of(planned)
-    form = StartForm(request.POST)
-    form.fields["reason"].required = ledgers.asks_why(planned, ledger)
+    planned, ledger = seen(request, operation_id)
+    form = StartForm(request.POST, ledgers.to_type(planned, ledger))
+    asks_why = approvals.asks_why(planned, ledger) and not planned.reason
+    form.fields["reason"].required = asks_why
     if not form.is_valid():
         return shown(request, operation_id, form, status=422)
     rights.require_ways(request.user, planned, ledger)
-    reason = form.cleaned_data["reason"]
+    said = form.cleaned_data
+    orders.arrange(operation_id, pace=said["pace"], canary=said["canary"] or 0)
+    reason = said["reason"] or planned.reason
     Operation.objects.filter(pk=operation_id, state=State.PLANNED).update(reason=reason)
-    orders.start(operation_id)
-    record(request, planned, "started it")
+    record(request, planned, "started it")  # before it ends: a small one does at once
     if planned.undoes:
         record(request, planned.undoes, f"undid it, by operation {operation_id}")
+    orders.start(operation_id)
     return redirect("console:operation", operation_id)
 
 
@@ -104,9 +145,7 @@ def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
 @transaction.atomic
 def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
     """End an operation where it is; of a plan, nothing is done."""
-    found = get_object_or_404(Operation, pk=operation_id)
-    ledger = ledgers.ledger_of(found)
-    rights.require_sight(request.user, ledger)
+    found, ledger = seen(request, operation_id)
     orders.cancel(operation_id)
     record(request, found, "cancelled it")
     if found.state != State.PLANNED:
@@ -132,8 +171,7 @@ def whence(found: Operation, ledger: ledgers.Ledger) -> str:
 @transaction.atomic
 def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
     """Freeze what is to be taken back of an operation, and show that plan."""
-    done = get_object_or_404(Operation, pk=operation_id)
-    rights.require_sight(request.user, ledgers.ledger_of(done))
+    done, _ = seen(request, operation_id)
     planned = orders.plan_undo(request.user, operation_id)
     rights.require_ways(request.user, planned, ledgers.ledger_of(planned))
     record(request, planned, "planned it", ADDITION)
@@ -141,35 +179,68 @@ def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
     return redirect("console:operation", planned.pk)
 
 
-def shown(
-    request: HtmxRequest, operation_id: int, start_form: StartForm, status: int = 200
-) -> HttpResponse:
-    """An operation as a page, or as the part of it that changes while it runs."""
-    found = get_object_or_404(
-        Operation.objects.select_related("created_by", "undoes", "undone_by"),
-        pk=operation_id,
-    )
+def seen(
+    request: HttpRequest, operation_id: int, *about: str
+) -> tuple[Operation, ledgers.Ledger]:
+    """An operation that this person may see, with what it is about.
+
+    Raises:
+        Http404, NotAuthorized: there is none for them; both are answered alike.
+    """
+    every = Operation.objects.select_related(*about)
+    found = get_object_or_404(every, pk=operation_id)
     ledger = ledgers.ledger_of(found)
     rights.require_sight(request.user, ledger)
+    return found, ledger
+
+
+def shown(
+    request: HtmxRequest,
+    operation_id: int,
+    start_form: StartForm | None = None,
+    status: int = 200,
+    patch_form: PatchForm | None = None,
+) -> HttpResponse:
+    """An operation as a page, or as the part of it that changes while it runs."""
+    about = ("created_by", "undoes", "undone_by", "approval__approved_by", "course")
+    found, ledger = seen(request, operation_id, *about)
     (row,) = ledgers.rows_of([found])
+    course = courses.course_of(found)
+    repair = part_of(request.user, found, ledger, patch_form)
     context: dict[str, Any] = {
         "operation": found,
         "row": row,
         "ledger": ledger,
         "said": ledgers.said_of(found, ledger),
-        "left": ledger.left(found.started_at),
-        "asks_why": ledgers.asks_why(found, ledger),
+        "course": course,
+        "fastest": pacing.FASTEST,
+        "asks_why": approvals.asks_why(found, ledger),
         "history": history_of(found),
-        "start_form": start_form,
-        **ahead_of(request, found, ledger),
+        "start_form": start_form or StartForm(None, ledgers.to_type(found, ledger)),
+        "repair": repair,
+        "turn": progress.turn_of(
+            found, ledger, course, is_looking=bool(repair and repair.is_looking)
+        ),
+        **ahead_of(request, found, ledger, course),
         **items_of(request, found, ledger),
     }
+    if goes_on(context):
+        context["topic"] = f"operation={operation_id}"
     name = "_operation" if request.htmx else "operation"
     return render(request, f"console/operations/{name}.html", context, status=status)
 
 
+def goes_on(context: dict[str, Any]) -> bool:
+    """Whether something of an operation changes without anybody's doing."""
+    if context["operation"].state == State.RUNNING:
+        return True
+    aftermath, repair = context.get("aftermath"), context["repair"]
+    is_open = aftermath is not None and aftermath.waiting > 0
+    return is_open or (repair is not None and repair.is_looking)
+
+
 def ahead_of(
-    request: HttpRequest, found: Operation, ledger: ledgers.Ledger
+    request: HttpRequest, found: Operation, ledger: ledgers.Ledger, course: Course
 ) -> dict[str, Any]:
     """What a plan would come to; of what is begun, what became of it since.
 
@@ -177,14 +248,20 @@ def ahead_of(
     messages: whether they would is always said.
     """
     if found.state != State.PLANNED:
-        return {"aftermath": aftermaths.aftermath_of(found)}
+        return progress.since(found, ledger, course)
     looks = ledger.total <= LOOKED_AT or found.kind in wording.ADDRESSES
     looks = looks or "look" in request.GET
     seen = orders.preview(found.pk) if looks else None
+    course.canaries = course.canaries or orders.usual_canary(found)  # as is proposed
     return {
+        "stages": list(courses.stages_of(found, course, ledger, None)),
         "undo_window": settings.BROKER_UNDO_WINDOW_S,
+        "consent": approvals.consent_to(found, request.user),
         "outlook": None if seen is None else wording.outlook(found, seen),
         "warnings": list(cautions.warnings_of(found, ledger, seen)),
+        "left_out": courses.left_out(ledger),
+        "may_try": fates.follows(found),
+        "most_canaries": canaries.WATCHED,
     }
 
 

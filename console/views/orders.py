@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.admin.models import ADDITION
@@ -17,21 +18,35 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from broker import authorities, errors, operations
-from broker.errors.messages import InvalidSelector
+from broker.errors.messages import InvalidSelector, SearchTooLong
 from broker.errors.operations import InvalidPriority, NothingChosen
 from broker.models import DeadLetter, Operation, Place, Queue
-from broker.operations import Chosen, Order
-from console import ledgers, rights, wording
-from console.order_forms import ChosenForm, OrderForm, narrowed
-from console.selections import PlanForm, SelectionForm, fields_of, in_words, seen_by
+from broker.operations import Chosen, Order, Sought
+from console import ledgers, rights, searches, wording
+from console.order_forms import ChosenForm, FoundForm, OrderForm, in_quotes, narrowed
+from console.selections import (
+    PlanForm,
+    SelectionForm,
+    fields_of,
+    in_words,
+    names_for,
+    seen_by,
+)
 from console.views.operations import record
 
 Kind = Operation.Kind
+NO_QUOTES = str.maketrans("", "", "“”")
+AMONG = {  # in which states messages have to be, for some kinds
+    Kind.RESUBMIT: {"dead"},
+    Kind.DELIVER: {"delayed"},
+    Kind.DEAD_LETTER: {"ready", "delayed"},
+}
 WRONG: dict[type[errors.BrokerError], str | None] = {  # said at a field, or above all
     errors.NoSuchQueue: "to",
     errors.NotResubmittable: None,
     InvalidPriority: "priority",
     InvalidSelector: "selector",
+    SearchTooLong: None,
     NothingChosen: None,
 }
 
@@ -44,10 +59,10 @@ class Subject:
     scope: str
     back: str  # the page from which they were chosen
     pairs: Sequence[tuple[str, object]]  # that choose them again
+    states: frozenset[str]  # of ready, delayed and dead: those that some may be in
+    whence: str = ""  # what that page is called
     queue: str = ""  # where all of them lie, if it is one
-    place: Place | None = None
     is_open: bool = False  # a selector may narrow them
-    letters: bool = False  # they are dead letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +96,59 @@ def order(request: HttpRequest, name: str) -> HttpResponse:
         scope=narrowed(title, chosen.selector),
         back=f"{back}?place={said.get('place', '')}",
         pairs=form.pairs,
+        states=states_on(queue, chosen.place),
         queue=name,
-        place=chosen.place,
         is_open=form.is_of_all,
-        letters=DeadLetter.objects.filter(queue_id=queue.pk).exists(),
     )
     return ordered(request, subject, chosen)
+
+
+def states_on(queue: Queue, place: Place | None) -> frozenset[str]:
+    """What may lie in a place on a queue; a dead letter may be delayed, too."""
+    places = {Place.READY: "ready", Place.DELAYED: "delayed"}
+    here = {places[place]} if place else set(places.values())
+    letters = DeadLetter.objects.filter(queue_id=queue.pk)
+    return frozenset(here | {"dead"} if letters.exists() else here)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required(rights.CHANGE, raise_exception=True)
+@transaction.atomic
+def order_found(request: HttpRequest) -> HttpResponse:
+    """Choose what is to be done with messages that a filter finds, of those one sees:
+    with some of them, by their numbers, or with all that match when it is planned."""
+    said = request.POST if request.method == "POST" else request.GET
+    search = searches.search(request.user, said.getlist("f"))
+    page = [("f", str(term)) for term in search.filter.terms]
+    page += [("after", after) for after in said.getlist("after")]
+    back = f"{reverse('console:messages')}?{urlencode(page)}"
+    form = FoundForm(said, is_filtered=bool(search.filter))
+    if not form.is_valid():
+        ((sentence, *_), *_) = form.errors.values()
+        messages.error(request, str(sentence))
+        return redirect(back)
+    sought = Sought(search.filter, search.within)
+    scope = f"all messages matching {in_quotes(str(search.filter))}"
+    if not form.is_of_all:
+        sought = Sought.named(form.entries, names_for(request.user))
+        scope = "chosen messages"
+    try:
+        seen = operations.foresee(sought)
+    except NothingChosen:
+        messages.error(request, str(NothingChosen(scope.translate(NO_QUOTES))))
+        return redirect(back)
+    counted = f"{seen.in_words} {scope.removeprefix('all ')}"
+    if counted.startswith("1 "):
+        counted = counted.replace("messages", "message", 1)
+    subject = Subject(
+        title=counted,
+        scope=scope if form.is_of_all else counted,
+        back=back,
+        pairs=[*page, *form.pairs],
+        states=seen.states,
+        whence="Messages",
+    )
+    return ordered(request, subject, sought)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -98,11 +160,12 @@ def order_letters(request: HttpRequest) -> HttpResponse:
     form = SelectionForm(said)
     if not form.is_valid():
         raise BadRequest("This is no set of dead letters.")
-    scope = in_words(form.selection)
+    names = names_for(request.user)
+    scope = in_words(form.selection, names)
     pairs = list(fields_of(form.selection).items())
     back = reverse("console:dead_letters")
-    subject = Subject(scope, scope, back, pairs, letters=True)
-    chosen = Chosen(letters=seen_by(request.user, form.selection))
+    subject = Subject(scope, scope, back, pairs, frozenset({"dead"}), "Dead letters")
+    chosen = Chosen(letters=seen_by(form.selection, names))
     return ordered(request, subject, chosen)
 
 
@@ -115,13 +178,16 @@ def plan_resubmit(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         raise BadRequest("This is no set of dead letters.")
     one = form.cleaned_data["message"]
-    scope = f"message {one}" if one else in_words(form.selection)
-    letters = seen_by(request.user, form.selection)
+    names = names_for(request.user)
+    scope = f"message {one}" if one else in_words(form.selection, names)
+    letters = seen_by(form.selection, names)
     chosen = Chosen(letters=letters, ids=(one,) if one else ())
     return planned(request, Order(Kind.RESUBMIT), chosen, scope)
 
 
-def ordered(request: HttpRequest, subject: Subject, chosen: Chosen) -> HttpResponse:
+def ordered(
+    request: HttpRequest, subject: Subject, chosen: Chosen | Sought
+) -> HttpResponse:
     """Ask what is to be done; once that is said, freeze the set and show the plan."""
     is_sent = request.method == "POST"
     said = request.POST if is_sent else request.GET
@@ -147,13 +213,15 @@ def ordered(request: HttpRequest, subject: Subject, chosen: Chosen) -> HttpRespo
 
 
 def planned(
-    request: HttpRequest, what: Order, chosen: Chosen, scope: str
+    request: HttpRequest, what: Order, chosen: Chosen | Sought, scope: str
 ) -> HttpResponse:
     """Freeze the set, and show the plan to whom it is.
 
     Raises:
+        NoSuchQueue: there is none to send to, that this person may know of.
         NotAuthorized: this person may not do that; nothing is planned.
     """
+    rights.require_target(request.user, what)
     plan = operations.plan(request.user, what, chosen, scope=scope)
     rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
     record(request, plan, "planned it", ADDITION)
@@ -166,11 +234,7 @@ def offers_for(
     """What can be done with such messages, the harmless first."""
     held = authorities.held_by(user)
     for kind, words in wording.WORDS.items():
-        if kind == Kind.RESUBMIT and not subject.letters:
-            continue
-        if words.waits_only and (subject.place == Place.READY or not subject.queue):
-            continue
-        if kind == Kind.DEAD_LETTER and not subject.queue:
+        if not subject.states & AMONG.get(Kind(kind), subject.states):
             continue
         lacks = [
             f"You lack the authority “{authority}” on {subject.queue}."

@@ -2,25 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
-from console.frame import THEMES
+from console import sessions, zones
+from console.frame import DENSITIES, THEMES
 
 YEAR = timedelta(days=365)
+
+
+@require_safe
+def preferences(request: HttpRequest) -> HttpResponse:
+    """All of it on one page; the menu has the most wanted."""
+    assert isinstance(request.user, User), "only those who have signed in get here"
+    context = {
+        "zones": sorted(zones.names()),
+        "idle": f"{settings.BACKOUT_SESSION_IDLE_S / 60:g} minutes",
+        "longest": f"{settings.BACKOUT_SESSION_LONGEST_S / 3600:g} hours",
+        "sessions": [
+            (sessions.name_of(one), one, one.pk == request.session.session_key)
+            for one in sessions.sessions_of(request.user)
+        ],
+    }
+    return render(request, "console/preferences/preferences.html", context)
+
+
+@require_POST
+def end_session(request: HttpRequest) -> HttpResponse:
+    """End one of one's own sessions, or all but this one."""
+    assert isinstance(request.user, User), "only those who have signed in get here"
+    own, meant = request.session.session_key, request.POST.get("session", "")
+    ended = sessions.end(
+        request.user,
+        [
+            one
+            for one in sessions.sessions_of(request.user)
+            if one.pk != own and meant in (sessions.name_of(one), "others")
+        ],
+    )
+    words = (
+        f"{ended} session{'s' if ended > 1 else ''} ended." if ended else "It ended."
+    )
+    messages.success(request, words)
+    return redirect("console:preferences")
 
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
     """Remember the theme, so that the server renders the right one first."""
+    return remembering(request, "theme", THEMES)
+
+
+@require_POST
+def density(request: HttpRequest) -> HttpResponse:
+    """Remember how close the rows of tables stand."""
+    return remembering(request, "density", DENSITIES)
+
+
+@require_POST
+def zone(request: HttpRequest) -> HttpResponse:
+    """Remember the time zone of all times on pages."""
+    return remembering(request, zones.COOKIE, zones.names())
+
+
+def remembering(
+    request: HttpRequest, name: str, possible: Container[str]
+) -> HttpResponse:
+    """The way back to the page of the form, with what was chosen, if it is possible."""
     answer = HttpResponseRedirect(way_back(request))
-    if (chosen := request.POST.get("theme")) in THEMES:
+    if (chosen := request.POST.get(name, "")) in possible:
         answer.set_cookie(
-            "theme",
+            name,
             chosen,
             max_age=YEAR,
             secure=settings.HTTPS,

@@ -99,9 +99,9 @@ def end(request: HttpRequest, found: Waiting, why: str, *, commits: bool) -> Non
     if unit.first() is None:
         raise NoSuchXid(xid)
     if commits:
-        commit_prepared(xid, actor=actor)
+        commit_prepared(xid, actor=actor, reason=why)
     else:
-        back_out_prepared(xid, error=BACKED_OUT + why, actor=actor)
+        back_out_prepared(xid, error=BACKED_OUT + why, actor=actor, reason=why)
     assert request.user.pk is not None, "permissions were asked for"
     words = f"{ended(commits=commits).capitalize()} the prepared unit of work {xid}."
     queues = Queue.objects.filter(name__in=found.queues).order_by("name")

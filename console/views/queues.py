@@ -17,10 +17,11 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from broker import authorities
+from broker import authorities, pausing
 from broker.browse import browse
 from broker.models import Place, Queue
-from console import cursors, findings, order_forms, rights
+from console import cursors, findings, masks, order_forms, queue_list, rights
+from dashboards import ages, attention, topics
 from dashboards import depths as counting
 
 PAGE = 50
@@ -34,12 +35,11 @@ PLACES = {  # by their name in the URL, in the order of the tabs
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def queues(request: HttpRequest) -> HttpResponse:
-    """Every queue with what is on it now; ``q`` is a part of its name."""
+    """Every queue with what is on it now, as ``console.queue_list`` reads the URL."""
     every = counting.queues(user=request.user)
-    wanted = request.GET.get("q", "").strip()
+    held = authorities.held_by(request.user)
     context = {
-        "queues": [q for q in every if wanted.lower() in q.name.lower()],
-        "wanted": wanted,
+        "list": queue_list.listed(every, request.GET, held),
         "totals": counting.totals(every),
     }
     return render(request, "console/queues/queues.html", context)
@@ -50,8 +50,18 @@ def queues(request: HttpRequest) -> HttpResponse:
 @cache_control(private=True, no_cache=True)
 @conditional_page
 def depths(request: HttpRequest) -> HttpResponse:
-    """The same numbers that the socket sends, for when there is no socket."""
-    return HttpResponse(counting.html(counting.queues(user=request.user)))
+    """The same numbers that the socket sends, for when there is no socket; ``shown``
+    names the queues of the page."""
+    held = authorities.held_by(request.user)
+    every = counting.queues(user=request.user)
+    ids = counting.named(request.GET.get("shown", ""))
+    shown = [one for one in every if one.queue_id in ids]
+    html = counting.html(every, shown, held=held)
+    asked = topics.asked_for(request.META["QUERY_STRING"])
+    if asked and asked[0].may_see(request.user, asked[1]):
+        topic, number = asked
+        html += topic.html(number)
+    return HttpResponse(html)
 
 
 @require_safe
@@ -74,16 +84,22 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         )
     except (ValueError, OverflowError):  # a cursor that nobody gave out
         return redirect(f"{request.path}?place={place}")
+    may_browse = may("broker.browse_queue") and held.on("browse", name)
     context: dict[str, Any] = {
         "queue": found[0],
+        "about": Queue.objects.get(pk=found[0].queue_id),
+        "died": attention.died(held)[name],
+        "oldest_s": ages.lately().get(found[0].queue_id),
         "place": place,
         "places": list(PLACES),
-        "entries": entries[:PAGE],
+        "entries": masks.without_heads(
+            request.user, entries[:PAGE], is_read=may_browse
+        ),
         "page": page,
         "fresh": fresh(found[0], place),
         "advice": [one for one in findings.advice_for(held) if one.queue == name],
         "may_act": may(rights.CHANGE) and place in order_forms.PLACES,
-        "may_browse": may("broker.browse_queue") and held.on("browse", name),
+        "may_browse": may_browse,
         "may_pause": may("broker.pause_queue") and held.on("set", name),
         "next": page.then(entries[PAGE - 1].cursor) if len(entries) > PAGE else None,
     }
@@ -122,16 +138,26 @@ def switch(request: HttpRequest, name: str, *, paused: bool) -> HttpResponse:
         (depth,) = counting.queues(name)
         context = {"queue": depth, "paused": paused}
         return render(request, "console/queues/pause.html", context)
-    assert request.user.pk, "only those who have signed in get here"
-    word = "paused" if paused else "resumed"
-    with transaction.atomic():
-        Queue.objects.filter(pk=chosen.pk).update(paused=paused)
-        LogEntry.objects.log_actions(
-            request.user.pk,
-            [chosen],
-            CHANGE,
-            f"{word.capitalize()}. {request.POST.get('reason', '')}".strip(),
-            single_object=True,
-        )
+    reason = request.POST.get("reason", "").strip()
+    word = switch_and_record(request, chosen, reason, paused=paused)
     messages.success(request, f"{name} is {word}.")
     return redirect("console:queue", name=name)
+
+
+@transaction.atomic
+def switch_and_record(
+    request: HttpRequest, queue: Queue, reason: str, *, paused: bool
+) -> str:
+    """Pause or resume a queue, write down who did, and say which it was."""
+    assert request.user.pk, "only those who have signed in get here"
+    word = "paused" if paused else "resumed"
+    change = pausing.pause if paused else pausing.resume
+    change(queue.name, user=request.user, reason=reason)
+    LogEntry.objects.log_actions(
+        request.user.pk,
+        [queue],
+        CHANGE,
+        f"{word.capitalize()}. {reason}".strip(),
+        single_object=True,
+    )
+    return word

@@ -20,6 +20,7 @@ from honcho.colour import get_colours
 from honcho.environ import parse_procfile
 
 from broker import hardening
+from broker.amqp import ports
 from console import checks, embedded, first_run, supervision
 from console.checks import CannotStart
 from console.supervision import MARK, Kept, Program, Terminal
@@ -27,6 +28,7 @@ from console.vendoring import vendor
 
 WEB_ANSWERS_WITHIN_S = 120
 ASK_AGAIN_AFTER_S = 0.1
+STOPS_WITHIN_S = {"listener": 20.0}  # it stores first what clients have put
 
 
 class Command(BaseCommand):
@@ -52,8 +54,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, demo: str | None, procfile: Path, **_: object) -> None:
-        environment = environment_of_children(demo)
         try:
+            environment = environment_of_children(demo)
             programs = table(procfile, demo, environment)
             terminal = Terminal(sys.stdout, [program.name for program in programs])
             with everything(programs, environment, terminal) as web:
@@ -99,6 +101,7 @@ def environment_of_children(demo: str | None) -> dict[str, str]:
     return {
         "HOST": "127.0.0.1",
         "PORT": "8000",
+        "BROKER_AMQP_PORT": str(port_of_listener()),
         # Celery warns of root because messages could carry code; ours are ids in JSON.
         "PYTHONWARNINGS": "ignore::UserWarning:celery.platforms",
         **os.environ,
@@ -110,12 +113,30 @@ def environment_of_children(demo: str | None) -> dict[str, str]:
     }
 
 
+def port_of_listener() -> int:
+    """Where clients of AMQP connect: the port that is set, or the next that is free.
+
+    All processes are told, so that pages and clients know where the listener is.
+
+    Raises:
+        CannotStart: none is free.
+    """
+    meant: int = settings.BROKER_AMQP_PORT
+    if settings.BROKER_AMQP_PORT_IS_FIXED:
+        return meant
+    try:
+        return ports.free(settings.BROKER_AMQP_HOST, meant, is_fixed=False)
+    except OSError as error:
+        raise CannotStart(str(error)) from error
+
+
 def table(
     procfile: Path, demo: str | None, environment: Mapping[str, str]
 ) -> list[Program]:
     """What to keep running: the lines of the Procfile, and the demo's traffic."""
     commands = dict(parse_procfile(procfile.read_text()).processes)
     if demo is not None:
+        commands["clients"] = "python manage.py demo_clients"
         commands["demo"] = "python manage.py seed_demo --forever"
     if demo:
         if not Path(demo).is_dir():
@@ -128,6 +149,7 @@ def table(
             environment=environment,
             directory=settings.BASE_DIR,
             colour=colour,
+            signals=[(signal.SIGTERM, STOPS_WITHIN_S.get(name, 10.0))],
         )
         for (name, command), colour in zip(
             commands.items(), get_colours(), strict=False
@@ -147,7 +169,7 @@ def wait_until_it_answers(web: Kept, environment: Mapping[str, str]) -> None:
 
 def answers(host: str, port: int) -> bool:
     """Whether something speaks HTTP there; a refusal is an answer too."""
-    connection = http.client.HTTPConnection(reachable(host), port, timeout=30)
+    connection = http.client.HTTPConnection(ports.reachable(host), port, timeout=30)
     try:
         connection.request("GET", "/")
         connection.getresponse()
@@ -158,10 +180,6 @@ def answers(host: str, port: int) -> bool:
     return True
 
 
-def reachable(host: str) -> str:
-    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
-
-
 def welcome(environment: Mapping[str, str], terminal: Terminal) -> None:
     password = first_run.first_administrator()
     if password:
@@ -169,6 +187,5 @@ def welcome(environment: Mapping[str, str], terminal: Terminal) -> None:
             f"The first administrator is admin, with the password {password} -- shown"
             " only this once. Change it after signing in."
         )
-    host = reachable(environment["HOST"])
-    host = f"[{host}]" if ":" in host else host
-    terminal.say(f"Backout is running: http://{host}:{environment['PORT']}/")
+    url = ports.url("http", environment["HOST"], int(environment["PORT"]))
+    terminal.say(f"Backout is running: {url}/")

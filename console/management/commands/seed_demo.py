@@ -12,7 +12,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from broker.models import Address, AddressSetting, Queue
+from broker import audit
+from broker.audit import Thing
+from broker.models import Act, Address, AddressSetting, Queue
 from broker.put import put, put_many
 from console.demo import customers, payments
 from console.demo.messages import (
@@ -87,6 +89,7 @@ class Command(BaseCommand):
             )
             return
 
+        audit.record(Act.FILL, Thing("queue", "", "intake"), reason="the demo")
         make_places()
         chosen = islice(turns(folder, counting() if forever else [0]), count)
         if rate is None:

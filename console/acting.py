@@ -1,0 +1,29 @@
+"""Who acts in a request: whoever has signed in, or the credential that it came with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from broker.audit import Actor, acting
+from broker.models import Credential
+
+
+class ActingMiddleware:
+    """Lets all that a request does be done by whom it is from."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with acting(lambda: actor_of(request)):
+            return self.get_response(request)
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    source = request.META.get("REMOTE_ADDR", "")
+    proof = getattr(request, "auth", None)  # of the API
+    if isinstance(proof, Credential):
+        return Actor.of(proof, source)
+    return Actor.of(request.user, source)

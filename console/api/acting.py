@@ -1,0 +1,221 @@
+"""Operations: planned on a frozen set, started, cancelled, taken back.
+
+As on the pages: a plan does nothing. It says how many messages it is about, and where
+they lie and go; then it is started, or cancelled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from django.contrib.admin.models import ADDITION
+from django.db import transaction
+from django.http import HttpRequest
+from ninja import Path, Query, Router, Schema
+from ninja.errors import ValidationError
+from pydantic import Field
+
+from broker import operations as orders
+from broker.errors.operations import ReasonMissing
+from broker.models import Operation
+from broker.operations import Chosen, Only, Order, Sought
+from broker.triage import NEWEST
+from console import approvals, ledgers, rights, searches
+from console.api.courses import Canary, Pace
+from console.api.letters import Which, selection_of
+from console.api.operations import OperationState, seen, state_of, told
+from console.api.problems import NO_NUL, REFUSED, require
+from console.selections import in_words, names_for
+from console.views.operations import record
+
+router = Router(tags=["operations"])
+
+VIEW = "broker.view_queue"
+
+
+class NewOperation(Schema):
+    """What is to be done, and with which messages: what a filter finds, dead letters,
+    or messages by their numbers; one of these."""
+
+    kind: Operation.Kind
+    queue: str = Field(default="", max_length=255, pattern=NO_NUL)  # of a move or copy
+    priority: int | None = Field(default=None, ge=0, le=9)  # the new one
+    filter: list[str] | None = Field(default=None, min_length=1, max_length=32)
+    letters: Which | None = None
+    messages: list[int] | None = Field(default=None, min_length=1, max_length=500)
+    first: int | None = Field(default=None, ge=1)  # only so many of these
+    sample: int | None = Field(default=None, ge=1)  # only so many, any of them
+    pace: int | None = Pace  # messages a second; none: as fast as it goes
+    canary: int | None = Canary  # messages that are tried first; none: as usual
+    reason: str = Field(default="", max_length=500, pattern=NO_NUL)  # for the record
+
+
+class Started(Schema):
+    """Why it is done, for the record."""
+
+    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
+
+
+class Nothing(Schema):
+    """Nothing more is to be said."""
+
+
+class OperationsPage(Schema):
+    """Which operations, from one on downwards, and how many at most."""
+
+    before: int = Field(default=NEWEST, ge=1, le=NEWEST)
+    limit: int = Field(default=50, ge=1, le=200)
+
+
+class Operations(Schema):
+    """A page of operations, the newest first; the next is before ``next``."""
+
+    operations: list[OperationState]
+    next: int | None
+
+
+@router.get(
+    "/operations", response={200: Operations, **REFUSED}, summary="The operations"
+)
+def list_operations(
+    request: HttpRequest, page: Query[OperationsPage]
+) -> dict[str, Any]:
+    """Those on queues which one may inquire."""
+    require(request, VIEW)
+    about = ("created_by", "course", "approval__approved_by")
+    every = rights.seen_by(request.user).select_related(*about)
+    rows = list(every.filter(pk__lt=page.before).order_by("-pk")[: page.limit + 1])
+    part = rows[: page.limit]
+    counts = ledgers.counts_of([one.pk for one in part])
+    return {
+        "operations": [told(one, counts[one.pk]) for one in part],
+        "next": part[-1].pk if len(rows) > page.limit else None,
+    }
+
+
+@router.post(
+    "/operations",
+    response={200: OperationState, **REFUSED},
+    summary="Plan an operation",
+)
+def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]:
+    """Freezes the set; nothing is done yet. Needs the authorities that it takes to do
+    so, where the messages lie and where they go."""
+    require(request, rights.CHANGE)
+    with transaction.atomic():
+        chosen, scope = chosen_by(request, wanted)
+        order = order_of(wanted)
+        rights.require_target(request.user, order)
+        plan = orders.plan(
+            request.user,
+            order,
+            chosen,
+            scope=scope,
+            reason=wanted.reason.strip(),
+        )
+        ledger = ledgers.ledger_of(plan)
+        rights.require_sight(request.user, ledger)
+        rights.require_ways(request.user, plan, ledger)
+        usual = wanted.canary is None
+        canary = orders.usual_canary(plan) if usual else wanted.canary or 0
+        orders.arrange(plan.pk, pace=wanted.pace, canary=canary)
+        record(request, plan, "planned it", ADDITION)
+    return state_of(plan.pk)
+
+
+@router.post(
+    "/operations/{int:operation_id}/start",
+    response={200: OperationState, **REFUSED},
+    summary="Start a planned operation",
+)
+def start_operation(
+    request: HttpRequest, operation_id: Path[int], said: Started
+) -> dict[str, Any]:
+    """Begins with the first 100 messages; housekeeping goes on with the rest. A large
+    one, and one that cannot be undone, needs a reason, unless its plan has one; where
+    its queues say so, it needs a second person first."""
+    require(request, rights.CHANGE)
+    with transaction.atomic():
+        found, ledger = seen(request, operation_id)
+        reason = said.reason.strip() or found.reason
+        if approvals.asks_why(found, ledger) and not reason:
+            raise ReasonMissing("This operation")
+        rights.require_ways(request.user, found, ledger)
+        planned = Operation.objects.filter(pk=found.pk, state=Operation.State.PLANNED)
+        planned.update(reason=reason)
+        record(request, found, "started it")
+        if found.undoes:
+            record(request, found.undoes, f"undid it, by operation {found.pk}")
+        orders.start(found.pk)
+    return state_of(found.pk)
+
+
+@router.post(
+    "/operations/{int:operation_id}/cancel",
+    response={200: OperationState, **REFUSED},
+    summary="Cancel an operation",
+)
+def cancel_operation(
+    request: HttpRequest, operation_id: Path[int], said: Nothing
+) -> dict[str, Any]:
+    """Ends it where it is: what is done stays, the rest is not touched."""
+    require(request, rights.CHANGE)
+    with transaction.atomic():
+        found, _ = seen(request, operation_id)
+        orders.cancel(found.pk)
+        record(request, found, "cancelled it")
+    return state_of(found.pk)
+
+
+@router.post(
+    "/operations/{int:operation_id}/undo",
+    response={200: OperationState, **REFUSED},
+    summary="Plan to take an operation back",
+)
+def undo_operation(
+    request: HttpRequest, operation_id: Path[int], said: Nothing
+) -> dict[str, Any]:
+    """Answers with the plan, which is an operation like others."""
+    require(request, rights.CHANGE)
+    with transaction.atomic():
+        found, _ = seen(request, operation_id)
+        plan = orders.plan_undo(request.user, found.pk)
+        rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
+        record(request, plan, "planned it", ADDITION)
+        record(request, found, f"planned to undo it, as operation {plan.pk}")
+    return state_of(plan.pk)
+
+
+def order_of(wanted: NewOperation) -> Order:
+    kind, argument = Operation.Kind(wanted.kind), wanted.queue
+    if kind == Operation.Kind.PRIORITY:
+        argument = "" if wanted.priority is None else str(wanted.priority)
+    only = None
+    if some := wanted.first or wanted.sample:
+        only = Only(some, sampled=wanted.first is None)
+    return Order(kind, argument, only)
+
+
+def chosen_by(
+    request: HttpRequest, wanted: NewOperation
+) -> tuple[Chosen | Sought, str]:
+    """Which messages are meant, of those one may see; and the same in words.
+
+    Raises:
+        ValidationError: none of the ways to choose is taken, or several are.
+    """
+    ways = (wanted.filter, wanted.letters, wanted.messages)
+    if sum(one is not None for one in ways) != 1:
+        why = "Choose by filter, by letters or by messages: one of them."
+        raise ValidationError([{"loc": ["body", "wanted"], "msg": why}])
+    if wanted.filter is not None:
+        search = searches.search(request.user, wanted.filter)
+        return Sought(search.filter, search.within), f"messages by “{search.filter}”"
+    if wanted.letters is not None:
+        names = names_for(request.user)
+        meant = selection_of(wanted.letters, names)
+        return Chosen(letters=meant), in_words(replace(meant, within=None), names)
+    ids = tuple(one for one in wanted.messages or () if 0 < one <= NEWEST)
+    scope = f"message {ids[0]}" if len(ids) == 1 else f"{len(ids)} chosen messages"
+    return Sought.numbered(ids, names_for(request.user)), scope

@@ -1,0 +1,76 @@
+"""The audit, for programs: the records that are wanted, the newest first."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from django.http import HttpRequest
+from ninja import Query, Router, Schema
+from pydantic import AwareDatetime, Field
+
+from broker import audit
+from broker.audit import Wanted
+from console.api.problems import NO_NUL, REFUSED, require
+from console.audit_forms import told
+from console.views.audit import VIEW
+
+router = Router(tags=["audit"])
+
+
+class Record(Schema):
+    """One act, or the attempt at one."""
+
+    id: int
+    number: int | None  # its place in the chain
+    at: datetime
+    actor_kind: str
+    actor_id: int | None
+    actor: str
+    source: str  # the host it came from; empty for commands
+    act: str
+    object_kind: str
+    object_id: str
+    object_name: str
+    outcome: str
+    reason: str
+    detail: dict[str, Any]
+    operation_id: int | None
+    hash: str | None
+
+
+class Records(Schema):
+    """A page of records; the next begins after ``next``."""
+
+    records: list[Record]
+    next: int | None
+
+
+class Page(Schema):
+    """Which records, and how many at most."""
+
+    actor: str = Field(default="", max_length=500, pattern=NO_NUL)
+    act: str = Field(default="", max_length=100, pattern=NO_NUL)
+    object: str = Field(default="", max_length=500, pattern=NO_NUL)
+    outcome: Literal["", "done", "refused"] = ""
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
+    operation: int | None = Field(default=None, ge=0, lt=2**63)
+    after: int | None = Field(default=None, ge=0, lt=2**63)
+    limit: int = Field(default=50, ge=1, le=500)
+
+
+@router.get("/audit", response={200: Records, **REFUSED}, summary="Who did what")
+def list_records(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
+    """The records that are wanted, the newest first. ``object`` is a name, or a kind
+    and a name such as ``queue:orders``; ``act`` is one act, or the part before its dot.
+    """
+    require(request, VIEW)
+    said = page.dict()
+    wanted = Wanted(**{name: said[name] for name in Wanted.__dataclass_fields__})
+    found = list(audit.found(wanted, before=page.after)[: page.limit + 1])
+    part = found[: page.limit]
+    return {
+        "records": [told(one) | {"id": one.pk} for one in part],
+        "next": part[-1].pk if len(found) > page.limit else None,
+    }

@@ -1,0 +1,170 @@
+"""Messages as JSON: what a client sends, and what it gets; no byte is lost either way.
+
+A body says how it is written: as text, which is its UTF-8; in Base64, which is any
+bytes; or, to put only, as JSON, which is stored as the shortest text of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from ninja import Schema
+from ninja.errors import ValidationError
+from pydantic import AwareDatetime, Field, JsonValue
+
+from broker.get import Delivery
+from broker.put import NewMessage
+from broker.redaction import CLEAR, Veil
+from broker.redelivery import LONGEST_MS
+from console.api.problems import NO_NUL
+
+DEFAULT_TYPES = {
+    "text": "text/plain; charset=utf-8",
+    "base64": "application/octet-stream",
+    "json": "application/json",
+}
+FIELDS = (
+    *("content_type", "properties", "client_message_id", "correlation_id"),
+    *("reply_to", "subject", "group_id", "producer", "durable"),
+)
+Word = Field(default=None, max_length=1024, pattern=NO_NUL)
+
+
+class MessageToPut(Schema):
+    """A message to be sent."""
+
+    body: JsonValue = ""
+    encoding: Literal["text", "base64", "json"] = "text"  # of the body
+    content_type: str | None = Field(default=None, max_length=255, pattern=NO_NUL)
+    properties: dict[str, JsonValue] = Field(default={}, max_length=1000)
+    priority: int = Field(default=4, ge=0, le=9)  # 9 goes first
+    durable: bool = True
+    message_id: str | None = Word  # the client's own
+    correlation_id: str | None = Word
+    reply_to: str | None = Word
+    subject: str | None = Word
+    group_id: str | None = Word
+    delay_ms: int | None = Field(default=None, ge=0, le=LONGEST_MS)
+    deliver_at: AwareDatetime | None = None  # or after a delay, not both
+    ttl_ms: int | None = Field(default=None, ge=1, le=LONGEST_MS)
+    expires_at: AwareDatetime | None = None  # or after its time to live, not both
+
+
+class Message(Schema):
+    """A message, whole."""
+
+    message_id: int  # the broker's number
+    address: str
+    body: str
+    encoding: Literal["text", "base64"]  # of the body
+    content_type: str
+    properties: dict[str, Any]
+    priority: int
+    durable: bool
+    client_message_id: str | None
+    correlation_id: str | None
+    reply_to: str | None
+    subject: str | None
+    group_id: str | None
+    producer: str
+    put_at: datetime
+    expires_at: datetime | None
+    backout_count: int  # deliveries that were backed out
+    headers_base64: str | None  # IBM MQ's, chained, before the body
+    descriptor: dict[str, Any] | None  # fields of IBM MQ's MQMD that differ
+    masked_by: list[str]  # the redaction rules that hide something of it
+    is_withheld: bool  # all of the body is hidden: it says how long that is
+
+
+def new_message(
+    one: MessageToPut, address: str, now: datetime, producer: str, where: list[Any]
+) -> NewMessage:
+    """What the broker is to store.
+
+    Args:
+        one: as it came.
+        address: where it is sent.
+        now: from when delays and times to live count.
+        producer: who sends it.
+        where: it stands in the request, for what is wrong with it.
+
+    Raises:
+        ValidationError: its body is not written as it says, or times contradict.
+    """
+    if one.delay_ms is not None and one.deliver_at is not None:
+        raise wrong([*where, "delay_ms"], "Give a delay or a time, not both.")
+    if one.ttl_ms is not None and one.expires_at is not None:
+        raise wrong([*where, "ttl_ms"], "Give a time to live or an end, not both.")
+    return NewMessage(
+        address,
+        bytes_of(one, [*where, "body"]),
+        content_type=one.content_type or DEFAULT_TYPES[one.encoding],
+        properties=one.properties,
+        priority=one.priority,
+        durable=one.durable,
+        deliver_at=after(now, one.delay_ms) or one.deliver_at,
+        expires_at=after(now, one.ttl_ms) or one.expires_at,
+        message_id=one.message_id,
+        correlation_id=one.correlation_id,
+        reply_to=one.reply_to,
+        subject=one.subject,
+        group_id=one.group_id,
+        producer=producer,
+    )
+
+
+def after(now: datetime, milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else now + timedelta(milliseconds=milliseconds)
+
+
+def bytes_of(one: MessageToPut, where: list[Any]) -> bytes:
+    if one.encoding == "json":
+        return json.dumps(one.body, ensure_ascii=False, separators=(",", ":")).encode()
+    if not isinstance(one.body, str):
+        raise wrong(where, "It must be a text, or its encoding “json”.")
+    try:
+        if one.encoding == "base64":
+            return base64.b64decode(one.body, validate=True)
+        return one.body.encode()
+    except (binascii.Error, ValueError) as error:
+        raise wrong(where, f"It is not written in {one.encoding}: {error}.") from None
+
+
+def wrong(where: list[Any], what: str) -> ValidationError:
+    return ValidationError([{"loc": ["body", *where], "msg": what}])
+
+
+def written(body: bytes) -> tuple[str, Literal["text", "base64"]]:
+    """A body as text where it is that, or else in Base64; and which."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(body).decode(), "base64"
+    if "\0" in text:
+        return base64.b64encode(body).decode(), "base64"
+    return text, "text"
+
+
+def told(one: Delivery, veil: Veil = CLEAR) -> dict[str, Any]:
+    """A message as it is told, without what is masked of it."""
+    seen = veil.body(one.body, one.content_type)
+    properties, hidden = veil.properties(one.properties)
+    body, encoding = written(seen.body)
+    plain = (*FIELDS, "message_id", "address", "priority", "put_at", "expires_at")
+    return {
+        **{name: getattr(one, name) for name in plain},
+        "properties": properties,
+        "body": body,
+        "encoding": encoding,
+        "backout_count": one.backout_count,
+        "descriptor": one.descriptor,
+        "masked_by": list(dict.fromkeys([*seen.by, *hidden])),
+        "is_withheld": seen.is_withheld,
+        "headers_base64": None
+        if one.headers is None or veil
+        else base64.b64encode(one.headers).decode(),
+    }

@@ -1,0 +1,242 @@
+"""Queues and what lies on them, without taking anything."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from django.http import Http404, HttpRequest
+from ninja import Path, Query, Router, Schema
+from ninja.errors import ValidationError
+from pydantic import Field
+
+from broker import audit, authorities, browse
+from broker.models import Message as StoredMessage
+from broker.models import Place, Queue
+from broker.triage import NEWEST
+from console import masks
+from console.api.bodies import Message, told
+from console.api.problems import NO_NUL, REFUSED, require
+from console.api.queues import named
+from console.stories import story_of
+from console.views.messages import require as require_story
+from console.views.queues import switch_and_record
+from dashboards import depths
+
+router = Router(tags=["queues"])
+
+VIEW, BROWSE, PAUSE = "broker.view_queue", "broker.browse_queue", "broker.pause_queue"
+PLACES = {
+    "ready": Place.READY,
+    "in-flight": Place.CLAIMED,
+    "delayed": Place.DELAYED,
+}
+
+
+class QueueState(Schema):
+    """A queue, and how deep it is at this moment."""
+
+    name: str
+    address: str
+    paused: bool
+    stopped: bool  # delivery to ConnectionConsumers
+    takes_dead_letters: bool
+    ready: int
+    in_flight: int
+    delayed: int
+
+
+class Queues(Schema):
+    """A page of queues; the next begins after ``next``."""
+
+    queues: list[QueueState]
+    next: str | None
+
+
+class QueuesPage(Schema):
+    """Which queues, by name, and how many at most."""
+
+    text: str = Field(default="", max_length=255, pattern=NO_NUL)  # in their names
+    after: str = Field(default="", max_length=255, pattern=NO_NUL)
+    limit: int = Field(default=100, ge=1, le=1000)
+
+
+class PauseReason(Schema):
+    """Why it is done, for the record."""
+
+    reason: str = Field(default="", max_length=200, pattern=NO_NUL)
+
+
+Reason = Field(default="", max_length=500, pattern=NO_NUL)
+
+
+class Entry(Schema):
+    """A message on a queue."""
+
+    message_id: int
+    priority: int
+    backout_count: int
+    until: datetime | None  # when its delay or its unit of work's time ends
+    expires_at: datetime | None
+    put_at: datetime
+    content_type: str
+    subject: str | None
+    producer: str
+    size_bytes: int
+
+
+class Entries(Schema):
+    """A page of what lies on a queue; the next begins after ``next``."""
+
+    entries: list[Entry]
+    messages: list[Message] | None  # the same, whole, where that was asked for
+    next: str | None
+
+
+class EntriesPage(Schema):
+    """Which of them, and how many at most."""
+
+    place: Literal["ready", "in-flight", "delayed"] = "ready"
+    after: str = Field(default="", max_length=60, pattern=r"^[0-9._\-]*$")
+    limit: int = Field(default=50, ge=1, le=200)
+    whole: bool = False  # with properties and bodies
+    unmask: str = Reason  # why what is masked is to be seen, for those who may
+
+
+class Unmasking(Schema):
+    """Why what is masked is to be seen, for those who may."""
+
+    unmask: str = Reason
+
+
+@router.get("/queues", response={200: Queues, **REFUSED}, summary="The queues")
+def list_queues(request: HttpRequest, page: Query[QueuesPage]) -> dict[str, Any]:
+    """Those that one may inquire, by name, with what is on each."""
+    require(request, VIEW)
+    found = sorted(depths.queues(user=request.user), key=lambda one: one.name)
+    text = page.text.strip().lower()
+    found = [one for one in found if text in one.name.lower() and one.name > page.after]
+    part = found[: page.limit]
+    return {
+        "queues": [state_of(one) for one in part],
+        "next": part[-1].name if len(found) > page.limit else None,
+    }
+
+
+@router.get(
+    "/queues/{queue:name}", response={200: QueueState, **REFUSED}, summary="A queue"
+)
+def read_queue(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
+    """With what is on it now."""
+    require(request, VIEW)
+    authorities.require(request.user, "inquire", named(name).name)
+    (found,) = depths.queues(name)
+    return state_of(found)
+
+
+def state_of(one: depths.QueueDepth) -> dict[str, Any]:
+    plain = set(QueueState.model_fields) - {"in_flight"}
+    return {name: getattr(one, name) for name in plain} | {"in_flight": one.claimed}
+
+
+@router.post(
+    "/queues/{queue:name}/pause",
+    response={200: QueueState, **REFUSED},
+    summary="Pause a queue",
+)
+def pause_queue(
+    request: HttpRequest, name: Path[str], why: PauseReason
+) -> dict[str, Any]:
+    """It goes on taking messages and gives none, until it is resumed. Needs the
+    authority ``set``."""
+    return switched(request, name, why.reason, paused=True)
+
+
+@router.post(
+    "/queues/{queue:name}/resume",
+    response={200: QueueState, **REFUSED},
+    summary="Resume a queue",
+)
+def resume_queue(
+    request: HttpRequest, name: Path[str], why: PauseReason
+) -> dict[str, Any]:
+    """It gives messages again. Needs the authority ``set``."""
+    return switched(request, name, why.reason, paused=False)
+
+
+def switched(
+    request: HttpRequest, name: str, reason: str, *, paused: bool
+) -> dict[str, Any]:
+    require(request, PAUSE)
+    queue = named(name)
+    authorities.require(request.user, "set", name)
+    switch_and_record(request, queue, reason, paused=paused)
+    (found,) = depths.queues(name)
+    return state_of(found)
+
+
+@router.get(
+    "/queues/{queue:name}/messages",
+    response={200: Entries, **REFUSED},
+    summary="Browse a queue",
+)
+def browse_queue(
+    request: HttpRequest, name: Path[str], page: Query[EntriesPage]
+) -> dict[str, Any]:
+    """What lies on it, in the order of gets, of due times, or of messages. Whole
+    messages are for those who may browse."""
+    require(request, BROWSE if page.whole else VIEW)
+    queue = named(name)
+    authorities.require(request.user, "browse" if page.whole else "inquire", name)
+    place = PLACES[page.place]
+    try:
+        found = browse.browse(queue.pk, place, after=page.after, limit=page.limit + 1)
+    except (ValueError, OverflowError) as error:
+        where = ("query", "after")
+        raise ValidationError([{"loc": where, "msg": f"no cursor: {error}"}]) from error
+    part = found[: page.limit]
+    return {
+        "entries": [
+            {field: getattr(one, field) for field in Entry.model_fields} for one in part
+        ],
+        "messages": whole(request, queue, part, page.unmask) if page.whole else None,
+        "next": part[-1].cursor if len(found) > page.limit else None,
+    }
+
+
+def whole(
+    request: HttpRequest, queue: Queue, entries: list[browse.Browsed], why: str
+) -> list[dict[str, Any]]:
+    found = browse.whole(queue.pk, entries)
+    sight = masks.sight_for(request.user, why, audit.Thing.of(queue))
+    veils = sight.veils(one.message_id for one in found)
+    return [told(one, veils[one.message_id]) for one in found]
+
+
+@router.get(
+    "/messages/{int:message_id}",
+    response={200: Message, **REFUSED},
+    summary="A message",
+)
+def read_message(
+    request: HttpRequest, message_id: Path[int], why: Query[Unmasking]
+) -> dict[str, Any]:
+    """With its properties and its body, for those who may browse a queue where it is
+    or was; also after its end, for as long as it is kept. What redaction rules hide is
+    masked; who has the authority ``unmask`` sees it by saying why."""
+    require(request, BROWSE)
+    story = story_of(message_id) if message_id <= NEWEST else None
+    stored = StoredMessage.objects.filter(pk=message_id) if story else None
+    row = None if stored is None else stored.first()
+    if story is None or row is None:
+        raise Http404(f"message {message_id}")
+    require_story(request, "browse", story)
+    entry = browse.as_delivery(
+        row,
+        queue_id=0,
+        backout_count=story.backout_count,
+        priority=row.priority,
+        expires_at=row.expires_at,
+        pos=0,
+    )
+    return told(entry, masks.veil_for(request.user, message_id, why.unmask))

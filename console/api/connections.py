@@ -1,0 +1,191 @@
+"""Connections of clients: who is connected, and closing one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from ninja import Path, Query, Router, Schema
+from pydantic import Field
+
+from broker import clients
+from broker.clients import Connected, Wanted
+from broker.models import ClientEndpoint
+from console.api.problems import NO_NUL, REFUSED, require
+from console.views.connections import CLOSE, LONGEST_TEXT, ask_and_record, seen
+
+router = Router(tags=["connections"])
+
+ENDPOINTS = 50  # of each connection in the list
+MOST_ENDPOINTS = 5000  # of a single one
+
+
+class EndpointState(Schema):
+    """One of the ways by which messages go, as it was a second ago."""
+
+    id: int
+    session: int
+    name: str
+    kind: str  # puts, gets, browses, transactions
+    node: str  # empty where each message says it, and of transactions
+    queue: str | None
+    is_exclusive: bool
+    credit: int
+    unsettled: int
+    messages: int
+    opened_at: datetime
+    close_requested_at: datetime | None
+
+
+class ConnectionState(Schema):
+    """A client, and what it has open."""
+
+    id: int
+    container_id: str
+    user: str | None
+    credential: str | None
+    mechanism: str
+    host: str
+    is_encrypted: bool
+    product: str
+    opened_at: datetime
+    close_requested_at: datetime | None
+    close_requested_by: str | None
+    sessions: int
+    endpoints: list[EndpointState]  # in a list of connections, the first 50 of each
+    more_endpoints: int  # that are left out
+    hidden_endpoints: int  # on queues that one may not inquire
+
+
+class Connections(Schema):
+    """A page of connections; the next begins after ``next``."""
+
+    connections: list[ConnectionState]
+    next: int | None
+
+
+class Page(Schema):
+    """Which connections, and how many at most."""
+
+    text: str = Field(default="", max_length=LONGEST_TEXT, pattern=NO_NUL)
+    after: int = Field(default=0, ge=0, lt=2**63)
+    limit: int = Field(default=50, ge=1, le=200)
+
+
+class Close(Schema):
+    """Why it is closed."""
+
+    reason: str = Field(min_length=1, max_length=200)
+
+
+class Asked(Schema):
+    """Since when it is asked for; the listener does it within a second."""
+
+    close_requested_at: datetime
+
+
+@router.get(
+    "/connections",
+    response={200: Connections, **REFUSED},
+    summary="The clients that are connected",
+)
+def list_connections(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
+    """Those that use a queue which one may inquire, the longest connected first.
+    ``text`` is a part of what names a client, its user, its host, or an endpoint."""
+    require(request, "broker.view_queue")
+    wanted = Wanted(
+        text=page.text.strip(),
+        after=page.after,
+        limit=page.limit + 1,
+        endpoints=ENDPOINTS,
+    )
+    found = clients.connections(request.user, wanted)
+    part = found[: page.limit]
+    return {
+        "connections": [told(one) for one in part],
+        "next": part[-1].connection.pk if len(found) > page.limit else None,
+    }
+
+
+@router.get(
+    "/connections/{int:connection_id}",
+    response={200: ConnectionState, **REFUSED},
+    summary="A client that is connected",
+)
+def read_connection(request: HttpRequest, connection_id: Path[int]) -> dict[str, Any]:
+    """With all that it has open on queues which one may inquire."""
+    require(request, "broker.view_queue")
+    row = seen(request, connection_id, limit=MOST_ENDPOINTS)
+    if row is None:
+        raise Http404(f"connection {connection_id}")
+    return told(row.client)
+
+
+@router.post(
+    "/connections/{int:connection_id}/close",
+    response={200: Asked, **REFUSED},
+    summary="Close the connection of a client",
+)
+def close_connection(
+    request: HttpRequest, connection_id: Path[int], body: Close
+) -> dict[str, Any]:
+    """Asks its listener for it, which does so within a second. Needs the authority
+    ``set`` on each queue that the client uses."""
+    require(request, CLOSE)
+    row = seen(request, connection_id)
+    if row is not None:
+        since = ask_and_record(request, row.client.connection, body.reason)
+        if since is not None:
+            return {"close_requested_at": since}
+    raise Http404(f"connection {connection_id}")
+
+
+@router.post(
+    "/connections/{int:connection_id}/endpoints/{int:endpoint_id}/close",
+    response={200: Asked, **REFUSED},
+    summary="Close one endpoint of a client",
+)
+def close_endpoint(
+    request: HttpRequest, connection_id: Path[int], endpoint_id: Path[int], body: Close
+) -> dict[str, Any]:
+    """Asks its listener for it, which does so within a second; the client's other
+    endpoints go on. Needs the authority ``set`` on its queue."""
+    require(request, CLOSE)
+    row = seen(request, connection_id, after=endpoint_id - 1, limit=1)
+    for one in row.client.endpoints if row is not None else ():
+        if one.pk == endpoint_id:
+            since = ask_and_record(request, one, body.reason)
+            if since is not None:
+                return {"close_requested_at": since}
+    raise Http404(f"endpoint {endpoint_id} of connection {connection_id}")
+
+
+def told(one: Connected) -> dict[str, Any]:
+    connection = one.connection
+    asker = connection.close_requested_by
+    plain = (
+        *("id", "container_id", "mechanism", "host", "is_encrypted", "product"),
+        *("opened_at", "close_requested_at"),
+    )
+    return {
+        **{name: getattr(connection, name) for name in plain},
+        "user": connection.user.get_username() if connection.user else None,
+        "credential": connection.credential.name if connection.credential else None,
+        "close_requested_by": asker.get_username() if asker else None,
+        "sessions": one.used.sessions,
+        "endpoints": [endpoint_told(endpoint) for endpoint in one.endpoints],
+        "more_endpoints": one.used.endpoints - len(one.endpoints),
+        "hidden_endpoints": one.used.hidden,
+    }
+
+
+def endpoint_told(one: ClientEndpoint) -> dict[str, Any]:
+    plain = (
+        *("id", "session", "name", "kind", "node", "is_exclusive", "credit"),
+        *("unsettled", "messages", "opened_at", "close_requested_at"),
+    )
+    return {
+        **{name: getattr(one, name) for name in plain},
+        "queue": one.queue.name if one.queue else None,
+    }

@@ -1,0 +1,116 @@
+"""Operations, steered: paused, carried on, paced, and what of a plan goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest
+from ninja import Path, Router, Schema
+from pydantic import Field
+
+from broker import operations as orders
+from broker.models import Operation
+from broker.operations import canaries, pacing
+from console import ledgers, rights
+from console.api.operations import OperationState, seen, state_of
+from console.api.problems import NO_NUL, REFUSED, require
+from console.views.operations import record
+
+router = Router(tags=["operations"])
+
+ANSWERS: dict[int, type[Schema]] = {200: OperationState, **REFUSED}
+Pace = Field(default=None, ge=1, le=pacing.FASTEST)
+Canary = Field(default=None, ge=0, le=canaries.WATCHED)
+Reason = Field(default="", max_length=500, pattern=NO_NUL)
+
+
+class Why(Schema):
+    """Why something is done; it is kept."""
+
+    reason: str = Reason
+
+
+class NewPace(Schema):
+    """How fast it goes from now on."""
+
+    pace: int | None = Pace
+
+
+class Onwards(Schema):
+    """How it goes on."""
+
+    at_once: bool = False  # all the rest, and nothing is tried first any more
+
+
+@router.post(
+    "/operations/{int:operation_id}/ceiling",
+    response=ANSWERS,
+    summary="Take in what is above the ceiling",
+)
+def take_in(request: HttpRequest, operation_id: Path[int], why: Why) -> dict[str, Any]:
+    """Into a plan, what was left out since it was resubmitted too often before."""
+    require(request, rights.CHANGE)
+    planned, _ = seen(request, operation_id)
+    with transaction.atomic():
+        taken_in = orders.take_in(planned.pk, why.reason)
+        rights.require_ways(request.user, planned, ledgers.ledger_of(planned))
+        words = f"took in {taken_in:,} above the ceiling: {why.reason}"
+        record(request, planned, words)
+        return state_of(planned.pk)
+
+
+@router.post(
+    "/operations/{int:operation_id}/pause", response=ANSWERS, summary="Pause it"
+)
+def pause_operation(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
+    """Until somebody carries on."""
+    return steered(request, operation_id, orders.pause, "paused it")
+
+
+@router.post(
+    "/operations/{int:operation_id}/continue", response=ANSWERS, summary="Carry on"
+)
+def continue_operation(
+    request: HttpRequest, operation_id: Path[int], how: Onwards
+) -> dict[str, Any]:
+    """After a pause, or after it stopped itself. Needs the authorities that it takes
+    to start it."""
+
+    def carry_on(operation_id: int) -> None:
+        found = Operation.objects.get(pk=operation_id)
+        rights.require_ways(request.user, found, ledgers.ledger_of(found))
+        orders.carry_on(operation_id, at_once=how.at_once)
+
+    words = "let all the rest go" if how.at_once else "carried on"
+    return steered(request, operation_id, carry_on, words)
+
+
+@router.post(
+    "/operations/{int:operation_id}/pace", response=ANSWERS, summary="Change its pace"
+)
+def pace_operation(
+    request: HttpRequest, operation_id: Path[int], new: NewPace
+) -> dict[str, Any]:
+    """From now on; of a plan, from its start on."""
+
+    def change(operation_id: int) -> None:
+        orders.set_pace(operation_id, new.pace)
+
+    words = (
+        f"set its pace to {new.pace:,} a second" if new.pace else "took its pace away"
+    )
+    return steered(request, operation_id, change, words)
+
+
+@transaction.atomic
+def steered(
+    request: HttpRequest, operation_id: int, change: Callable[[int], None], words: str
+) -> dict[str, Any]:
+    """Change how an operation goes on, and write down who did."""
+    require(request, rights.CHANGE)
+    found, _ = seen(request, operation_id)
+    change(found.pk)
+    record(request, found, words)
+    return state_of(found.pk)

@@ -1,0 +1,179 @@
+"""Credentials of applications: which there are, making one, and revoking one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.core.exceptions import ValidationError as Refusal
+from django.http import Http404, HttpRequest
+from django.views.decorators.debug import sensitive_variables
+from ninja import Path, Query, Router, Schema
+from ninja.errors import ValidationError
+from pydantic import AwareDatetime, Field
+
+from broker.models import Credential
+from console import cursors
+from console.api.problems import NO_NUL, REFUSED, require
+from console.views.credentials import (
+    ADD,
+    PEOPLE,
+    REVOKE,
+    VIEW,
+    CredentialForm,
+    create_and_record,
+    revoke_and_record,
+)
+
+router = Router(tags=["credentials"])
+
+
+class CredentialState(Schema):
+    """A credential, without its secret, which nobody can read again."""
+
+    id: int
+    name: str
+    user: str
+    patterns: list[str]
+    may_get: bool
+    may_browse: bool
+    may_put: bool
+    created_at: datetime
+    created_by: str | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    revoked_by: str | None
+    last_used_at: datetime | None
+
+
+class Credentials(Schema):
+    """A page of credentials; the next begins after ``next``."""
+
+    credentials: list[CredentialState]
+    next: str | None
+
+
+class Page(Schema):
+    """Which credentials, by name, and how many at most."""
+
+    after: str = Field(default="", max_length=100, pattern=NO_NUL)
+    limit: int = Field(default=50, ge=1, le=500)
+
+
+class NewCredential(Schema):
+    """What a credential is to be."""
+
+    name: str = Field(max_length=100)
+    user: str = Field(max_length=150, pattern=NO_NUL)  # the name of one
+    patterns: list[str] = ["#"]  # of queues and addresses
+    may_get: bool = True
+    may_browse: bool = True
+    may_put: bool = True
+    expires_at: AwareDatetime | None = None
+
+
+class Made(CredentialState):
+    """A credential that was just made. Its secret is told this once."""
+
+    secret: str
+
+
+class Revocation(Schema):
+    """Why it is revoked."""
+
+    reason: str = Field(default="", max_length=200)
+
+
+@router.get(
+    "/credentials",
+    response={200: Credentials, **REFUSED},
+    summary="The credentials of applications",
+)
+def list_credentials(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
+    """All of them by name, also those that were revoked or have expired."""
+    require(request, VIEW)
+    rows = Credential.objects.select_related(*PEOPLE).order_by("name")
+    found = list(rows.filter(name__gt=page.after)[: page.limit + 1])
+    part = found[: page.limit]
+    return {
+        "credentials": [told(one) for one in part],
+        "next": part[-1].name if len(found) > page.limit else None,
+    }
+
+
+@router.post(
+    "/credentials", response={200: Made, **REFUSED}, summary="Make a credential"
+)
+def create_credential(request: HttpRequest, body: NewCredential) -> dict[str, Any]:
+    """Answers with its secret, which is not kept and cannot be read again. It may at
+    most what its user may."""
+    require(request, ADD)
+    user = User.objects.filter(username=body.user, is_active=True).first()
+    said = body.dict() | {
+        "user": None if user is None else user.pk,
+        "patterns": "\n".join(body.patterns),
+    }
+    return made(request, CredentialForm(said))
+
+
+@sensitive_variables("secret")
+def made(request: HttpRequest, form: CredentialForm) -> dict[str, Any]:
+    """What is told of a new credential.
+
+    Raises:
+        ValidationError: none was made.
+    """
+    if form.is_valid():
+        try:
+            credential, secret = create_and_record(request, form.cleaned_data)
+        except Refusal as error:  # somebody was quicker
+            form.add_error(None, error)
+        else:
+            return told(credential) | {"secret": secret}
+    raise ValidationError(
+        [
+            {"loc": ["body", "body", *where(name)], "msg": str(words)}
+            for name, errors in form.errors.items()
+            for words in errors
+        ]
+    )
+
+
+def where(name: str) -> list[str]:
+    return [] if name == NON_FIELD_ERRORS else [name]
+
+
+@router.post(
+    "/credentials/{int:credential_id}/revoke",
+    response={200: CredentialState, **REFUSED},
+    summary="Revoke a credential",
+)
+def revoke_credential(
+    request: HttpRequest, credential_id: Path[int], body: Revocation
+) -> dict[str, Any]:
+    """For good. Nobody logs in with it any more, and listeners close its connections
+    within five seconds. To revoke it again changes nothing."""
+    require(request, REVOKE)
+    rows = Credential.objects.select_related(*PEOPLE)
+    known = rows.filter(pk=min(credential_id, cursors.LARGEST))
+    credential = known.first()
+    if credential is None:
+        raise Http404(f"credential {credential_id}")
+    revoke_and_record(request, credential, body.reason)
+    return told(known.get())
+
+
+def told(one: Credential) -> dict[str, Any]:
+    plain = (
+        *("id", "name", "may_get", "may_browse", "may_put"),
+        *("created_at", "expires_at", "revoked_at", "last_used_at"),
+    )
+    return {
+        **{name: getattr(one, name) for name in plain},
+        "user": one.user.get_username(),
+        "patterns": one.patterns.split(),
+        "created_by": one.created_by.get_username() if one.created_by else None,
+        "revoked_by": one.revoked_by.get_username() if one.revoked_by else None,
+    }

@@ -1,0 +1,247 @@
+"""Groups of dead letters: how each stands, and what people say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest
+from ninja import Path, Router, Schema
+from ninja.errors import ValidationError
+from pydantic import Field
+
+from broker import groups, triage
+from broker.clock import database_now
+from broker.errors.groups import NoSuchGroup
+from broker.models import DeadLetter, DeadLetterGroup
+from broker.triage import Group
+from console.api.problems import NO_NUL, REFUSED, Problem, require
+from console.rights import CHANGE
+from console.selections import names_for
+from console.views.groups import record
+from dashboards import attention
+
+router = Router(tags=["dead letter groups"])
+
+REFUSED_TOO = {400: Problem, **REFUSED}
+
+
+class Part(Schema):
+    """Letters of a group from one queue, of one cause, that lie on one queue."""
+
+    origin_queue: str
+    cause: str
+    queue: str  # where they lie
+    messages: int
+    first_died_at: datetime
+    last_died_at: datetime
+
+
+class GroupState(Schema):
+    """A group: what lies there now, and what was said of it."""
+
+    fingerprint: str
+    pattern: str
+    messages: int
+    parts: list[Part]
+    standing: str  # new, back, acknowledged or snoozed
+    why: str  # it is back
+    owner: str | None
+    note: str
+    ticket: str
+    acknowledged_by: str | None
+    acknowledged_at: datetime | None
+    snoozed_until: datetime | None
+    snoozed_above: int | None
+    hours: list[int]  # deaths in each of the last 24, the oldest first
+
+
+class EveryGroup(Schema):
+    groups: list[GroupState]
+
+
+class Description(Schema):
+    """Who looks after it, what is known, and a link to where that is written down."""
+
+    owner: str | None = Field(default=None, max_length=150, pattern=NO_NUL)
+    note: str = Field(default="", max_length=groups.LONGEST_NOTE, pattern=NO_NUL)
+    ticket: str = Field(default="", max_length=2000, pattern=NO_NUL)
+
+
+class Snooze(Schema):
+    """Until when, and above how many letters it is back at once."""
+
+    until: datetime
+    above: int | None = Field(default=None, ge=0, lt=2**31)
+
+
+ONE = "/dead-letter-groups/{fingerprint}"
+
+
+@router.get(
+    "/dead-letter-groups",
+    response={200: EveryGroup, **REFUSED},
+    summary="Groups of dead letters",
+)
+def list_groups(request: HttpRequest) -> dict[str, Any]:
+    """Of letters that lie on queues one may inquire, the largest part first."""
+    require(request, "broker.view_queue")
+    names = names_for(request.user)
+    found = groups.by_fingerprint(
+        group for group in triage.groups() if group.queue_id in names
+    )
+    return {"groups": told(found, names)}
+
+
+@router.get(ONE, response={200: GroupState, **REFUSED}, summary="A group")
+def read_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
+    """Also one that has no letters now."""
+    require(request, "broker.view_queue")
+    return state_of(request, fingerprint)
+
+
+@router.put(
+    f"{ONE}/description",
+    response={200: GroupState, **REFUSED_TOO},
+    summary="Say who looks after a group",
+)
+def describe_group(
+    request: HttpRequest, fingerprint: Path[str], body: Description
+) -> dict[str, Any]:
+    """All three are replaced; it outlives the letters."""
+    require(request, CHANGE)
+    seen(request, fingerprint)
+    owner = None
+    if body.owner:
+        owner = User.objects.filter(username=body.owner, is_active=True).first()
+        if owner is None:
+            why = "There is no active user of this name."
+            raise ValidationError([{"loc": ["body", "body", "owner"], "msg": why}])
+    with transaction.atomic():
+        groups.describe(fingerprint, owner=owner, note=body.note, ticket=body.ticket)
+        record(request, fingerprint, "Saved owner, note and ticket")
+    return said(request, fingerprint)
+
+
+@router.post(
+    f"{ONE}/acknowledge",
+    response={200: GroupState, **REFUSED},
+    summary="Acknowledge a group",
+)
+def acknowledge_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
+    """Until it comes up on another queue, or by another cause."""
+    require(request, CHANGE)
+    known = seen(request, fingerprint)
+    with transaction.atomic():
+        groups.acknowledge(fingerprint, request.user, known)
+        record(request, fingerprint, "Acknowledged")
+    return said(request, fingerprint)
+
+
+@router.post(
+    f"{ONE}/snooze",
+    response={200: GroupState, **REFUSED_TOO},
+    summary="Put a group off",
+)
+def snooze_group(
+    request: HttpRequest, fingerprint: Path[str], body: Snooze
+) -> dict[str, Any]:
+    """It is back then; before that if it grows above the limit, or comes up where it
+    was not known."""
+    require(request, CHANGE)
+    known = seen(request, fingerprint)
+    until = body.until if body.until.tzinfo else body.until.astimezone()
+    with transaction.atomic():
+        groups.snooze(fingerprint, request.user, known, until=until, above=body.above)
+        record(request, fingerprint, f"Put off until {until:%Y-%m-%d %H:%M %Z}")
+    return said(request, fingerprint)
+
+
+@router.post(
+    f"{ONE}/ask-again", response={200: GroupState, **REFUSED}, summary="Ask again"
+)
+def ask_again_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
+    """Take back that somebody knows, or that it is put off."""
+    require(request, CHANGE)
+    seen(request, fingerprint)
+    with transaction.atomic():
+        groups.ask_again(fingerprint)
+        record(request, fingerprint, "It asks for somebody again")
+    return said(request, fingerprint)
+
+
+def seen(request: HttpRequest, fingerprint: str) -> set[tuple[str, str]]:
+    """The queues and causes of a group that this person sees.
+
+    Raises:
+        NoSuchGroup: they see no letter of it.
+    """
+    names = names_for(request.user)
+    alike = DeadLetter.objects.filter(fingerprint=fingerprint, queue_id__in=names)
+    if not alike.exists():
+        raise NoSuchGroup(fingerprint)
+    return {
+        (group.origin_queue, group.cause)
+        for group in triage.groups(fingerprint)
+        if group.queue_id in names
+    }
+
+
+def said(request: HttpRequest, fingerprint: str) -> dict[str, Any]:
+    """How a group stands once something was said of it."""
+    attention.forget()
+    return state_of(request, fingerprint)
+
+
+def state_of(request: HttpRequest, fingerprint: str) -> dict[str, Any]:
+    seen(request, fingerprint)
+    names = names_for(request.user)
+    parts = [one for one in triage.groups(fingerprint) if one.queue_id in names]
+    (found,) = told({fingerprint: parts}, names)
+    return found
+
+
+def told(found: dict[str, list[Group]], names: dict[int, str]) -> list[dict[str, Any]]:
+    """Groups with what was said of them. Three queries."""
+    at = database_now()
+    rows = groups.said_of(found)
+    trends = groups.trends(found, names, now=at)
+    return [
+        {
+            "fingerprint": key,
+            "pattern": parts[0].pattern if parts else "",
+            "messages": sum(part.messages for part in parts),
+            "parts": [part_of(part, names) for part in parts],
+            "hours": list(trends.get(key, groups.Trend()).hours),
+            **said_in(rows.get(key), parts, at),
+        }
+        for key, parts in found.items()
+    ]
+
+
+def part_of(part: Group, names: dict[int, str]) -> dict[str, Any]:
+    plain = ("origin_queue", "cause", "messages", "first_died_at", "last_died_at")
+    fields = {name: getattr(part, name) for name in plain}
+    return fields | {"queue": names.get(part.queue_id, "")}
+
+
+def said_in(
+    row: DeadLetterGroup | None, parts: Sequence[Group], at: datetime
+) -> dict[str, Any]:
+    standing = groups.standing(row, parts, at)
+    row = row or DeadLetterGroup()
+    by = row.acknowledged_by
+    return {
+        "standing": standing.attention.value,
+        "why": standing.why,
+        "owner": row.owner.get_username() if row.owner else None,
+        "note": row.note,
+        "ticket": row.ticket,
+        "acknowledged_by": by.get_username() if by else None,
+        "acknowledged_at": row.acknowledged_at,
+        "snoozed_until": row.snoozed_until,
+        "snoozed_above": row.snoozed_above,
+    }

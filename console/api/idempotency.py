@@ -1,0 +1,102 @@
+"""What is asked twice is done once.
+
+A client that got no answer cannot know whether what it asked for was done. If it sent
+``Idempotency-Key``, it asks again with the same key, and gets the answer of the first
+time. The answer is kept in the transaction that acts, so that there is one if, and only
+if, it was done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.db import OperationalError, transaction
+from django.http import HttpRequest, HttpResponse
+from psycopg.errors import LockNotAvailable
+
+from broker import answers
+from broker.errors import BrokerError
+from broker.errors.answers import StillUnderWay
+from console.api import authentication, problems
+
+HEADER = "Idempotency-Key"
+REPLAYED = "Idempotency-Replayed"
+LONGEST = 255
+Run = Callable[..., HttpResponse]
+
+
+def once(run: Run) -> Run:
+    """Let an operation that acts answer a key again with what it answered before."""
+
+    @wraps(run)
+    def answered(request: HttpRequest, **values: Any) -> HttpResponse:
+        key = request.headers.get(HEADER)
+        if key is None or not authentication.is_known(request):
+            return run(request, **values)
+        if not (0 < len(key) <= LONGEST and key.isascii() and key.isprintable()):
+            return problems.problem(
+                400,
+                "The request is refused",
+                code="invalid-idempotency-key",
+                detail=f"{HEADER} takes 1 to {LONGEST} printable characters of ASCII.",
+            )
+        try:
+            return kept(run, request, key, values)
+        except BrokerError as error:
+            return problems.refused(request, error)
+        except RequestDataTooBig as error:
+            return problems.too_large(request, error)
+
+    return answered
+
+
+def kept(
+    run: Run, request: HttpRequest, key: str, values: dict[str, Any]
+) -> HttpResponse:
+    """The answer of the first time; or that of this one, which is kept.
+
+    A refusal undoes everything, and so is not kept: the key is free again.
+
+    Raises:
+        AnotherRequest: the key was for something else.
+        StillUnderWay: the first one has not come to its end.
+    """
+    asker, asked = authentication.asker(request), digest_of(request)
+    try:
+        with transaction.atomic():
+            before = answers.claim(asker, key, asked)
+            if before is not None:
+                answer = HttpResponse(
+                    before.body, status=before.status, content_type=before.content_type
+                )
+                answer.headers[REPLAYED] = "true"
+                return answer
+            answer = run(request, **values)
+            if answer.status_code >= 400:
+                transaction.set_rollback(True)
+                return answer
+            answers.keep(
+                asker,
+                key,
+                answers.Answer(
+                    answer.status_code, answer.headers["Content-Type"], answer.content
+                ),
+            )
+            return answer
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            raise StillUnderWay(key) from error
+        raise
+
+
+def digest_of(request: HttpRequest) -> bytes:
+    """What is asked for: the same for the same."""
+    asked = hashlib.sha256()
+    for part in (request.method or "", request.get_full_path(), request.content_type):
+        asked.update((part or "").encode() + b"\0")
+    asked.update(request.body)
+    return asked.digest()

@@ -1,0 +1,96 @@
+"""Dead letters: in groups of one cause, and one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from broker import triage
+from broker.models import DeadLetter, Queue
+from broker.triage import Letter, Selection
+from console.api.problems import NO_NUL, REFUSED, require
+from console.selections import names_for
+
+router = Router(tags=["dead letters"])
+
+VIEW = "broker.view_queue"
+
+
+class Which(Schema):
+    """Which dead letters; what is not said selects by nothing."""
+
+    fingerprint: str | None = Field(default=None, pattern="^[0-9a-f]{12}$")
+    origin_queue: str | None = Field(default=None, max_length=255, pattern=NO_NUL)
+    queue: str | None = Field(default=None, max_length=255, pattern=NO_NUL)
+    cause: DeadLetter.Cause | None = None
+
+
+class LettersPage(Which):
+    """Which of them, from which message on downwards, and how many at most."""
+
+    before: int = Field(default=triage.NEWEST, ge=1, le=triage.NEWEST)
+    limit: int = Field(default=50, ge=1, le=500)
+
+
+class LetterState(Schema):
+    """One dead letter."""
+
+    message_id: int
+    queue: str  # where it lies
+    cause: str
+    error: str
+    fingerprint: str
+    origin_address: str
+    origin_queue: str
+    origin_id: int  # the message that it is a copy of
+    backout_count: int
+    resubmit_count: int
+    died_at: datetime
+    content_type: str
+    size_bytes: int
+    reason: int | None
+
+
+class Letters(Schema):
+    """A page of dead letters, the newest first; the next is before ``next``."""
+
+    letters: list[LetterState]
+    next: int | None
+
+
+@router.get("/dead-letters", response={200: Letters, **REFUSED}, summary="Dead letters")
+def list_letters(request: HttpRequest, page: Query[LettersPage]) -> dict[str, Any]:
+    """One by one, on queues which one may inquire."""
+    require(request, VIEW)
+    names = names_for(request.user)
+    wanted = selection_of(page, names)
+    rows = triage.letters(wanted, before=page.before, limit=page.limit + 1)
+    part = rows[: page.limit]
+    return {
+        "letters": [letter_told(one, names) for one in part],
+        "next": part[-1].message_id if len(rows) > page.limit else None,
+    }
+
+
+def selection_of(which: Which, names: dict[int, str]) -> Selection:
+    """The letters that are meant, of those one sees."""
+    wanted = Selection(
+        which.fingerprint,
+        which.origin_queue,
+        None if which.cause is None else str(which.cause),
+        within=tuple(names),
+    )
+    if which.queue is None:
+        return wanted
+    on = Queue.objects.filter(name=which.queue).values_list("pk", flat=True).first()
+    return replace(wanted, queue_id=on or 0)
+
+
+def letter_told(one: Letter, names: dict[int, str]) -> dict[str, Any]:
+    plain = set(LetterState.model_fields) - {"queue"}
+    return {name: getattr(one, name) for name in plain} | {"queue": names[one.queue_id]}

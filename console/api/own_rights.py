@@ -1,0 +1,105 @@
+"""What whoever asks may, on which queues, and whence they have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from broker import authorities
+from console import own_rights
+from console.api.problems import NO_NUL, REFUSED
+
+router = Router(tags=["rights"])
+
+
+class Given(Schema):
+    """Authorities on the queues of one pattern."""
+
+    pattern: str
+    authorities: list[str]
+    by: str  # you, superuser, or the name of a group
+
+
+class Deed(Schema):
+    """Something that one does, and whether one has what it takes."""
+
+    deed: str  # in words
+    permission: str
+    authority: str | None  # that it takes on each queue that it is about
+    is_possible: bool
+    by: list[str]  # who gives the permission; none: it is missing
+    roles: list[str]  # that have the permission
+    patterns: list[str]  # of queues on which one has the authority
+
+
+class OnQueue(Schema):
+    """What one has on a queue, by authority: the patterns that give it, and by whom."""
+
+    queue: str
+    authorities: dict[str, list[str]]
+
+
+class Rights(Schema):
+    """A page of queues; the next begins after ``next``."""
+
+    name: str
+    groups: list[str]
+    is_superuser: bool
+    deeds: list[Deed]
+    grants: list[Given]
+    queues: list[OnQueue]
+    next: str | None
+
+
+class Page(Schema):
+    """Which queues, by name, and how many at most."""
+
+    text: str = Field(default="", max_length=255, pattern=NO_NUL)  # in their names
+    after: str = Field(default="", max_length=255, pattern=NO_NUL)
+    limit: int = Field(default=100, ge=1, le=1000)
+
+
+@router.get("/rights", response={200: Rights, **REFUSED}, summary="Your rights")
+def read_rights(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
+    """Of whoever asks: a person, or a credential with what it leaves of its user's. No
+    permission is needed; queues are those that one may inquire."""
+    user = request.user
+    assert isinstance(user, User), "only those who are known get here"
+    grants = own_rights.grants_of(user)
+    names = own_rights.queues_like(user, page.text.strip())
+    rest = [name for name in names if name > page.after]
+    part = rest[: page.limit]
+    return {
+        "name": authorities.name_of(user),
+        "groups": list(user.groups.order_by("name").values_list("name", flat=True)),
+        "is_superuser": user.is_superuser,
+        "deeds": [told(one) for one in own_rights.possible(user, grants)],
+        "grants": grants,
+        "queues": [
+            {
+                "queue": one.queue,
+                "authorities": {
+                    authority: [f"{grant.pattern} by {grant.by}" for grant in found]
+                    for authority, found in one.why.items()
+                },
+            }
+            for one in own_rights.on_queues(grants, part)
+        ],
+        "next": part[-1] if len(rest) > page.limit else None,
+    }
+
+
+def told(one: own_rights.Possible) -> dict[str, Any]:
+    return {
+        "deed": one.deed.words,
+        "permission": one.deed.permission,
+        "authority": one.deed.authority,
+        "is_possible": one.is_possible,
+        "by": one.by,
+        "roles": one.roles,
+        "patterns": one.patterns,
+    }

@@ -1,0 +1,235 @@
+"""Repairs: what a plan changes in the messages that it sends on.
+
+A patch is the JSON of ``docs/repair.md``. It is read from what was sent without loss:
+numbers keep their digits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.http import Http404, HttpRequest
+from ninja import Path, Router, Schema
+from ninja.errors import ValidationError
+from pydantic import Field
+
+from broker import lossless, redaction
+from broker import operations as orders
+from broker.authorities import Principal
+from broker.errors.patches import InvalidPatch
+from broker.models import Operation, OperationPatch
+from broker.operations import Chosen, Order, Outcome, Sought
+from broker.patches import written
+from broker.patches.documents import LONGEST, read_patch
+from broker.triage import NEWEST, Selection
+from console import ledgers, rights, searches
+from console.api.operations import seen
+from console.api.problems import REFUSED, require
+from console.patch_forms import seen_of
+from console.searches import BROWSE
+from console.selections import names_for, seen_by
+from console.views import patches
+from console.views.operations import record
+
+router = Router(tags=["repairs"])
+
+MOST_IDS = 1000
+CODES = {one.sentence: one.value for one in Outcome}
+ANY_PATCH = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"type": "object"}}},
+    }
+}
+
+
+class Resubmit(Schema):
+    """Which messages, and what is to be changed in them. Either ``ids`` or ``f``."""
+
+    ids: list[int] = Field(default=[], max_length=MOST_IDS)
+    f: list[str] = Field(default=[], max_length=32)  # filters, as for finding
+    reason: str = Field(default="", max_length=500)
+    patch: dict[str, Any] | None = None
+
+
+class Left(Schema):
+    """Messages that are not sent, and why."""
+
+    code: str  # stable, and safe to match on
+    why: str
+    messages: int
+
+
+class Change(Schema):
+    """One value that is another afterwards."""
+
+    where: str  # a header, or a path in the body
+    before: str | None  # as JSON; null: nothing was there
+    after: str | None
+
+
+class Alike(Schema):
+    """Messages that are changed in the same way, and one of them."""
+
+    kinds: list[str]
+    messages: int
+    example: int
+    changes: list[Change]
+
+
+class Preview(Schema):
+    """What a patch does to the frozen set of a plan."""
+
+    operation_id: int
+    is_complete: bool  # otherwise it is still being looked at
+    looked_at: int
+    total: int
+    fits: int  # of those that were looked at, what would be sent; or still is to be
+    left: list[Left]
+    alike: list[Alike]  # at most 20, no two changed in the same way
+
+
+class Planned(Schema):
+    """A plan to resubmit; nothing was sent yet."""
+
+    operation_id: int
+    messages: int
+    preview: Preview | None  # none without a patch
+
+
+@router.post(
+    "/resubmits",
+    response={200: Planned, **REFUSED},
+    summary="Plan to resubmit dead letters, with a patch or without",
+)
+def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
+    """Freeze a set, and say what a patch would change in each of its messages. Nothing
+    is sent before the plan is started."""
+    require(request, rights.CHANGE)
+    if bool(body.ids) == bool(body.f):
+        why = "give either ids or f"
+        raise ValidationError([{"loc": ("body", "body", "ids"), "msg": why}])
+    which, scope = chosen(request, body)
+    order = Order(Operation.Kind.RESUBMIT)
+    with transaction.atomic():
+        plan = orders.plan(request.user, order, which, scope=scope, reason=body.reason)
+        rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
+        record(request, plan, "planned it")
+        if body.patch is not None:
+            give(request, plan, said(request)["patch"])
+    return planned(request.user, plan)
+
+
+@router.put(
+    "/operations/{int:operation_id}/patch",
+    response={200: Preview, **REFUSED},
+    summary="Give a plan a patch",
+    openapi_extra=ANY_PATCH,
+)
+def set_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
+    """In place of any that it has. A large set is looked at by the worker: ask for the
+    preview until it is complete."""
+    plan, _ = seen(request, operation_id)
+    require(request, rights.CHANGE)
+    with transaction.atomic():
+        give(request, plan, said(request))
+    return preview_of(request.user, plan) or {}
+
+
+@router.get(
+    "/operations/{int:operation_id}/patch",
+    response={200: Preview, **REFUSED},
+    summary="What the patch of a plan would change",
+)
+def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
+    """To see values one has to be allowed to read the messages."""
+    plan, _ = seen(request, operation_id)
+    require(request, BROWSE)
+    patches.require_reading(request, plan)
+    preview = preview_of(request.user, plan)
+    if preview is None:
+        raise Http404(f"patch of operation {operation_id}")
+    return preview
+
+
+@router.delete(
+    "/operations/{int:operation_id}/patch",
+    response={200: Planned, **REFUSED},
+    summary="Take the patch of a plan away",
+)
+def drop_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
+    """All of its messages are in the plan again, as they are."""
+    plan, _ = seen(request, operation_id)
+    require(request, rights.CHANGE)
+    with transaction.atomic():
+        patches.require(request, plan)
+        patches.drop(request, plan)
+    return planned(request.user, plan)
+
+
+def give(request: HttpRequest, plan: Operation, patch: Any) -> None:
+    require(request, BROWSE)
+    patches.require(request, plan)
+    patches.give(request, plan, written(read_patch(patch)))
+
+
+def said(request: HttpRequest) -> Any:
+    """What was sent, with all its digits.
+
+    Raises:
+        InvalidPatch: it is no JSON.
+    """
+    if len(request.body) > 4 * LONGEST:
+        raise InvalidPatch(f"it is longer than {4 * LONGEST:,} bytes")
+    try:
+        return lossless.loads(request.body.decode())
+    except ValueError as error:
+        raise InvalidPatch(f"it is not JSON: {error}") from None
+
+
+def chosen(request: HttpRequest, body: Resubmit) -> tuple[Chosen | Sought, str]:
+    """Dead letters that this person sees, and the same in words."""
+    if body.f:
+        search = searches.search(request.user, ["state:dead", *body.f])
+        return Sought(search.filter, search.within), str(search.filter)
+    letters = seen_by(Selection(), names_for(request.user))
+    ids = tuple(one for one in body.ids if 0 < one <= NEWEST)
+    return Chosen(letters=letters, ids=ids), f"{len(ids)} dead letters by their ids"
+
+
+def planned(user: Principal, plan: Operation) -> dict[str, Any]:
+    return {
+        "operation_id": plan.pk,
+        "messages": ledgers.ledger_of(plan).total,
+        "preview": preview_of(user, plan),
+    }
+
+
+def preview_of(user: Principal, plan: Operation) -> dict[str, Any] | None:
+    found = OperationPatch.objects.filter(pk=plan.pk).first()
+    if found is None:
+        return None
+    ledger = ledgers.ledger_of(plan)
+    not_looked = 0 if found.is_looked else ledger.total - found.looked
+    return {
+        "operation_id": plan.pk,
+        "is_complete": found.is_looked,
+        "looked_at": found.looked,
+        "total": ledger.total,
+        "fits": ledger.planned + ledger.done - not_looked,
+        "left": [
+            {"code": CODES.get(why, "skipped"), "why": why, "messages": count}
+            for why, count in ledger.why_skipped
+        ],
+        "alike": [
+            one
+            | {
+                "changes": [
+                    {"where": where, "before": before, "after": after}
+                    for where, before, after in one["changes"]
+                ]
+            }
+            for one in seen_of(found, redaction.sight_of(user))
+        ],
+    }

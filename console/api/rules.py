@@ -1,0 +1,230 @@
+"""Standing rules for dead letters: tried out, kept, switched, and what they did."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from django.http import HttpRequest
+from ninja import Path, Query, Router, Schema
+from pydantic import Field
+
+from broker import authorities
+from broker import rules as standing
+from broker.errors import NoSuchQueue
+from broker.models import Queue, RuleTable
+from console.api.problems import NO_NUL, REFUSED, Problem, require
+from console.selections import names_for
+from console.views.rules import CHANGE_RULES, change_mode, save
+
+router = Router(tags=["dead letter rules"])
+
+
+class Rules(Schema):
+    """The rules of a queue."""
+
+    queue: str
+    mode: str  # off, observe or active
+    revision: int
+    text: str  # as it was written
+    table: str  # the same as IBM MQ's runmqdlq reads it
+    changed_by: str | None
+    changed_at: datetime
+    acts_for: str | None  # who switched them, with whose authority they act
+    trouble: str  # why they stand still, if they do
+
+
+class EveryTable(Schema):
+    tables: list[Rules]
+
+
+class NewRules(Schema):
+    """Rules to be kept. With ``revision`` only if nobody saved others meanwhile; 0 is
+    that there are none yet."""
+
+    text: str = Field(max_length=200_000, pattern=NO_NUL)
+    revision: int | None = Field(default=None, ge=0, lt=2**31)
+
+
+class Draft(Schema):
+    """Rules to be tried out; those that are kept, where there is no text."""
+
+    text: str | None = Field(default=None, max_length=200_000, pattern=NO_NUL)
+
+
+class NewMode(Schema):
+    mode: Literal["off", "observe", "active"]
+
+
+class RuleState(Schema):
+    """What one rule would come to now."""
+
+    rule: int  # from 1
+    line: int
+    action: str
+    matched: int  # letters, whatever stands before
+    first: int  # of these, no rule before it matches
+    acts: int  # on these it would act now
+    covered_by: int | None  # a rule before it that matches all that it does
+    targets: dict[str, int]
+    warnings: list[str]
+    sample: list[int]
+
+
+class Outlook(Schema):
+    """What rules would do with the letters that lie there now."""
+
+    rules: list[RuleState]
+    looked_at: int
+    is_limited: bool
+    unmatched: int
+    waiting: int
+    used_up: int
+
+
+class Pass(Schema):
+    """What one pass did, or would have done."""
+
+    id: int
+    mode: str
+    revision: int
+    began_at: datetime
+    looked_at: int
+    deeds: list[dict[str, Any]]
+
+
+class Passes(Schema):
+    passes: list[Pass]
+    next: int | None
+
+
+class Page(Schema):
+    after: int | None = Field(default=None, ge=1, lt=2**63)
+    limit: int = Field(default=20, ge=1, le=200)
+
+
+WHERE = "/queues/{queue:name}/dead-letter-rules"
+
+
+@router.get(
+    "/dead-letter-rules",
+    response={200: EveryTable, **REFUSED},
+    summary="The rules of all queues",
+)
+def list_rules(request: HttpRequest) -> dict[str, Any]:
+    """Of the queues that one may inquire, by name."""
+    require(request, "broker.view_queue")
+    every = RuleTable.objects.select_related("queue", "changed_by", "acts_for")
+    seen = every.filter(queue__in=names_for(request.user)).order_by("queue__name")
+    return {"tables": [told(one) for one in seen]}
+
+
+@router.get(WHERE, response={200: Rules, **REFUSED}, summary="The rules of a queue")
+def read_rules(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
+    """As they were written, and as IBM MQ reads them."""
+    return told(seen_rules(request, name))
+
+
+@router.put(
+    WHERE,
+    response={200: Rules, 400: Problem, 409: Problem, **REFUSED},
+    summary="Keep rules for a queue",
+)
+def save_rules(request: HttpRequest, name: Path[str], body: NewRules) -> dict[str, Any]:
+    """All that is wrong with them is told at once, with line and column. Rules that act
+    are only observed once they are changed."""
+    require(request, CHANGE_RULES)
+    save(request, name, body.text, body.revision)
+    return told(standing.rules_of(name))
+
+
+@router.post(
+    f"{WHERE}/mode", response={200: Rules, **REFUSED}, summary="Switch the rules"
+)
+def switch_rules(
+    request: HttpRequest, name: Path[str], body: NewMode
+) -> dict[str, Any]:
+    """Off, observed, or active: then they act with your authority."""
+    require(request, CHANGE_RULES)
+    change_mode(request, name, body.mode)
+    return told(standing.rules_of(name))
+
+
+@router.post(
+    f"{WHERE}/preview",
+    response={200: Outlook, 400: Problem, **REFUSED},
+    summary="Try rules out",
+)
+def preview_rules(request: HttpRequest, name: Path[str], body: Draft) -> dict[str, Any]:
+    """What each would do with the letters that lie there now; nothing is done."""
+    require(request, "broker.view_queue")
+    authorities.require(request.user, "inquire", name)
+    queue = Queue.objects.filter(name=name).first()
+    if queue is None:
+        raise NoSuchQueue(name)
+    text = standing.rules_of(name).text if body.text is None else body.text
+    found = standing.preview(standing.read(text, queue=name), queue)
+    return {
+        "rules": [state_of(one) for one in found.rules],
+        "looked_at": found.looked_at,
+        "is_limited": found.is_limited,
+        "unmatched": found.unmatched,
+        "waiting": found.waiting,
+        "used_up": found.used_up,
+    }
+
+
+@router.get(
+    f"{WHERE}/passes",
+    response={200: Passes, **REFUSED},
+    summary="What the rules did",
+)
+def read_passes(
+    request: HttpRequest, name: Path[str], page: Query[Page]
+) -> dict[str, Any]:
+    """The passes that did something, or would have, the newest first."""
+    every = seen_rules(request, name).passes.all()
+    if page.after is not None:
+        every = every.filter(pk__lt=page.after)
+    found = list(every[: page.limit + 1])
+    part = found[: page.limit]
+    fields = ("id", "mode", "revision", "began_at", "looked_at", "deeds")
+    return {
+        "passes": [{name: getattr(one, name) for name in fields} for one in part],
+        "next": part[-1].pk if len(found) > page.limit else None,
+    }
+
+
+def seen_rules(request: HttpRequest, name: str) -> RuleTable:
+    require(request, "broker.view_queue")
+    authorities.require(request.user, "inquire", name)
+    return standing.rules_of(name)
+
+
+def told(row: RuleTable) -> dict[str, Any]:
+    return {
+        "queue": row.queue.name,
+        "mode": row.mode,
+        "revision": row.revision,
+        "text": row.text,
+        "table": standing.write(standing.parsed(row)),
+        "changed_by": row.changed_by.get_username() if row.changed_by else None,
+        "changed_at": row.changed_at,
+        "acts_for": row.acts_for.get_username() if row.acts_for else None,
+        "trouble": row.trouble,
+    }
+
+
+def state_of(one: standing.RulePreview) -> dict[str, Any]:
+    return {
+        "rule": one.number,
+        "line": one.rule.line,
+        "action": one.rule.action.value,
+        "matched": one.matched,
+        "first": one.first,
+        "acts": one.acts,
+        "covered_by": one.covered_by,
+        "targets": dict(one.targets),
+        "warnings": one.warnings,
+        "sample": one.sample,
+    }

@@ -1,0 +1,97 @@
+"""Putting messages on addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Path, Router, Schema
+from pydantic import Field
+
+from broker import authorities
+from broker.clock import database_now
+from broker.models import Queue
+from broker.put import NewMessage, put_many
+from console.api.bodies import MessageToPut, new_message
+from console.api.problems import REFUSED
+
+router = Router(tags=["messages"])
+
+MOST = 1000  # messages of one request
+
+
+class Batch(Schema):
+    """Messages that are stored together, or not at all."""
+
+    messages: list[MessageToPut] = Field(min_length=1, max_length=MOST)
+
+
+class Receipt(Schema):
+    """What became of one put."""
+
+    message_id: int  # the broker's number for it
+    queues: list[str]  # that took it; empty when none did, and it was dropped
+
+
+class Receipts(Schema):
+    """What became of each, in the order of the messages."""
+
+    receipts: list[Receipt]
+
+
+@router.post(
+    "/addresses/{queue:address}/messages",
+    response={200: Receipt, **REFUSED},
+    summary="Put a message",
+)
+def put_message(
+    request: HttpRequest, address: Path[str], message: MessageToPut
+) -> dict[str, Any]:
+    """Sends it to an address, on which one needs the authority ``put``. It is stored
+    when this answers."""
+    authorities.require(request.user, "put", address)
+    (receipt,) = stored(request, built(request, address, [message], ["message"]))
+    return receipt
+
+
+@router.post(
+    "/addresses/{queue:address}/messages/batch",
+    response={200: Receipts, **REFUSED},
+    summary="Put messages",
+)
+def put_messages(
+    request: HttpRequest, address: Path[str], batch: Batch
+) -> dict[str, Any]:
+    """As to put each, but all are stored, in this order, or none."""
+    authorities.require(request.user, "put", address)
+    where = ["batch", "messages"]
+    return {"receipts": stored(request, built(request, address, batch.messages, where))}
+
+
+def built(
+    request: HttpRequest, address: str, messages: list[MessageToPut], where: list[Any]
+) -> list[NewMessage]:
+    """Messages as the broker takes them, from whoever asks.
+
+    Raises:
+        ValidationError: one of them contradicts itself.
+    """
+    now, producer = database_now(), authorities.name_of(request.user)
+    return [
+        new_message(one, address, now, producer, [*where, number])
+        for number, one in enumerate(messages)
+    ]
+
+
+def stored(request: HttpRequest, messages: list[NewMessage]) -> list[dict[str, Any]]:
+    """What is told of messages that were put."""
+    receipts = put_many(messages, actor=authorities.name_of(request.user))
+    taken = {queue_id for one in receipts for queue_id in one.queue_ids}
+    names = dict(Queue.objects.filter(pk__in=taken).values_list("pk", "name"))
+    return [
+        {
+            "message_id": one.message_id,
+            "queues": sorted(names.get(pk, "") for pk in one.queue_ids),
+        }
+        for one in receipts
+    ]

@@ -1,0 +1,219 @@
+"""Address settings: what each pattern defines, one by one or as a document."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Path, Query, Router, Schema
+from pydantic import Field, JsonValue
+
+from broker import settings_edits, settings_import
+from broker.admin.settings_import import by_match
+from broker.admin.settings_import import record as record_import
+from broker.models import AddressSetting
+from broker.settings_documents import defined
+from broker.settings_import import FORMATS, Preview
+from console.api.problems import NO_NUL, REFUSED, require
+
+router = Router(tags=["settings"])
+
+VIEW, ADD, CHANGE_, DELETE = (
+    f"broker.{deed}_addresssetting" for deed in ("view", "add", "change", "delete")
+)
+ETAG = re.compile(r'^(?:W/)?"([^"]*)"$')
+
+
+class StoredSetting(Schema):
+    """What one pattern defines; a field that is missing is decided by others."""
+
+    match: str
+    values: dict[str, Any]
+
+
+class StoredSettings(Schema):
+    """All settings, by their patterns."""
+
+    settings: list[StoredSetting]
+
+
+class SettingValues(Schema):
+    """What a pattern is to define."""
+
+    values: dict[str, JsonValue] = Field(max_length=100)
+
+
+class SettingsDocument(Schema):
+    """A document of settings, as it is exported, or an Artemis' broker.xml."""
+
+    document: str = Field(max_length=2**20, pattern=NO_NUL)
+    mode: Literal["merge", "replace"] = "merge"  # replace removes what it lacks
+    apply: bool = False  # otherwise it is only told what would change
+    token: str | None = Field(default=None, max_length=64)  # of that, to do just that
+
+
+class ExportedSettings(Schema):
+    """A document, as it is imported."""
+
+    format: Literal["json", "xml"]
+    document: str
+
+
+class Difference(Schema):
+    """One field before and after; null where it is not defined."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+class SettingChange(Schema):
+    """What becomes of the setting of one pattern."""
+
+    match: str
+    deed: str  # added, changed, removed, unchanged
+    differences: list[Difference]
+
+
+class SettingChanges(Schema):
+    """What a document changes, or changed."""
+
+    applied: bool
+    changes: list[SettingChange]
+    token: str  # the same for the same changes of the same settings
+
+
+class ExportFormat(Schema):
+    """How it is written."""
+
+    format: Literal["json", "xml"] = "json"
+
+
+@router.get(
+    "/settings",
+    response={200: StoredSettings, **REFUSED},
+    summary="The address settings",
+)
+def list_settings(request: HttpRequest) -> dict[str, Any]:
+    """Every pattern with what it defines."""
+    require(request, VIEW)
+    return {"settings": [told(one) for one in AddressSetting.objects.all()]}
+
+
+@router.get(
+    "/settings-document",
+    response={200: ExportedSettings, **REFUSED},
+    summary="The address settings as a document",
+)
+def export_settings(
+    request: HttpRequest, wanted: Query[ExportFormat]
+) -> dict[str, Any]:
+    """As JSON, which can be imported again; or as XML for an Artemis' broker.xml."""
+    require(request, VIEW)
+    text = FORMATS[wanted.format](AddressSetting.objects.all())
+    return {"format": wanted.format, "document": text}
+
+
+@router.post(
+    "/settings-document",
+    response={200: SettingChanges, **REFUSED},
+    summary="Import address settings",
+)
+def import_settings(request: HttpRequest, sent: SettingsDocument) -> dict[str, Any]:
+    """Tells what would change; with ``apply``, all of it is done, or nothing."""
+    for permission in (ADD, CHANGE_, DELETE):
+        require(request, permission)
+    document = settings_import.read(sent.document)
+    if not sent.apply:
+        found = settings_import.preview(document, sent.mode)
+        return changes_told(found, applied=False)
+    with transaction.atomic():
+        before = by_match()
+        found = settings_import.apply(document, sent.mode, token=sent.token)
+        record_import(request, found, {**before, **by_match()})
+    return changes_told(found, applied=True)
+
+
+@router.get(
+    "/settings/{queue:match}",
+    response={200: StoredSetting, **REFUSED},
+    summary="What a pattern defines",
+)
+def read_setting(
+    request: HttpRequest, match: Path[str], response: HttpResponse
+) -> dict[str, Any]:
+    """Its ``ETag`` is what ``If-Match`` takes. A pattern is written as names of queues
+    are: ``#`` is ``~23``."""
+    require(request, VIEW)
+    found = AddressSetting.objects.filter(match=match).first()
+    if found is None:
+        raise Http404(f"setting {match}")
+    response.headers["ETag"] = f'"{settings_edits.version(found)}"'
+    return told(found)
+
+
+@router.put(
+    "/settings/{queue:match}",
+    response={200: StoredSetting, **REFUSED},
+    summary="Define what a pattern defines",
+)
+def define_setting(
+    request: HttpRequest, match: Path[str], said: SettingValues, response: HttpResponse
+) -> dict[str, Any]:
+    """This, and nothing else; it holds from the next message on. With ``If-Match`` only
+    if it is as it was seen; with ``If-None-Match: *`` only if it is new."""
+    require(request, CHANGE_)
+    require(request, ADD)
+    with transaction.atomic():
+        setting, is_new = settings_edits.define(
+            match, said.values, expected=expected_by(request)
+        )
+        record(request, setting, ADDITION if is_new else CHANGE, "By the API.")
+    response.headers["ETag"] = f'"{settings_edits.version(setting)}"'
+    return told(setting)
+
+
+@router.delete(
+    "/settings/{queue:match}",
+    response={200: StoredSetting, **REFUSED},
+    summary="Remove what a pattern defines",
+)
+def remove_setting(request: HttpRequest, match: Path[str]) -> dict[str, Any]:
+    """Others decide then. Answers with what it was; ``If-Match`` as for a change."""
+    require(request, DELETE)
+    with transaction.atomic():
+        removed = settings_edits.remove(match, expected=expected_by(request))
+        if removed is None:
+            raise Http404(f"setting {match}")
+        record(request, removed, DELETION, "By the API.")
+    return told(removed)
+
+
+def expected_by(request: HttpRequest) -> str | None:
+    """The version that a request insists on: empty for none, None for any."""
+    if request.headers.get("If-None-Match", "").strip() == "*":
+        return ""
+    given = request.headers.get("If-Match")
+    if given is None or given.strip() == "*":
+        return None
+    found = ETAG.match(given.strip())
+    return found[1] if found else "no version"
+
+
+def told(one: AddressSetting) -> dict[str, Any]:
+    return {"match": one.match, "values": defined(one)}
+
+
+def changes_told(found: Preview, *, applied: bool) -> dict[str, Any]:
+    return {"applied": applied, "changes": found.changes, "token": found.token}
+
+
+def record(request: HttpRequest, one: AddressSetting, flag: int, words: str) -> None:
+    """Write down who did it."""
+    assert request.user.pk, "only those who have signed in get here"
+    LogEntry.objects.log_actions(
+        request.user.pk, [one], flag, words, single_object=True
+    )

@@ -1,0 +1,92 @@
+"""Which records of the audit are wanted, as a URL says it; and records as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+
+from broker.audit import Wanted
+from broker.models import Act, AuditRecord
+
+KINDS = {  # the part of an act before its dot
+    "operation": "Operations",
+    "queue": "Queues",
+    "message": "Discard bin",
+    "connection": "Connections",
+    "endpoint": "Endpoints",
+    "credential": "Credentials",
+    "prepared": "Prepared units of work",
+    "settings": "Settings",
+    "account": "Accounts and signing in",
+    "report": "Reports",
+    "demo": "Samples",
+    "page": "Denied pages",
+}
+COLUMNS = (
+    *("number", "at", "actor_kind", "actor_id", "actor", "source", "act"),
+    *("object_kind", "object_id", "object_name", "outcome", "reason", "detail"),
+    *("operation_id", "hash"),
+)
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would work out
+
+
+class WantedForm(forms.Form):
+    """The filter of the page, in its URL."""
+
+    actor = forms.CharField(max_length=500, required=False)
+    act = forms.CharField(max_length=100, required=False)
+    object = forms.CharField(max_length=500, required=False)
+    outcome = forms.ChoiceField(choices=AuditRecord.Outcome.choices, required=False)
+    since = forms.DateTimeField(required=False)
+    until = forms.DateTimeField(required=False)
+    operation = forms.IntegerField(min_value=0, max_value=2**63 - 1, required=False)
+    after = forms.IntegerField(min_value=0, max_value=2**63 - 1, required=False)
+
+    @property
+    def wanted(self) -> Wanted:
+        said = self.cleaned_data
+        return Wanted(**{name: said[name] for name in Wanted.__dataclass_fields__})
+
+
+def choices() -> list[tuple[str, list[tuple[str, str]]]]:
+    """The acts by kind, for a list to choose from."""
+    every: dict[str, list[tuple[str, str]]] = {kind: [] for kind in KINDS}
+    for act in Act:
+        every.setdefault(act.split(".")[0], []).append((act.value, str(act.label)))
+    return [(KINDS.get(kind, kind.capitalize()), acts) for kind, acts in every.items()]
+
+
+def told(one: AuditRecord) -> dict[str, Any]:
+    """A record as JSON has it; from this its hash can be verified."""
+    fields = {name: getattr(one, name) for name in COLUMNS}
+    at = one.at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return fields | {"at": at, "detail": one.details}
+
+
+def as_lines(records: Iterable[AuditRecord]) -> str:
+    """NDJSON: one record a line."""
+    return "".join(
+        json.dumps(told(one), ensure_ascii=False, separators=(",", ":")) + "\n"
+        for one in records
+    )
+
+
+def as_table(records: Iterable[AuditRecord]) -> str:
+    """CSV, for spreadsheets: what they would take for a formula begins with a quote."""
+    text = io.StringIO()
+    table = csv.writer(text)
+    table.writerow(COLUMNS)
+    for one in records:
+        values = told(one) | {"detail": one.detail}
+        table.writerow([harmless(values[name]) for name in COLUMNS])
+    return text.getvalue()
+
+
+def harmless(value: Any) -> Any:
+    is_formula = isinstance(value, str) and value.startswith(FORMULA)
+    return f"'{value}" if is_formula else value

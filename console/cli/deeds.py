@@ -1,0 +1,267 @@
+"""What each subcommand does, and what it tells of that, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, TextIO
+
+from django.contrib.auth.models import User
+from django.core.management.base import CommandError
+
+from broker import audit, authorities, finding, redaction, settings_import, triage
+from broker import browse as looking
+from broker.models import AddressSetting, DeadLetter, Operation, Place, Queue
+from broker.operations import Order, Sought
+from broker.put import put as send
+from broker.settings_import import FORMATS, MODES
+from broker.triage import Selection
+from broker.unit_of_work import unit_of_work
+from console import masks, searches
+from console.api import bodies
+from console.api.browsing import PLACES, Entry
+from console.api.messages import FoundMessage
+from console.cli import people, works
+from console.cli.people import USAGE
+from console.selections import matches, names_for
+from dashboards import depths
+
+
+def name_of(user: User | None) -> str:
+    """As the journal names who acts."""
+    return authorities.name_of(user) or people.NOBODY
+
+
+def queues(user: User | None) -> list[dict[str, Any]]:
+    people.require(user, "broker.view_queue")
+    return [
+        {
+            "queue": one.name,
+            "ready": one.ready,
+            "in_flight": one.claimed,
+            "delayed": one.delayed,
+            "paused": one.paused,
+            "dead_letters": one.takes_dead_letters,
+        }
+        for one in depths.queues(user=user)
+    ]
+
+
+def put(user: User | None, address: str, body: bytes, **fields: Any) -> dict[str, Any]:
+    authorities.require(user, "put", address)
+    receipt = send(address, body, producer=name_of(user), **fields)
+    names = Queue.objects.filter(pk__in=receipt.queue_ids).order_by("name")
+    return {
+        "message_id": receipt.message_id,
+        "queues": list(names.values_list("name", flat=True)),
+    }
+
+
+def get(
+    user: User | None, queue: str, limit: int, *, does: bool, why: str = ""
+) -> list[dict[str, Any]]:
+    """The next messages; they are taken off the queue, or only looked at. What is taken
+    is told as it was sent: nobody gets it again.
+
+    Raises:
+        MaskedMessage: this person may not see all of what is next.
+    """
+    found = people.queue(user, queue, "get")
+    entries = looking.browse(found.pk, Place.READY, limit=limit)
+    if not does:
+        authorities.require(user, "browse", queue)
+        return whole_of(user, found, entries, why)
+    redaction.require_clear(user, [one.message_id for one in entries])
+    with unit_of_work(actor=name_of(user)) as work:
+        return [brief(bodies.told(one)) for one in work.get(queue, limit)]
+
+
+def whole_of(
+    user: User | None, queue: Queue, entries: Sequence[looking.Browsed], why: str
+) -> list[dict[str, Any]]:
+    """Entries of a queue with their bodies, as far as somebody may see them."""
+    found = looking.whole(queue.pk, entries)
+    sight = masks.sight_for(user, why, audit.Thing.of(queue))
+    veils = sight.veils(one.message_id for one in found)
+    return [brief(bodies.told(one, veils[one.message_id])) for one in found]
+
+
+def brief(told: dict[str, Any]) -> dict[str, Any]:
+    """Without what most messages do not have."""
+    first = ("message_id", "put_at", "content_type", "encoding", "body")
+    rest = {name: value for name, value in told.items() if name not in first}
+    return {name: told[name] for name in first} | rest
+
+
+def browse(  # noqa: PLR0913  # the subcommand's options
+    user: User | None,
+    queue: str,
+    place: str,
+    after: str,
+    limit: int,
+    *,
+    whole: bool,
+    why: str = "",
+) -> list[dict[str, Any]]:
+    """A page of what lies in one place on a queue."""
+    if place not in PLACES:
+        raise CommandError(f"There is no place {place}.", returncode=USAGE)
+    people.require(user, "broker.browse_queue" if whole else "broker.view_queue")
+    found = people.queue(user, queue, "browse" if whole else "inquire")
+    try:
+        entries = looking.browse(found.pk, PLACES[place], after=after, limit=limit)
+    except ValueError as error:
+        raise CommandError(f"--after: {error}", returncode=USAGE) from None
+    if whole:
+        return whole_of(user, found, entries, why)
+    return [
+        {name: getattr(one, name) for name in Entry.model_fields}
+        | {"after": one.cursor}
+        for one in entries
+    ]
+
+
+def find(user: User | None, filters: Sequence[str], limit: int) -> list[dict[str, Any]]:
+    people.require(user, "broker.view_queue")
+    search = searches.search(user, filters)
+    page = finding.find(search.filter, within=search.within, limit=limit)
+    shown = ("message_id", "state", "priority", "tries", "put_at", "error")
+    return [
+        {"queue": search.within[one.queue_id]}
+        | {name: getattr(one, name) for name in shown}
+        | {
+            name: getattr(one, name)
+            for name in FoundMessage.model_fields
+            if name not in (*shown, "queue")
+        }
+        for one in page.rows
+    ]
+
+
+def selection(
+    user: User | None, queue: str | None, origin: str | None, cause: str | None
+) -> Selection:
+    """The dead letters that are meant, of those one sees."""
+    people.require(user, "broker.view_queue")
+    if cause is not None and cause not in DeadLetter.Cause.values:
+        raise CommandError(f"There is no cause {cause}.", returncode=USAGE)
+    on = None if queue is None else people.queue(user, queue).pk
+    return Selection(None, origin, cause, on, tuple(names_for(user)))
+
+
+def groups(which: Selection) -> list[dict[str, Any]]:
+    names = dict(Queue.objects.values_list("pk", "name"))
+    return [
+        {
+            "messages": one.messages,
+            "from": one.origin_queue,
+            "on": names.get(one.queue_id, ""),
+            "cause": one.cause,
+            "error": one.pattern,
+            "fingerprint": one.fingerprint,
+            "last_died_at": one.last_died_at,
+        }
+        for one in triage.groups()
+        if matches(one, which)
+    ]
+
+
+def letters(which: Selection, limit: int) -> list[dict[str, Any]]:
+    names = dict(Queue.objects.values_list("pk", "name"))
+    return [
+        {
+            "message_id": one.message_id,
+            "from": one.origin_queue,
+            "on": names.get(one.queue_id, ""),
+            "died_at": one.died_at,
+            "cause": one.cause,
+            "error": one.error,
+            "fingerprint": one.fingerprint,
+            "resubmit_count": one.resubmit_count,
+        }
+        for one in triage.letters(which, limit=limit)
+    ]
+
+
+def on_queue(name: str) -> str:
+    """The filter of all that lies on one queue, whatever its name."""
+    text = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'queue:"{text}"'
+
+
+def work(
+    user: User,
+    order: Order,
+    filters: Sequence[str],
+    reason: str,
+    errors: TextIO,
+    *,
+    does: bool,
+) -> dict[str, Any]:
+    """Plan an operation on what filters find, or do it."""
+    search = searches.search(user, filters)
+    chosen = Sought(search.filter, search.within)
+    scope = f"messages by “{search.filter}”"
+    return works.do(user, works.Work(order, chosen, scope, reason), errors, does=does)
+
+
+def in_words(told: dict[str, Any]) -> str:
+    """What an operation would come to, or came to."""
+    lines = [
+        f"  {one['messages']:>9,}  {one['on'] or 'a queue that is gone'}"
+        + (f" → {one['to']}" if one["to"] else "")
+        for one in told["ways"]
+    ]
+    label = Operation.Kind(told["kind"]).label
+    if told["operation"] is None:
+        head = f"{told['messages']:,} messages to {label}. Nothing is done yet; --yes"
+        return "\n".join([f"{head} does it.", *lines])
+    head = (
+        f"Operation {told['operation']}: {told['done']:,} of {told['messages']:,} done."
+    )
+    lines += [
+        f"  {one['messages']:>9,}  skipped: {one['why']}" for one in told["why_skipped"]
+    ]
+    return "\n".join([head, *lines])
+
+
+def settings_document(user: User | None, form: str) -> str:
+    people.require(user, "broker.view_addresssetting")
+    if form not in FORMATS:
+        raise CommandError(f"There is no format {form}.", returncode=USAGE)
+    return FORMATS[form](AddressSetting.objects.all())
+
+
+def import_settings(
+    user: User | None, raw: bytes, mode: str, *, does: bool
+) -> dict[str, Any]:
+    """What a document changes, or changed."""
+    for deed in ("add", "change", "delete"):
+        people.require(user, f"broker.{deed}_addresssetting")
+    if mode not in MODES:
+        raise CommandError(f"There is no mode {mode}.", returncode=USAGE)
+    document = settings_import.read(raw)
+    run = settings_import.apply if does else settings_import.preview
+    found = run(document, mode)
+    changed = [asdict(one) for one in found.changes if one.deed != "unchanged"]
+    left_out = [asdict(one) for one in found.left_out]
+    return {"applied": does, "changes": changed, "left_out": left_out}
+
+
+def changes_in_words(told: dict[str, Any]) -> str:
+    signs = {"added": "+", "changed": "~", "removed": "-"}
+    lines = []
+    for change in told["changes"]:
+        lines.append(f"{signs[change['deed']]} {change['match']}")
+        lines += [
+            f"    {one['field']}: {one['before']!r} → {one['after']!r}"
+            for one in change["differences"]
+        ]
+    lines += [
+        f"Left out: <{one['what']}> of {one['match']} ({one['where']})."
+        for one in told["left_out"]
+    ]
+    if not told["changes"]:
+        return "\n".join([*lines, "There is nothing to change."])
+    end = "Done." if told["applied"] else "Nothing is done yet; --yes does it."
+    return "\n".join([*lines, end])

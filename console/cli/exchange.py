@@ -1,0 +1,157 @@
+"""Messages out to a file, and in from one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+from django.contrib.auth.models import User
+from django.core.management.base import CommandError
+
+from broker import audit, authorities, finding, message_documents
+from broker.models import Message
+from broker.put import NewMessage, put_many
+from broker.redaction import Sight
+from broker.storing import check
+from console import masks, searches
+from console.cli import people
+from console.cli.options import unreadable
+from console.cli.telling import progress
+
+BATCH = 200  # messages that are in memory at once
+Keys = Sequence[tuple[int, int]]  # message and queue
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a file holds."""
+
+    messages: int
+    addresses: Sequence[str]
+
+
+def take_out(
+    user: User | None,
+    filters: Sequence[str],
+    to: Path,
+    errors: TextIO,
+    *,
+    why: str = "",
+) -> dict[str, Any]:
+    """Write what filters find to a file that is new. What redaction rules hide is
+    masked in it, and such messages cannot be put again; but for who may see it, and
+    says why."""
+    people.require(user, "broker.browse_queue")
+    keys, search = found_by(user, filters)
+    if not keys:
+        return {"messages": 0, "file": None}
+    on = audit.Thing("export", name=str(search.filter))
+    sight = masks.sight_for(user, why, on, bodies=True)
+    try:
+        with to.open("x", encoding="utf-8") as file:
+            count = write(keys, search, sight, file, errors)
+    except OSError as error:
+        why = f"{to} cannot be written: {error.strerror}."
+        raise CommandError(why, returncode=people.REFUSED) from None
+    return {"messages": count, "file": str(to)}
+
+
+def take_in(
+    user: User | None, file: Path, to: str | None, errors: TextIO, *, does: bool
+) -> dict[str, Any]:
+    """Read a file to its end; then put what is in it, if that is asked for."""
+    try:
+        found = look(file, to, user)
+        done = 0
+        if does and found.messages:
+            actor = authorities.name_of(user) or people.NOBODY
+            done = put(read(file, to), found.messages, actor, errors)
+    except OSError as error:
+        raise unreadable(file, error) from None
+    return {"messages": found.messages, "to": found.addresses, "put": done}
+
+
+def found_by(user: User | None, filters: Sequence[str]) -> tuple[Keys, searches.Search]:
+    """What filters find on queues that may be browsed, the oldest first."""
+    search = searches.search(user, filters)
+    held = authorities.held_by(user)
+    within = {pk: name for pk, name in search.within.items() if held.on("browse", name)}
+    search = replace(search, within=within)
+    with finding.patiently(finding.PATIENCE):
+        parts = list(finding.keys(search.filter, within=within))
+    return [key for part in parts for key in part][::-1], search
+
+
+def write(
+    keys: Keys,
+    search: searches.Search,
+    sight: Sight,
+    file: TextIO,
+    errors: TextIO,
+) -> int:
+    """Write messages down, a line each; return how many. One that is on several queues
+    is written for each, and one that ended meanwhile not at all."""
+    written = 0
+    with progress(errors, "Writing", len(keys)) as bar:
+        for part in parts_of(keys):
+            rows = Message.objects.in_bulk([message_id for message_id, _ in part])
+            veils = sight.veils(rows)
+            for message_id, queue_id in part:
+                if (row := rows.get(message_id)) is not None:
+                    seen = {"queue": search.within[queue_id]}
+                    veil = veils[message_id]
+                    file.write(message_documents.line(row, seen, veil) + "\n")
+                    written += 1
+            bar.advance(bar.task_ids[0], len(part))
+    return written
+
+
+def parts_of(keys: Keys) -> Iterator[Keys]:
+    for start in range(0, len(keys), BATCH):
+        yield keys[start : start + BATCH]
+
+
+def read(path: Path, to: str | None) -> Iterator[NewMessage]:
+    """The messages of a file, sent to another address where one is given.
+
+    Raises:
+        InvalidMessage: a line is none, or one that no queue can take.
+    """
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                one = message_documents.read(line, where=f"line {number}")
+                one = replace(one, address=to) if to else one
+                check([one])
+                yield one
+
+
+def look(path: Path, to: str | None, user: User | None) -> Looked:
+    """Read a file to its end, before anything of it is put.
+
+    Raises:
+        InvalidMessage: as ``read``.
+        NotAuthorized: one of the messages may not be put where it is to go.
+    """
+    addresses: set[str] = set()
+    messages = 0
+    for one in read(path, to):
+        addresses.add(one.address)
+        messages += 1
+    authorities.require(user, "put", *sorted(addresses))
+    return Looked(messages, sorted(addresses))
+
+
+def put(messages: Iterable[NewMessage], total: int, actor: str, errors: TextIO) -> int:
+    """Put messages, some at a time, in their order; return how many."""
+    left = iter(messages)
+    done = 0
+    with progress(errors, "Putting", total) as bar:
+        while part := list(islice(left, BATCH)):
+            put_many(part, actor=actor)
+            done += len(part)
+            bar.advance(bar.task_ids[0], len(part))
+    return done

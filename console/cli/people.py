@@ -1,0 +1,84 @@
+"""Who acts: the process itself, which may all, or a user, who may what they may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from django.contrib.auth.models import User
+from django.core.management.base import CommandError
+
+from broker import audit, authorities
+from broker.audit import Actor
+from broker.models import Queue
+from console import rights
+
+REFUSED, USAGE = 1, 2
+NOBODY = "command line"  # as the journal names the process itself
+
+
+acts: ContextVar[User | None] = ContextVar("acts", default=None)
+
+
+@contextmanager
+def audited() -> Iterator[None]:
+    """Let what is done in here be done by who acts, as the audit has it."""
+    token = acts.set(None)
+    try:
+        with audit.acting(actor):
+            yield
+    finally:
+        acts.reset(token)
+
+
+def actor() -> Actor:
+    user = acts.get()
+    return Actor.of_process() if user is None else Actor.of(user)
+
+
+def acting(name: str | None) -> User | None:
+    """The active user of a name; None is the process itself."""
+    if name is None:
+        return None
+    user = User.objects.filter(username=name, is_active=True).first()
+    if user is None:
+        raise CommandError(f"There is no active user {name}.", returncode=REFUSED)
+    acts.set(user)
+    return user
+
+
+def somebody(name: str | None) -> User:
+    """A user, for what is kept with who ordered it."""
+    user = acting(name)
+    if user is None:
+        raise CommandError(
+            "Say who orders it, with --user: it is kept with the operation.",
+            returncode=USAGE,
+        )
+    return user
+
+
+def require(user: User | None, permission: str) -> None:
+    """Go on only if somebody has a permission, as the pages ask for it."""
+    if user is not None and not rights.may(user, permission):
+        raise CommandError(
+            f"{user.get_username()} lacks the permission {permission}."
+            " An administrator can give it under Settings.",
+            returncode=REFUSED,
+        )
+
+
+def queue(
+    user: User | None, name: str, authority: authorities.Authority = "inquire"
+) -> Queue:
+    """A queue, for who has an authority on it.
+
+    Raises:
+        NotAuthorized: they have not.
+    """
+    found = Queue.objects.filter(name=name).first()
+    if found is None:
+        raise CommandError(f"There is no queue {name!r}.", returncode=REFUSED)
+    authorities.require(user, authority, name)
+    return found

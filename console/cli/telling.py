@@ -1,0 +1,101 @@
+"""What a command says: tables for people, or one JSON document for programs; and how
+far it has come, where somebody looks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from console.templatetags.hostile import glyph
+
+WIDTH = 10_000  # where it is not cut to fit: programs read it
+
+
+def as_json(file: TextIO, told: Any) -> None:
+    """One document, whatever is in it."""
+    file.write(json.dumps(told, indent=2, ensure_ascii=False, default=plain) + "\n")
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, set | frozenset | tuple):
+        return list(value)
+    return str(value)
+
+
+def as_table(file: TextIO, rows: Sequence[Mapping[str, Any]]) -> None:
+    """A line for each row, without what none of them has. What strangers wrote cannot
+    move the cursor."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    columns = [name for name in rows[0] if any(has(row[name]) for row in rows)]
+    for name in columns:
+        is_number = all(isinstance(row[name], int | None) for row in rows)
+        table.add_column(
+            name.replace("_", " "), justify="right" if is_number else "left"
+        )
+    for row in rows:
+        table.add_row(*(escape(in_words(row[name])) for name in columns))
+    console(file).print(table)
+
+
+def as_messages(file: TextIO, rows: Sequence[Mapping[str, Any]]) -> None:
+    """What each has, a line each; then its body, with the lines that it has."""
+    for row in rows:
+        for name, value in row.items():
+            if name != "body" and has(value):
+                file.write(f"{name.replace('_', ' ')}: {in_words(value)}\n")
+        lines = str(row["body"]).replace("\r\n", "\n").split("\n")
+        file.write("\n" + "".join(f"    {in_words(one)}\n" for one in lines) + "\n")
+
+
+def has(value: Any) -> bool:
+    return value not in (None, "", {}, [])
+
+
+def in_words(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S")
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return "".join(one if one.isprintable() else glyph(one) for one in text)
+
+
+def console(file: TextIO) -> Console:
+    is_terminal = file.isatty()
+    return Console(
+        file=file, width=None if is_terminal else WIDTH, force_terminal=is_terminal
+    )
+
+
+@contextmanager
+def progress(file: TextIO, what: str, total: int) -> Iterator[Progress]:
+    """A bar, where somebody looks; ``advance`` the first task of it."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console(file),
+        disable=not file.isatty(),
+    )
+    bar.add_task(what, total=total)
+    with bar:
+        yield bar

@@ -1,0 +1,88 @@
+"""Operations from a terminal: planned and told, or worked through here and now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from broker import operations as orders
+from broker.models import Operation
+from broker.operations import Chosen, Order, Sought
+from console import ledgers, rights
+from console.cli import people
+from console.cli.telling import progress
+
+STEP = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is ordered, with which messages, and the same in words."""
+
+    order: Order
+    chosen: Chosen | Sought
+    scope: str
+    reason: str = ""
+
+
+def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
+    """Plan it, and tell that; with ``does``, work it through to its end.
+
+    Raises:
+        NothingChosen: nothing is there that was chosen.
+        ApprovalNeeded: it takes a second person; it stays planned, for them to see.
+        ReasonNeeded: it was given none.
+        NotAuthorized: the user may not do that, where the messages lie or go.
+    """
+    people.require(user, rights.CHANGE)
+    with transaction.atomic():
+        plan = orders.plan(
+            user, work.order, work.chosen, scope=work.scope, reason=work.reason
+        )
+        ledger = ledgers.ledger_of(plan)
+        rights.require_sight(user, ledger)
+        rights.require_ways(user, plan, ledger)
+        if not does:
+            transaction.set_rollback(True)
+            return told(plan, ledger, state="not planned")
+        record(user, plan, "planned it", ADDITION)
+    with transaction.atomic():
+        record(user, plan, "started it", CHANGE)
+        orders.start(plan.pk, limit=STEP)
+    with progress(errors, work.scope, ledger.total) as bar:
+        while orders.step(plan.pk, limit=STEP):
+            counts = ledgers.counts_of([plan.pk])[plan.pk]
+            bar.update(bar.task_ids[0], completed=counts["done"] + counts["skipped"])
+    plan.refresh_from_db()
+    return told(plan, ledgers.ledger_of(plan), state=plan.state)
+
+
+def record(user: User, what: Operation, words: str, flag: int) -> None:
+    """Write down who did it."""
+    LogEntry.objects.log_actions(user.pk, [what], flag, words, single_object=True)
+
+
+def told(operation: Operation, ledger: ledgers.Ledger, *, state: str) -> dict[str, Any]:
+    return {
+        "operation": None if state == "not planned" else operation.pk,
+        "kind": operation.kind,
+        "scope": operation.scope,
+        "state": state,
+        "messages": ledger.total,
+        "done": ledger.done,
+        "skipped": ledger.skipped,
+        "ways": [
+            {"on": one.on, "to": one.to, "messages": one.messages}
+            for one in ledger.ways
+        ],
+        "why_skipped": skips(ledger.why_skipped),
+    }
+
+
+def skips(found: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
+    return [{"why": why, "messages": count} for why, count in found]

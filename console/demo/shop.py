@@ -1,0 +1,151 @@
+"""A shop and its warehouse, which speak AMQP 1.0 with each other through the broker.
+
+The shop puts orders. The warehouse gets them and says of each what becomes of it: most
+are accepted; what is not in the catalogue is rejected, and is a dead letter at once;
+what is not in stock is modified, comes again, and is a dead letter after three times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from broker.amqp.protocol import sections
+from broker.amqp.protocol.conditions import Error
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.endpoints import Receiver, Sender
+from broker.amqp.protocol.events import Disposed, Event, Received
+from broker.amqp.protocol.performatives import (
+    Accepted,
+    DeliveryState,
+    Modified,
+    Rejected,
+    Source,
+    Target,
+)
+from broker.amqp.protocol.session import Session
+from broker.models import Address, AddressSetting, Queue
+
+ORDERS = "shop.orders"
+ATTEMPTS = 3
+SETTING: dict[str, Any] = {  # short, so that one can watch
+    "max_delivery_attempts": ATTEMPTS,
+    "dead_letter_address": "DLQ",
+    "redelivery_delay_ms": 3_000,
+}
+REGIONS = ("eu", "us", "asia")
+CATALOGUE = 40  # articles
+WORK_S = 0.5  # on one order, at most
+TAKEN_AHEAD = 10  # orders
+
+
+def make_places() -> None:
+    """Create what is missing; what exists stays as somebody has set it."""
+    for name in (ORDERS, SETTING["dead_letter_address"]):
+        address, _ = Address.objects.get_or_create(name=name)
+        Queue.objects.get_or_create(name=name, defaults={"address": address})
+    AddressSetting.objects.get_or_create(match=ORDERS, defaults=SETTING)
+
+
+def order(number: int) -> dict[str, Any]:
+    """One order. Of twenty, one is of nothing that there is, and two are too large."""
+    article = number * 7 % CATALOGUE
+    if number % 20 == 13:
+        article += CATALOGUE
+    quantity = {5: 120, 17: 9_000}.get(number % 20, 1 + number % 4)
+    return {"order": number, "article": f"A-{article:04}", "quantity": quantity}
+
+
+def payload(number: int) -> bytes:
+    """An order as a message of AMQP."""
+    properties = sections.Properties(
+        message_id=f"order-{number}", subject="order", content_type="application/json"
+    )
+    told = {"region": REGIONS[number % len(REGIONS)], "express": number % 5 == 0}
+    return b"".join(
+        (
+            sections.encode_header(durable=True, priority=6 if told["express"] else 4),
+            sections.encode_section(sections.PROPERTIES, properties),
+            sections.encode_section(sections.APPLICATION_PROPERTIES, told),
+            sections.encode_section(
+                sections.DATA, json.dumps(order(number), indent=1).encode()
+            ),
+        )
+    )
+
+
+def decision(delivery: bytes) -> DeliveryState:
+    """What the warehouse says of an order; something comes into stock meanwhile."""
+    cut = sections.split(delivery)
+    tries = cut.header.delivery_count if cut.header else 0
+    wanted = json.loads(sections.body_of(cut.body).data or b"{}")
+    number = int(wanted["article"].removeprefix("A-"))
+    if number >= CATALOGUE:
+        words = f"There is no article {wanted['article']}."
+        return Rejected(Error("shop:no-such-article", words))
+    if wanted["quantity"] > 100 * (1 + tries):
+        waits_for = {"x-opt-waits-for": wanted["article"]}
+        return Modified(delivery_failed=True, message_annotations=waits_for)
+    return Accepted()
+
+
+def do_nothing() -> None:
+    """Nobody is connected yet."""
+
+
+class Shop:
+    """Puts an order every now and then."""
+
+    def __init__(self, numbers: Iterator[int], said: Counter[str]) -> None:
+        self.numbers = numbers
+        self.said = said
+        self.sender: Sender | None = None
+        self.flush: Callable[[], None] = do_nothing
+
+    def begin(self, session: Session) -> None:
+        self.sender = session.sender("orders", Source("shop"), Target(ORDERS))
+
+    def put(self) -> None:
+        """Put the next order, if the listener lets us."""
+        if self.sender is None or not self.sender.credit:
+            return
+        if self.sender.session.can_send:
+            number = next(self.numbers)
+            tag = number.to_bytes(8, "big")
+            self.sender.send(payload(number), tag=tag)
+            self.flush()
+
+    def told(self, event: Event) -> None:
+        if isinstance(event, Disposed):
+            self.said["put"] += len(event.deliveries)
+            if not event.settled and self.sender is not None:
+                self.sender.session.settle(event.deliveries, event.state)
+
+
+class Warehouse:
+    """Gets orders, takes its time with each, and says what becomes of it."""
+
+    def __init__(self, said: Counter[str]) -> None:
+        self.said = said
+        self.flush: Callable[[], None] = do_nothing
+
+    def begin(self, session: Session) -> None:
+        receiver = session.receiver("orders", Source(ORDERS), Target("warehouse"))
+        receiver.grant(TAKEN_AHEAD)
+
+    def told(self, event: Event) -> None:
+        if isinstance(event, Received):
+            wait = random.uniform(0, WORK_S)  # noqa: S311  # work, no secret
+            loop = asyncio.get_running_loop()
+            loop.call_later(wait, self.settle, event.receiver, event.delivery)
+
+    def settle(self, receiver: Receiver, delivery: Delivery) -> None:
+        state = decision(delivery.payload)
+        self.said[type(state).__name__.lower()] += 1
+        receiver.session.settle([delivery], state)
+        receiver.grant(max(TAKEN_AHEAD - len(receiver.unsettled), 0))
+        self.flush()

@@ -1,0 +1,35 @@
+"""What was tried and denied, for the audit: written once the attempt is undone."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+
+from broker import audit
+from broker.audit import Thing
+from broker.errors.operations import ApprovalNeeded, OwnApproval
+from broker.errors.queues import NotAuthorized
+from broker.models import Act
+
+LACKING = "A permission for this is missing."
+
+
+def note(request: HttpRequest, error: Exception) -> None:
+    """Write down a denial, if it is one; other refusals concern what was asked for, and
+    not who asked."""
+    if isinstance(error, NotAuthorized):
+        thing = Thing("queue", "", error.queue)
+    elif isinstance(error, ApprovalNeeded | OwnApproval):
+        number = error.operation_id
+        thing = Thing("operation", number, f"operation {number}")
+    elif isinstance(error, PermissionDenied):
+        thing = Thing("page", "", request.path)
+    else:
+        return
+    match = request.resolver_match
+    detail = {
+        "method": request.method or "",
+        "path": request.path[: audit.LONGEST],
+        "view": match.view_name if match else "",
+    }
+    audit.refuse(Act.REACH, thing, reason=str(error) or LACKING, detail=detail)

@@ -1,0 +1,179 @@
+"""Two texts side by side in one: what went, what came, and a little around it.
+
+A body of one long line is laid out first, where it is JSON: what differs is looked for
+between lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from typing import Any
+
+from broker import lossless
+from broker.patches import FIELDS, Subject, is_own
+from broker.texts import lines_of, opcodes, text_of
+
+AROUND = 3  # lines that stand before and after what differs
+MOST = 400  # lines that are shown
+LONG = 300  # characters of a line; of a longer one only what differs is shown
+KEPT = 60  # characters around that
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a difference."""
+
+    kind: str  # same, gone, new, or gap
+    text: str = ""  # of a gap, what is left out
+
+    @property
+    def sign(self) -> str:
+        return {"gone": "−", "new": "+"}.get(self.kind, "")
+
+    @property
+    def said(self) -> str:
+        """What stands before it for who does not see it."""
+        return {"gone": "taken out:", "new": "put in:"}.get(self.kind, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How one message differs from another."""
+
+    headers: list[Line]
+    body: list[Line]
+    notice: str = ""  # how the bodies were made comparable, or why they were not
+
+    def __bool__(self) -> bool:
+        return bool(self.headers or self.body or self.notice)
+
+
+def difference(before: Subject, after: Subject) -> Difference:
+    """What a person should see before a message goes, and later."""
+    headers = list(header_lines(before, after))
+    if before.body is None or after.body is None:
+        return Difference(headers, [], "The bodies are too long to be compared here.")
+    if before.body == after.body:
+        return Difference(headers, [])
+    try:
+        one = text_of(before.body, before.content_type).text
+        other = text_of(after.body, after.content_type).text
+    except ValueError as error:
+        return Difference(headers, [], f"The bodies cannot be compared: {error}.")
+    return Difference(headers, *compared(one, other))
+
+
+def compared(one: str, other: str) -> tuple[list[Line], str]:
+    """The lines that differ, and what was done to get there."""
+    if is_long(one) or is_long(other):
+        before, after = laid(one), laid(other)
+        if before and after and before != after:
+            notice = "Laid out to be compared; it is sent as it is written."
+            return body_lines(before, after), notice
+    lines = body_lines(one, other) if one != other else []
+    return lines, "" if lines else "Only the bytes differ, not the text."
+
+
+def header_lines(before: Subject, after: Subject) -> Iterator[Line]:
+    """But for what the broker writes into every copy."""
+    names = dict.fromkeys((*before.headers, *after.headers))
+    for name in (one for one in names if not is_own(one)):
+        one, other = told(before, name), told(after, name)
+        if one == other:
+            continue
+        if one is not None:
+            yield Line("gone", f"{name}: {one}")
+        if other is not None:
+            yield Line("new", f"{name}: {other}")
+
+
+def told(subject: Subject, name: str) -> str | None:
+    """A header as text; a property as JSON, which tells 1 from "1"."""
+    if name not in subject.headers:
+        return None
+    value: Any = subject.headers[name]
+    return str(value) if name in FIELDS else lossless.dumps(value)
+
+
+def is_long(text: str) -> bool:
+    return any(len(line) > LONG for line, _ in lines_of(text))
+
+
+def laid(text: str) -> str | None:
+    """JSON with a line for each thing; none, where it is no JSON."""
+    try:
+        value = lossless.loads(text)
+        return lossless.dumps(value, lossless.INDENTED)
+    except (ValueError, RecursionError, json.JSONDecodeError):
+        return None
+
+
+def body_lines(before: str, after: str) -> list[Line]:
+    """What differs, with what stands around it; cut where it is very long."""
+    one, other = (
+        [line + end for line, end in lines_of(text)] for text in (before, after)
+    )
+    lines = list(islice(grouped(one, other), MOST + 1))
+    if len(lines) > MOST:
+        return [*lines[:MOST], Line("gap", "more lines differ")]
+    return lines
+
+
+def grouped(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+    codes = opcodes(before, after)
+    for place, (tag, i1, i2, j1, j2) in enumerate(codes):
+        if tag == "equal":
+            head = 0 if place == 0 else AROUND
+            tail = 0 if place == len(codes) - 1 else AROUND
+            yield from around(before[i1:i2], head, tail)
+        else:
+            yield from replaced(before[i1:i2], after[j1:j2])
+
+
+def around(lines: Sequence[str], head: int, tail: int) -> Iterator[Line]:
+    """The first and the last of lines that are the same."""
+    if len(lines) <= head + tail + 1:
+        yield from (Line("same", shown(line)) for line in lines)
+        return
+    yield from (Line("same", shown(line)) for line in lines[:head])
+    count = len(lines) - head - tail
+    yield Line("gap", f"{count:,} lines the same")
+    yield from (Line("same", shown(line)) for line in lines[len(lines) - tail :])
+
+
+def replaced(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+    pairs = [trimmed(one, other) for one, other in zip_longest(before, after)]
+    yield from (Line("gone", one) for one, _ in pairs if one is not None)
+    yield from (Line("new", other) for _, other in pairs if other is not None)
+
+
+def trimmed(one: str | None, other: str | None) -> tuple[str | None, str | None]:
+    """Two lines; of long ones what is alike at their ends is left out."""
+    if one is None or other is None or max(len(one), len(other)) <= LONG:
+        return one and marked(one), other and marked(other)
+    least = min(len(one), len(other))
+    head = next((i for i in range(least) if one[i] != other[i]), least)
+    room = least - head
+    tail = next((i for i in range(room) if one[-1 - i] != other[-1 - i]), room)
+    start, cut = max(head - KEPT, 0), max(tail - KEPT, 0)
+    return within(one, start, cut), within(other, start, cut)
+
+
+def within(line: str, start: int, cut: int) -> str:
+    before = f"[{start:,} characters] …" if start else ""
+    after = f"… [{cut:,} characters]" if cut else ""
+    return before + marked(line[start : len(line) - cut]) + after
+
+
+def marked(line: str) -> str:
+    """A line that differs; its end is shown if it is not the usual one."""
+    return line.removesuffix("\n")
+
+
+def shown(line: str) -> str:
+    """A line that is the same, without its end; a long one is cut."""
+    line = line.rstrip("\r\n")
+    return line if len(line) <= LONG else f"{line[:LONG]} …"

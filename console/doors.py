@@ -1,0 +1,51 @@
+"""The doors that clients come in by: where listeners are, and whether one is open."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from broker.amqp import ports
+from broker.models import Owner
+
+KIND = "listener"  # of an owner
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One address at which clients of AMQP 1.0 are listened to, as it is set."""
+
+    host: str
+    port: int
+    is_encrypted: bool
+
+    @property
+    def url(self) -> str:
+        scheme = "amqps" if self.is_encrypted else "amqp"
+        return ports.url(scheme, self.host, self.port)
+
+
+def doors() -> list[Door]:
+    """Where listeners of these settings are; the encrypted one first."""
+    host = reachable(settings.BROKER_AMQP_HOST)
+    plain = Door(host, settings.BROKER_AMQP_PORT, is_encrypted=False)
+    if not settings.BROKER_AMQP_CERTIFICATE:
+        return [plain]
+    return [Door(host, settings.BROKER_AMQPS_PORT, is_encrypted=True), plain]
+
+
+def reachable(host: str) -> str:
+    """What one may connect to, where a listener takes every address: this machine."""
+    try:
+        is_every = not host or ipaddress.ip_address(host).is_unspecified
+    except ValueError:  # a name
+        return host
+    return socket.gethostname() if is_every else host
+
+
+def is_open() -> bool:
+    """Whether any listener runs, here or elsewhere."""
+    return Owner.objects.filter(kind=KIND).exists()

@@ -1,0 +1,151 @@
+"""What would become of messages, in words and in numbers for a page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from broker.redelivery import (
+    BackoutQueue,
+    DeadLetter,
+    DeadLetterQueue,
+    Discard,
+    DiscardAsAsked,
+    Park,
+)
+from broker.rehearsing import Expire, Foreseen, Landing, Uncounted
+from broker.staircase import Span
+from console.templatetags.console import duration
+
+NAMES = {  # of settings, for people
+    "poison_policy": "poison policy",
+    "max_delivery_attempts": "max delivery attempts",
+    "dead_letter_address": "dead letter address",
+    "redelivery_delay_ms": "redelivery delay",
+    "redelivery_delay_multiplier": "its multiplier",
+    "max_redelivery_delay_ms": "its cap",
+}
+OF_ENDS = ("max_delivery_attempts", "dead_letter_address")
+OF_WAITS = ("redelivery_delay_ms", "redelivery_delay_multiplier")
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """One entry's, as a page shows it."""
+
+    foreseen: Foreseen
+    state: str  # of the chip
+    chip: str  # on it
+    what: str  # a sentence
+    then: str  # what its next consumer does; may be empty
+    why: Sequence[str]  # what decides it
+
+
+def fate_of(one: Foreseen) -> Fate:
+    state, chip, what = outcome_of(one)
+    return Fate(one, state, chip, what, then_of(one), list(why_of(one)))
+
+
+def outcome_of(one: Foreseen) -> tuple[str, str, str]:
+    """The chip's state and word, and the sentence."""
+    match one.outcome:
+        case Uncounted():
+            said = "ready", "ready, uncounted", "Ready again at its old place."
+        case Expire(to):
+            where = f"It expires to {to}." if to else "It expires and is dropped."
+            said = "gone", "expires", where
+        case DeadLetter() if one.landing and one.landing.is_anywhere:
+            said = "dead", "dead letter", landing_of(one, one.landing)
+        case DeadLetter() | Discard():
+            said = "gone", "discarded", discarded(one)
+        case Park():
+            stays = "It stays where dead letters go, though its attempts are used up."
+            said = "dead", "stays", f"{stays} {waiting(one.waits)}"
+        case _:
+            state, word = (
+                ("redelivery", "waits") if is_long(one.waits) else ("ready",) * 2
+            )
+            following = f"Attempt {one.attempts + 1}{of_limit(one)} comes next."
+            said = state, word, f"{waiting(one.waits)} {following}"
+    return said
+
+
+def is_long(waits: Span | None) -> bool:
+    return waits is not None and waits.longest > timedelta(0)
+
+
+def of_limit(one: Foreseen) -> str:
+    return f" of {one.limit}" if one.limit and one.limit > one.attempts else ""
+
+
+def waiting(waits: Span | None) -> str:
+    if waits is None or not is_long(waits):
+        return "Ready again at once."
+    if waits.is_spread:
+        return f"Waits {duration(waits.shortest)} to {duration(waits.longest)}."
+    return f"Waits {duration(waits.usual)}."
+
+
+def landing_of(one: Foreseen, landing: Landing) -> str:
+    places = [*landing.on]
+    if landing.one_of:
+        places.append(f"one of {', '.join(landing.one_of)}")
+    if landing.made:
+        places.append(f"{landing.made}, which is made for it")
+    of = f" of {one.limit}" if one.limit else ""
+    return f"Dead letter on {' and '.join(places)}, after attempt {one.attempts}{of}."
+
+
+def discarded(one: Foreseen) -> str:
+    why = one.landing.why_not if one.landing else "there is nowhere to put it"
+    if not one.kept_s:
+        return f"Discarded for good: {why}."
+    kept = duration(timedelta(seconds=one.kept_s))
+    return f"Discarded: {why}. The discard bin keeps it for {kept}."
+
+
+def then_of(one: Foreseen) -> str:
+    """What IBM MQ's rules make of it at the next get."""
+    if not one.threshold:
+        return ""
+    match one.removal:
+        case None:
+            does = "Its consumer keeps it"
+        case BackoutQueue(to):
+            does = f"Its next consumer moves it to {to}"
+        case DeadLetterQueue(reason):
+            to = f"the dead letter queue ({reason.name})"
+            does = f"Its next consumer moves it to {to}"
+        case DiscardAsAsked():
+            does = "Its next consumer discards it, as its report options ask"
+        case _:
+            does = "Its next consumer finds no queue that takes it"
+    return f"{does}: it came back {one.attempts} of {one.threshold} times."
+
+
+def why_of(one: Foreseen) -> Iterable[str]:
+    patterns = one.decided_by or {}
+    match one.outcome:
+        case DeadLetter() | Discard() | Park():
+            fields: Sequence[str] = OF_ENDS
+        case Uncounted() | Expire():
+            fields = ()
+        case _:
+            waits = OF_WAITS if is_long(one.waits) else ()
+            fields = ("max_delivery_attempts", *waits)
+    named: dict[str, list[str]] = {}
+    for field in fields:
+        if field in patterns:
+            named.setdefault(patterns[field], []).append(NAMES[field])
+    for pattern, settings in named.items():
+        yield f"{pattern}: {', '.join(settings)}"
+    if one.threshold:
+        yield f"queue {one.queue}: backout threshold"
+
+
+def in_numbers(fates: Iterable[Fate]) -> list[tuple[str, str, int]]:
+    """How many come to what: state and word of the chip, and the number."""
+    counted = Counter((fate.state, fate.chip) for fate in fates)
+    return [(state, chip, count) for (state, chip), count in counted.most_common()]

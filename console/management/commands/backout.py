@@ -1,0 +1,347 @@
+"""Put, get, browse and operate from a terminal; see docs/command-line.md."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, TextIO, cast
+
+import typer
+from django.core.exceptions import PermissionDenied
+from django.core.management.base import CommandError
+from django_typer.management import TyperCommand, command, group
+from typer import Argument, Option
+
+from broker.clock import database_now
+from broker.errors import BrokerError
+from broker.errors.operations import NothingChosen
+from broker.models import DeadLetter, Operation
+from broker.operations import Order
+from console.cli import deeds, exchange, people, telling
+from console.cli.options import (
+    Filters,
+    Json,
+    Limit,
+    Only,
+    Reason,
+    Unmask,
+    User,
+    Yes,
+    body_of,
+    properties_of,
+    unreadable,
+)
+from console.cli.people import REFUSED, USAGE
+
+NOTHING = 3
+NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # any wrong usage; typer has no name
+Kind = Operation.Kind
+
+
+class Command(TyperCommand):
+    help = "Put, get, browse and operate from a terminal."
+
+    def execute(self, *args: Any, **options: Any) -> Any:
+        """Say what the broker refuses in its own words."""
+        try:
+            with people.audited():
+                return super().execute(*args, **options)  # type: ignore[no-untyped-call]
+        except NothingChosen as error:
+            raise CommandError(str(error), returncode=NOTHING) from error
+        except (BrokerError, PermissionDenied) as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
+        """Have an exit code for what was not understood."""
+        try:
+            return super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
+        except (SystemExit, CommandError) as end:
+            if not isinstance(error, NOT_UNDERSTOOD):
+                raise
+            if isinstance(end, SystemExit):  # it has been said
+                raise SystemExit(USAGE) from None
+            raise CommandError(str(error), returncode=USAGE) from None
+
+    @property
+    def out(self) -> TextIO:
+        """Without what Django adds to each piece that is written."""
+        return cast(TextIO, self.stdout._out)
+
+    @property
+    def errors(self) -> TextIO:
+        return cast(TextIO, self.stderr._out)
+
+    def tell(self, told: Any, sentence: str, *, as_json: bool) -> None:
+        if as_json:
+            telling.as_json(self.out, told)
+        else:
+            self.stdout.write(sentence)
+
+    def tell_rows(
+        self, name: str, rows: list[dict[str, Any]], *, as_json: bool, empty: str
+    ) -> None:
+        """A table or a document; without rows, a sentence and the exit code for it."""
+        if as_json:
+            telling.as_json(self.out, {name: rows})
+        elif rows and "body" in rows[0]:
+            telling.as_messages(self.out, rows)
+        elif rows:
+            telling.as_table(self.out, rows)
+        else:
+            self.stderr.write(empty)
+        if not rows:
+            raise typer.Exit(NOTHING)
+
+    @command()
+    def queues(self, user: User = None, json: Json = False) -> None:  # noqa: FBT002
+        """Every queue, and how deep it is."""
+        rows = deeds.queues(people.acting(user))
+        self.tell_rows("queues", rows, as_json=json, empty="There is no queue.")
+
+    @command()
+    def put(  # noqa: PLR0913
+        self,
+        address: Annotated[str, Argument(help="Where it is sent.")],
+        body: Annotated[str, Argument(help="Its text; - is standard input.")] = "-",
+        *,
+        file: Annotated[
+            Path | None, Option(help="Its bytes, in place of a text.")
+        ] = None,
+        content_type: Annotated[str, Option(help="Of the body.")] = "",
+        properties: Annotated[
+            list[str] | None, Option("--property", "-p", help="name=text; repeatable.")
+        ] = None,
+        priority: Annotated[int, Option(min=0, max=9, help="9 goes first.")] = 4,
+        delay: Annotated[float, Option(min=0, help="Seconds before it is ready.")] = 0,
+        ttl: Annotated[float, Option(min=0, help="Seconds until it expires.")] = 0,
+        subject: Annotated[str | None, Option(help="JMSType.")] = None,
+        group_id: Annotated[str | None, Option(help="JMSXGroupID.")] = None,
+        correlation_id: Annotated[str | None, Option(help="JMSCorrelationID.")] = None,
+        reply_to: Annotated[str | None, Option(help="JMSReplyTo.")] = None,
+        user: User = None,
+        json: Json = False,
+    ) -> None:
+        """Send one message."""
+        data, guessed = body_of(body, file)
+        now = database_now()
+        told = deeds.put(
+            people.acting(user),
+            address,
+            data,
+            content_type=content_type or guessed,
+            properties=properties_of(properties or []),
+            priority=priority,
+            deliver_at=now + timedelta(seconds=delay) if delay else None,
+            expires_at=now + timedelta(seconds=ttl) if ttl else None,
+            subject=subject,
+            group_id=group_id,
+            correlation_id=correlation_id,
+            reply_to=reply_to,
+        )
+        taken = ", ".join(told["queues"]) or "no queue, so it was dropped"
+        self.tell(told, f"Message {told['message_id']} is on {taken}.", as_json=json)
+
+    @command()
+    def get(
+        self,
+        queue: Annotated[str, Argument(help="From which.")],
+        limit: Limit = 1,
+        unmask: Unmask = "",
+        user: User = None,
+        yes: Yes = False,  # noqa: FBT002
+        json: Json = False,  # noqa: FBT002
+    ) -> None:
+        """Take the next messages off a queue, and print them."""
+        rows = deeds.get(people.acting(user), queue, limit, does=yes, why=unmask)
+        if rows and not yes:
+            self.stderr.write("These are next. Nothing was taken; --yes takes them.")
+        empty = f"Nothing is ready on {queue}."
+        self.tell_rows("messages", rows, as_json=json, empty=empty)
+
+    @command()
+    def browse(  # noqa: PLR0913
+        self,
+        queue: Annotated[str, Argument(help="Which.")],
+        *,
+        place: Annotated[str, Option(help="ready, in-flight or delayed.")] = "ready",
+        after: Annotated[str, Option(help="Where the page before ended.")] = "",
+        limit: Limit = 50,
+        whole: Annotated[bool, Option("--whole", help="With bodies.")] = False,
+        unmask: Unmask = "",
+        user: User = None,
+        json: Json = False,
+    ) -> None:
+        """Look at what lies on a queue; nothing is changed."""
+        rows = deeds.browse(
+            people.acting(user), queue, place, after, limit, whole=whole, why=unmask
+        )
+        empty = f"Nothing is {place} on {queue}."
+        self.tell_rows("entries", rows, as_json=json, empty=empty)
+
+    @command()
+    def find(
+        self,
+        filters: Filters,
+        limit: Limit = 50,
+        user: User = None,
+        json: Json = False,  # noqa: FBT002
+    ) -> None:
+        """Find messages by a filter, the newest first."""
+        rows = deeds.find(people.acting(user), filters, limit)
+        self.tell_rows("messages", rows, as_json=json, empty="Nothing was found.")
+
+    @command(name="dead-letters")
+    def dead_letters(  # noqa: PLR0913
+        self,
+        *,
+        queue: Annotated[str | None, Option(help="Where they lie.")] = None,
+        origin: Annotated[str | None, Option(help="The queue they came from.")] = None,
+        cause: Annotated[str | None, Option(help=", ".join(DeadLetter.Cause))] = None,
+        letters: Annotated[bool, Option("--letters", help="One by one.")] = False,
+        limit: Limit = 50,
+        user: User = None,
+        json: Json = False,
+    ) -> None:
+        """Dead letters in groups of one error, or one by one."""
+        person = people.acting(user)
+        which = deeds.selection(person, queue, origin, cause)
+        rows = deeds.letters(which, limit) if letters else deeds.groups(which)
+        name = "letters" if letters else "groups"
+        self.tell_rows(name, rows, as_json=json, empty="No dead letters.")
+
+    @command()
+    def resubmit(
+        self,
+        filters: Filters,
+        reason: Reason = "",
+        user: User = None,
+        yes: Yes = False,  # noqa: FBT002
+        json: Json = False,  # noqa: FBT002
+    ) -> None:
+        """Send dead letters back to the queues they came from."""
+        order = Order(Kind.RESUBMIT)
+        self.work(order, filters, reason, user, does=yes, as_json=json)
+
+    @command()
+    def move(
+        self,
+        queue: Annotated[str, Argument(help="Where they go.")],
+        filters: Filters,
+        reason: Reason = "",
+        user: User = None,
+        yes: Yes = False,  # noqa: FBT002
+        json: Json = False,  # noqa: FBT002
+    ) -> None:
+        """Move messages to one queue."""
+        order = Order(Kind.MOVE, queue)
+        self.work(order, filters, reason, user, does=yes, as_json=json)
+
+    @command()
+    def purge(
+        self,
+        queue: Annotated[str, Argument(help="Which.")],
+        filters: Only = None,
+        reason: Reason = "",
+        user: User = None,
+        yes: Yes = False,  # noqa: FBT002
+        json: Json = False,  # noqa: FBT002
+    ) -> None:
+        """Remove messages from a queue, into the discard bin."""
+        chosen = [deeds.on_queue(queue), *(filters or [])]
+        order = Order(Kind.REMOVE)
+        self.work(order, chosen, reason, user, does=yes, as_json=json)
+
+    def work(
+        self,
+        order: Order,
+        filters: list[str],
+        reason: str,
+        user: str | None,
+        *,
+        does: bool,
+        as_json: bool,
+    ) -> None:
+        """Plan what is ordered, or do it."""
+        person = people.somebody(user)
+        told = deeds.work(person, order, filters, reason, self.errors, does=does)
+        self.tell(told, deeds.in_words(told), as_json=as_json)
+        if does and not told["done"]:
+            raise typer.Exit(REFUSED)
+
+    @group(help="The address settings, as a document.")
+    def settings(self) -> None:
+        pass
+
+    @settings.command(name="export")
+    def export_settings(
+        self,
+        form: Annotated[
+            str, Option("--format", help="json, or xml for Artemis.")
+        ] = "json",
+        user: User = None,
+    ) -> None:
+        """Write them to standard output."""
+        self.stdout.write(deeds.settings_document(people.acting(user), form), ending="")
+
+    @settings.command(name="import")
+    def import_settings(
+        self,
+        file: Annotated[Path, Argument(help="JSON, or an Artemis' broker.xml.")],
+        *,
+        mode: Annotated[
+            str, Option(help="merge; replace also removes what it lacks.")
+        ] = "merge",
+        user: User = None,
+        yes: Yes = False,
+        json: Json = False,
+    ) -> None:
+        """Say what a document would change; with --yes, change it: all, or nothing."""
+        try:
+            raw = file.read_bytes()
+        except OSError as error:
+            raise unreadable(file, error) from None
+        told = deeds.import_settings(people.acting(user), raw, mode, does=yes)
+        self.tell(told, deeds.changes_in_words(told), as_json=json)
+        if not told["changes"]:
+            raise typer.Exit(NOTHING)
+
+    @group(help="Messages, out to a file and in from one.")
+    def messages(self) -> None:
+        pass
+
+    @messages.command(name="export")
+    def export_messages(
+        self,
+        filters: Filters,
+        to: Annotated[Path, Option("--to", help="The file; it must not exist.")],
+        unmask: Unmask = "",
+        user: User = None,
+        json: Json = False,  # noqa: FBT002
+    ) -> None:
+        """Write messages down, whole, a line each, the oldest first."""
+        person = people.acting(user)
+        told = exchange.take_out(person, filters, to, self.errors, why=unmask)
+        if not told["messages"]:
+            raise CommandError("Nothing was found.", returncode=NOTHING)
+        sentence = f"Wrote {told['messages']:,} messages to {to}."
+        self.tell(told, sentence, as_json=json)
+
+    @messages.command(name="import")
+    def import_messages(
+        self,
+        file: Annotated[Path, Argument(help="As it was exported.")],
+        to: Annotated[
+            str | None, Option("--to", help="Another address for all.")
+        ] = None,
+        user: User = None,
+        yes: Yes = False,  # noqa: FBT002
+        json: Json = False,  # noqa: FBT002
+    ) -> None:
+        """Say what is in a file; with --yes, put it."""
+        told = exchange.take_in(people.acting(user), file, to, self.errors, does=yes)
+        does = "Put" if yes else "Nothing is done yet; --yes puts"
+        where = ", ".join(told["to"]) or "nowhere"
+        sentence = f"{does} {told['messages']:,} messages, to {where}."
+        self.tell(told, sentence, as_json=json)
+        if not told["messages"]:
+            raise typer.Exit(NOTHING)

@@ -1,0 +1,207 @@
+"""The list of queues: which of them, in what order, and what is told of each.
+
+All of it is in the URL: ``q`` is a part of names, or a pattern with ``*``; ``sort`` a
+column, with ``-`` before it for the largest first; ``page`` a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.core.paginator import Page, Paginator
+from django.http import QueryDict
+
+from broker.authorities import Held
+from dashboards import ages, attention, trends
+from dashboards.depths import QueueDepth
+from dashboards.trends import Trend
+
+PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One queue of the list."""
+
+    depth: QueueDepth
+    died: int  # dead letters that came from it, wherever they lie
+    oldest_s: float | None  # since the put of what stands first
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What queues can be put in order by."""
+
+    name: str  # in the URL
+    label: str
+    what: str
+    of: Callable[[Row], float | str]
+
+    @property
+    def is_number(self) -> bool:
+        return self.name not in ("name", "state")
+
+    @property
+    def has_largest_first(self) -> bool:
+        """Where somebody chooses it: names alone begin with the first."""
+        return self.name != "name"
+
+
+def urgency(row: Row) -> int:
+    """What makes a queue special: stopped before paused before not consumed."""
+    depth = row.depth
+    return depth.stopped * 4 + depth.paused * 2 + depth.is_untaken
+
+
+COLUMNS = [
+    Column("name", "Queue", "its name", lambda row: row.depth.name.lower()),
+    Column("state", "State", "what is special about it", urgency),
+    Column("ready", "Ready", "entries that can be taken", lambda row: row.depth.ready),
+    Column(
+        "in-flight",
+        "In flight",
+        "entries that consumers have",
+        lambda row: row.depth.claimed,
+    ),
+    Column(
+        "delayed",
+        "Delayed",
+        "entries that wait for their time",
+        lambda row: row.depth.delayed,
+    ),
+    Column(
+        "dead",
+        "Dead letters",
+        "on a queue for dead letters, all that lie there",
+        lambda row: row.depth.total if row.depth.takes_dead_letters else -1,
+    ),
+    Column(
+        "died",
+        "Died",
+        "dead letters that came from here, wherever they lie; some seconds old",
+        lambda row: row.died,
+    ),
+    Column(
+        "oldest",
+        "Oldest",
+        "since the put of what stands first",
+        lambda row: -1.0 if row.oldest_s is None else row.oldest_s,
+    ),
+    Column(
+        "in",
+        "In /s",
+        "entries that arrived, a second, over the last ten seconds",
+        lambda row: row.depth.arriving or 0,
+    ),
+    Column(
+        "out",
+        "Out /s",
+        "entries that were accepted, a second, over the last ten seconds",
+        lambda row: row.depth.accepted or 0,
+    ),
+]
+BY_NAME = {column.name: column for column in COLUMNS}
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """By which column, and from which end."""
+
+    column: Column
+    is_falling: bool
+
+    @classmethod
+    def of(cls, wanted: str) -> Order:
+        """What the URL asks for; by name, if that is nothing."""
+        column = BY_NAME.get(wanted.removeprefix("-"))
+        if column is None:
+            return cls(BY_NAME["name"], is_falling=False)
+        return cls(column, wanted.startswith("-"))
+
+    @property
+    def value(self) -> str:
+        """What ``sort`` says of it."""
+        return f"-{self.column.name}" if self.is_falling else self.column.name
+
+    def sorted(self, rows: Sequence[Row]) -> list[Row]:
+        """In this order; those that are alike by name."""
+        by_name = sorted(rows, key=BY_NAME["name"].of)
+        return sorted(by_name, key=self.column.of, reverse=self.is_falling)
+
+    def words(self, column: Column) -> str:
+        """What ``aria-sort`` says of a column."""
+        if column is not self.column:
+            return "none"
+        return "descending" if self.is_falling else "ascending"
+
+    def next(self, column: Column) -> str:
+        """What ``sort`` is when somebody chooses a column: numbers begin with the
+        largest; the same again is the other way round."""
+        is_falling = column.has_largest_first
+        if column is self.column:
+            is_falling = not self.is_falling
+        return f"-{column.name}" if is_falling else column.name
+
+
+@dataclass(frozen=True, slots=True)
+class QueueList:
+    """One page of it."""
+
+    wanted: str
+    order: Order
+    page: Page[Row]
+    trends: Mapping[int, Trend]
+
+    @property
+    def head(self) -> list[tuple[Column, str, str]]:
+        """Each column with its ``aria-sort`` and the ``sort`` of its link."""
+        order = self.order
+        return [(one, order.words(one), order.next(one)) for one in COLUMNS]
+
+    @property
+    def orders(self) -> list[tuple[str, str]]:
+        """What there is to choose from where columns have no heads: each column from
+        its usual end, and the order that is."""
+        usual = [Order(one, is_falling=one.has_largest_first) for one in COLUMNS]
+        return [
+            (
+                one.value,
+                one.column.label + (", the other way" if one not in usual else ""),
+            )
+            for one in dict.fromkeys([*usual, self.order])
+        ]
+
+    @property
+    def rows(self) -> list[tuple[Row, Trend]]:
+        return [(row, self.trends[row.depth.queue_id]) for row in self.page]
+
+
+def listed(every: Sequence[QueueDepth], query: QueryDict, held: Held) -> QueueList:
+    """The queues that somebody asks for, of those that they may inquire.
+
+    Args:
+        every: those that they may inquire.
+        query: of the URL.
+        held: what they may do, for where dead letters lie.
+    """
+    wanted = query.get("q", "").strip()
+    died, oldest = attention.died(held), ages.lately()
+    rows = [
+        Row(one, died[one.name], oldest.get(one.queue_id))
+        for one in every
+        if is_wanted(one.name, wanted)
+    ]
+    order = Order.of(query.get("sort", ""))
+    page = Paginator(order.sorted(rows), PAGE).get_page(query.get("page"))
+    drawn = trends.of(row.depth.queue_id for row in page)
+    return QueueList(wanted, order, page, drawn)
+
+
+def is_wanted(name: str, wanted: str) -> bool:
+    """Whether a name has a part, or fits a pattern with ``*``; in whatever case."""
+    if "*" not in wanted:
+        return wanted.lower() in name.lower()
+    pattern = ".*".join(map(re.escape, wanted.split("*")))
+    return re.fullmatch(pattern, name, re.IGNORECASE | re.DOTALL) is not None

@@ -1,0 +1,180 @@
+"""Sessions of people: how long they last, whose they are, and how one ends them.
+
+A session ends when nobody did anything for a while, and some hours after its beginning
+in any case. Both are judged where a session is read, so that pages, sockets and the API
+find none. What a page asks by itself, to stay fresh, keeps no session alive.
+
+Its key is new when somebody signs in, and again after their rights were changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.models import Group, User
+from django.contrib.auth.signals import user_logged_in
+from django.contrib.sessions.backends import db
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.signals import m2m_changed, post_delete, post_save
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from broker import audit
+from broker.audit import Thing
+from broker.models import Act, Authority
+from console.models import BrowserSession
+
+BEGAN, HOST, BROWSER = "_began_at", "_host", "_browser"  # in what a session keeps
+NOTED_EVERY = timedelta(minutes=1)
+LONGEST = 300  # characters of how a browser names itself
+SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class SessionStore(db.SessionStore):
+    """Sessions in the database, each with whose it is; one that is over is none."""
+
+    row: BrowserSession | None = None  # as it was read
+
+    @classmethod
+    def get_model_class(cls) -> type[BrowserSession]:
+        return BrowserSession
+
+    def create_model_instance(self, data: dict[str, Any]) -> BrowserSession:
+        row = super().create_model_instance(data)
+        assert isinstance(row, BrowserSession)
+        row.user_id = data.get(SESSION_KEY)
+        row.seen_at = timezone.now()
+        began = data.get(BEGAN)
+        row.began_at = datetime.fromisoformat(began) if began else row.seen_at
+        row.host, row.browser = data.get(HOST, ""), data.get(BROWSER, "")
+        row.is_stale = False
+        return row
+
+    def _get_session_from_db(self) -> BrowserSession | None:
+        row: BrowserSession | None = super()._get_session_from_db()  # type: ignore[misc]
+        if row is not None and is_over(row, timezone.now()):
+            row.delete()
+            self._session_key = None
+            row = None
+        self.row = row
+        return row
+
+
+def is_over(row: BrowserSession, now: datetime) -> bool:
+    """Whether a session has ended by itself."""
+    idle = timedelta(seconds=settings.BACKOUT_SESSION_IDLE_S)
+    longest = timedelta(seconds=settings.BACKOUT_SESSION_LONGEST_S)
+    return now >= row.seen_at + idle or now >= row.began_at + longest
+
+
+class SessionsMiddleware:
+    """Notes that somebody does something, and gives their session a new key where their
+    rights were changed."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        session: Any = request.session
+        if session.session_key and is_an_act(request) and request.user.is_authenticated:
+            now = timezone.now()
+            if session.row is not None and session.row.is_stale:
+                session.cycle_key()
+            elif session.row is not None and now >= session.row.seen_at + NOTED_EVERY:
+                own = BrowserSession.objects.filter(pk=session.session_key)
+                own.update(seen_at=now)
+        return self.get_response(request)
+
+
+def is_an_act(request: HttpRequest) -> bool:
+    """Whether a person did it, and not a page that keeps itself fresh."""
+    asks = request.headers.get("Sec-Fetch-Mode", "navigate")
+    return request.method not in SAFE or asks == "navigate"
+
+
+def listen() -> None:
+    user_logged_in.connect(begin)
+    post_save.connect(user_saved, sender=User)
+    for through in (User.groups.through, User.user_permissions.through):
+        m2m_changed.connect(rights_of_users, sender=through)
+    m2m_changed.connect(rights_of_groups, sender=Group.permissions.through)
+    post_save.connect(authority_changed, sender=Authority)
+    post_delete.connect(authority_changed, sender=Authority)
+
+
+def begin(request: HttpRequest, **_: Any) -> None:
+    """Somebody has signed in; what is long over is deleted by the way."""
+    BrowserSession.objects.filter(expire_date__lte=timezone.now()).delete()
+    request.session[BEGAN] = timezone.now().isoformat()
+    request.session[HOST] = request.META.get("REMOTE_ADDR", "")
+    request.session[BROWSER] = request.META.get("HTTP_USER_AGENT", "")[:LONGEST]
+
+
+def user_saved(
+    *, instance: User, created: bool, update_fields: Any = None, **_: Any
+) -> None:
+    """Whoever may no longer sign in has no session; else their rights may differ."""
+    own = BrowserSession.objects.filter(user=instance.pk)
+    if not instance.is_active:
+        own.delete()
+    elif not created and set(update_fields or ()) != {"last_login"}:
+        own.update(is_stale=True)
+
+
+def rights_of_users(
+    *, instance: User | Group, action: str, reverse: bool, pk_set: Any, **_: Any
+) -> None:
+    """Users are in other groups, or have other permissions."""
+    if action.startswith("post_"):
+        renew(Q(user__in=pk_set or ()) if reverse else Q(user=instance.pk))
+
+
+def rights_of_groups(*, instance: Any, action: str, reverse: bool, **_: Any) -> None:
+    """A group has other permissions."""
+    if action.startswith("post_") and not reverse:
+        renew(Q(user__groups=instance.pk))
+
+
+def authority_changed(*, instance: Authority, **_: Any) -> None:
+    """By somebody; what migrations grant is there before there are sessions."""
+    if audit.is_acting():
+        groups = Q(user__groups=instance.group_id) if instance.group_id else Q()
+        renew(groups or Q(user=instance.user_id))
+
+
+def renew(whose: Q) -> None:
+    """Let sessions get new keys, when they next do something."""
+    keys = list(BrowserSession.objects.filter(whose).values_list("pk", flat=True))
+    BrowserSession.objects.filter(pk__in=keys).update(is_stale=True)
+
+
+def sessions_of(user: User) -> list[BrowserSession]:
+    """Where somebody is signed in, the last seen first."""
+    now = timezone.now()
+    found = BrowserSession.objects.filter(user=user, expire_date__gt=now)
+    return [one for one in found.order_by("-seen_at", "pk") if not is_over(one, now)]
+
+
+def name_of(row: BrowserSession) -> str:
+    """By which a page calls a session; its key is nobody's to read."""
+    return hashlib.sha256(row.session_key.encode()).hexdigest()[:16]
+
+
+@transaction.atomic
+def end(user: User, rows: Iterable[BrowserSession]) -> int:
+    """End some of somebody's own sessions, with a record of each; return how many."""
+    ended = 0
+    for row in rows:
+        found, _ = BrowserSession.objects.filter(pk=row.pk, user=user).delete()
+        if found:
+            ended += 1
+            account = Thing("account", user.pk, user.get_username())
+            detail = {"host": row.host, "began_at": row.began_at.isoformat()}
+            audit.record(Act.END_SESSION, account, by=user, detail=detail)
+    return ended

@@ -1,0 +1,86 @@
+"""The site of the settings: whatever is set there, of any application, is audited.
+
+All that one request changes there is one transaction, with its records.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.admin import AdminSite, ModelAdmin
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from broker import audit
+from broker.audit import Thing
+from broker.models import Act
+from console.sign_ins import SignInForm
+
+BEFORE = "_before_settings"  # attribute of a request: states by model and key
+
+
+class AuditedAdmin(ModelAdmin):
+    """Writes down what its pages create, change and delete, with before and after.
+
+    Both are read from the database: before anything is saved, and once all of it is,
+    with what it refers to.
+    """
+
+    def save_model(
+        self, request: HttpRequest, obj: Model, form: Any, change: Any
+    ) -> None:
+        if change:
+            states = getattr(request, BEFORE, {})
+            states[type(obj), obj.pk] = audit.state_of(obj)
+            setattr(request, BEFORE, states)
+        super().save_model(request, obj, form, change)
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        note(Act.CREATE, obj, {}, audit.state_of(obj))
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        """Not where nothing was saved by a form: a new password has its own record."""
+        before = getattr(request, BEFORE, {}).pop((type(obj), obj.pk), None)
+        if before is not None:
+            note(Act.CHANGE, obj, before, audit.state_of(obj))
+        return super().log_change(request, obj, message)
+
+    def delete_model(self, request: HttpRequest, obj: Model) -> None:
+        note(Act.DELETE, obj, audit.state_of(obj), {})
+        super().delete_model(request, obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet) -> None:
+        for one in queryset:
+            note(Act.DELETE, one, audit.state_of(one), {})
+        super().delete_queryset(request, queryset)
+
+
+def note(act: Act, one: Model, before: dict[str, Any], after: dict[str, Any]) -> None:
+    audit.record(act, Thing.of(one), detail={"changed": audit.changes(before, after)})
+
+
+class SettingsSignInForm(SignInForm, AdminAuthenticationForm):
+    """That of the site, and a name is no longer than names are."""
+
+
+class SettingsSite(AdminSite):
+    """Where every page is audited, whoever wrote it."""
+
+    login_form = SettingsSignInForm
+
+    def register(
+        self,
+        model_or_iterable: Any,
+        admin_class: type[ModelAdmin] | None = None,
+        **options: Any,
+    ) -> None:
+        own = admin_class or ModelAdmin
+        where = {"__module__": own.__module__}
+        audited = type(own.__name__, (AuditedAdmin, own), where)
+        super().register(model_or_iterable, audited, **options)
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002
+        return super().admin_view(transaction.atomic(view), cacheable)

@@ -1,0 +1,81 @@
+"""Who signs in and out, who fails to, and whose password is set: for the audit.
+
+What was typed as a name is not kept where nobody has that name: it may be a password.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import (
+    user_logged_in,
+    user_logged_out,
+    user_login_failed,
+)
+from django.db import transaction
+from django.db.models.signals import post_save
+from django.http import HttpRequest
+
+from broker import audit
+from broker.audit import Thing
+from broker.models import Act
+
+ACCOUNT = "account"
+UNKNOWN = "There is no such name."
+LONGEST = 150  # characters of a name
+WRONG = "The password was wrong, or may not be tried for a while."
+
+
+class SignInForm(AuthenticationForm):
+    def clean_username(self) -> str:
+        """Longer than any name is: it is not tried, nor counted as somebody's."""
+        name: str = self.cleaned_data["username"]
+        if len(name) > LONGEST:
+            raise self.get_invalid_login_error()
+        return name
+
+
+def listen() -> None:
+    user_logged_in.connect(signed_in)
+    user_logged_out.connect(signed_out)
+    user_login_failed.connect(failed)
+    post_save.connect(saved, sender=User)
+
+
+def signed_in(user: User, **_: Any) -> None:
+    audit.record(Act.SIGN_IN, account(user), by=user)
+
+
+def signed_out(user: User | None, **_: Any) -> None:
+    if user is not None:  # nobody was signed in
+        audit.record(Act.SIGN_OUT, account(user), by=user)
+
+
+def failed(
+    credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
+) -> None:
+    """A name and a password that do not fit, at a page."""
+    if request is None:  # a client of AMQP, which the listener bounds and logs
+        return
+    name = str(credentials.get("username", "")).replace("\0", "")
+    user = User.objects.filter(username=name[:LONGEST]).first()
+    thing = Thing(ACCOUNT) if user is None else account(user)
+    audit.refuse(Act.SIGN_IN, thing, reason=UNKNOWN if user is None else WRONG)
+
+
+@transaction.atomic
+def saved(instance: User, created: bool, raw: bool, **_: Any) -> None:  # noqa: FBT001
+    """A new account outside of a page, which has its own record; a new password."""
+    if raw:
+        return
+    if created:
+        if not audit.is_acting():
+            audit.record(Act.CREATE_ACCOUNT, account(instance))
+    elif getattr(instance, "_password", None) is not None:
+        audit.record(Act.SET_PASSWORD, account(instance))
+
+
+def account(user: User) -> Thing:
+    return Thing(ACCOUNT, user.pk, user.get_username())

@@ -1,0 +1,69 @@
+"""How the page of messages shows what a filter found."""
+
+from __future__ import annotations
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from broker.finding import Count, Found
+from console import found
+from console.templatetags.console import chip
+from console.templatetags.hostile import shown
+
+register = template.Library()
+register.filter("in_words", found.in_words)
+register.simple_tag(found.keys_in_words, name="filter_keys")
+
+LONGEST = 120  # characters of a value
+CHIPS = {"discarded": ("gone", "discarded")}
+
+
+@register.simple_tag
+def messages_url(*pairs: str) -> str:
+    """Where messages with these values are listed; keys and values by turns."""
+    values = iter(pairs)
+    return found.url_of(found.filter_of(*zip(values, values, strict=True)))
+
+
+@register.simple_tag
+def adding(row: found.Row, key: str, text: str = "") -> SafeString | str:
+    """A value of a row, as a link that adds it to the filter.
+
+    Args:
+        row: which.
+        key: of the value, in the language of filters.
+        text: what stands for the value; markup only where it is known to be harmless.
+    """
+    value = row.value(key)
+    words = text if isinstance(text, SafeString) else shown(text or value, LONGEST)
+    if value in (None, ""):
+        return words if text else ""
+    query = row.adds(key)
+    if not query:
+        return words
+    return format_html(
+        '<a class="adds" href="{}" title="Only those with this {}">{}</a>',
+        query,
+        key,
+        words,
+    )
+
+
+@register.simple_tag
+def state_chip(one: Found) -> SafeString:
+    """The state of what was found, as icon and word."""
+    if one.state == "delayed" and one.tries:
+        return chip("redelivery")
+    return chip(*CHIPS.get(one.state, (one.state,)))
+
+
+@register.filter
+def at_hand_in_words(count: Count) -> str:
+    """How many of those that were counted an operation can be about."""
+    return f"{count.at_hand:,}" if count.is_exact else f"{count.at_hand:,} or more"
+
+
+@register.filter
+def in_others_hands(count: Count) -> int:
+    return count.messages - count.at_hand

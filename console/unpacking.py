@@ -1,0 +1,179 @@
+"""What a body is packed in: gzip, zlib or base64. Whatever it claims, time and memory
+are bounded: of what comes out only the beginning is kept, and only so much is counted.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+KEPT = 2**20  # bytes of what comes out
+COUNTED = 32 * 2**20  # bytes that are counted; beyond that there are more
+RATIO = 250  # to what went in; what grows beyond is followed no further than ``KEPT``
+MEMBERS = 16  # of a gzip file
+CHUNK = 64 * 2**10  # bytes that come out at once
+SLICE = 2**10  # bytes that go in at once; what is damaged costs no more than these
+
+GZIP = b"\x1f\x8b\x08"
+BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
+SHORTEST_BASE64 = 24  # below that any word is some
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """What came out of a body."""
+
+    name: str  # of what it was packed in
+    head: bytes
+    size: int  # as far as it was counted
+    is_whole: bool  # there is not more than that
+    notice: str = ""  # why there is less than was packed
+    is_broken: bool = False  # because it is damaged, or not all there
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether ``head`` is all of it."""
+        return self.is_whole and self.size == len(self.head)
+
+
+Unpacker = Callable[[bytes], Unpacked]
+
+
+def gzip(packed: bytes) -> Unpacked:
+    """A gzip file, of one member or a few.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return inflated("gzip", packed, 31)
+
+
+def deflated(packed: bytes) -> Unpacked:
+    """What zlib made, with its header or, as some senders have it, without.
+
+    Raises:
+        ValueError: it did not.
+    """
+    try:
+        return inflated("zlib", packed, 15)
+    except ValueError:
+        return inflated("deflate", packed, -15)
+
+
+def zlibbed(packed: bytes) -> Unpacked:
+    """The same, with its header.
+
+    Raises:
+        ValueError: it did not.
+    """
+    return inflated("zlib", packed, 15)
+
+
+def inflated(name: str, packed: bytes, form: int) -> Unpacked:
+    """Raises:
+    ValueError: nothing comes out of it.
+    """
+    most = min(COUNTED, max(KEPT, RATIO * len(packed)))
+    head, size, notice, is_whole, is_broken = bytearray(), 0, "", False, False
+    try:
+        for part in chunks(packed, form):
+            head += part[: KEPT - len(head)]
+            size += len(part)
+            if size >= most:
+                break
+        else:
+            is_whole = True
+    except zlib.error as error:
+        if not size:
+            raise ValueError(f"it is no {name} ({error})") from None
+        notice = f"What is packed with {name} is damaged after {size:,} bytes."
+        is_broken = True
+    except EOFError:
+        if not size:
+            raise ValueError(f"it is no {name}, or only the beginning") from None
+        notice, is_broken = f"What is packed with {name} ends too early.", True
+    if size >= most and most < COUNTED:
+        notice = f"It grows more than {RATIO} times: it is unpacked no further."
+    return Unpacked(name, bytes(head), size, is_whole, notice, is_broken)
+
+
+def chunks(packed: bytes, form: int) -> Iterator[bytes]:
+    """What comes out, ``CHUNK`` bytes at a time.
+
+    Raises:
+        zlib.error: it is damaged from here on.
+        EOFError: its end is missing.
+    """
+    at = 0
+    for _ in range(MEMBERS):
+        member = zlib.decompressobj(form)
+        while not member.eof:
+            part = packed[at : at + SLICE]
+            at += len(part)
+            out = member.decompress(part, CHUNK)
+            if not out and not part:
+                raise EOFError
+            while out:
+                yield out
+                out = member.decompress(member.unconsumed_tail, CHUNK)
+        at -= len(member.unused_data)
+        if not packed.startswith(GZIP, at):
+            return
+
+
+def from_base64(packed: bytes) -> Unpacked:
+    """Base64, in lines or not, of either alphabet.
+
+    Raises:
+        ValueError: it is none.
+    """
+    letters = b"".join(packed.split())
+    if not BASE64.fullmatch(letters):
+        raise ValueError("it has other characters than base64")
+    plain = letters.replace(b"-", b"+").replace(b"_", b"/").rstrip(b"=")
+    try:
+        body = base64.b64decode(plain + b"=" * (-len(plain) % 4), validate=True)
+    except binascii.Error as error:
+        raise ValueError(str(error)) from None
+    return Unpacked("base64", body, len(body), is_whole=True)
+
+
+PACKINGS: Mapping[str, Unpacker] = {  # by their names in the address of a page
+    "gzip": gzip,
+    "zlib": zlibbed,
+    "base64": from_base64,
+}
+ENCODINGS: Mapping[str, Unpacker] = {  # by what senders call them
+    "gzip": gzip,
+    "x-gzip": gzip,
+    "deflate": deflated,
+    "zlib": deflated,
+    "base64": from_base64,
+    "application/gzip": gzip,
+    "application/x-gzip": gzip,
+    "application/zlib": deflated,
+}
+
+
+def looks_packed(body: bytes) -> Unpacker | None:
+    """What a body seems to be packed in, by its first bytes."""
+    if body.startswith(GZIP):
+        return gzip
+    if len(body) < 3 or body[0] & 0x8F != 8:
+        return None
+    return None if (body[0] << 8 | body[1]) % 31 else zlibbed
+
+
+def looks_like_base64(body: bytes) -> bool:
+    """Whether a body may well be base64, and is no word or number."""
+    letters = b"".join(body.split())
+    return (
+        len(letters) >= SHORTEST_BASE64
+        and not len(letters) % 4
+        and BASE64.fullmatch(letters) is not None
+        and not letters.isdigit()
+    )

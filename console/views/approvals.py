@@ -1,0 +1,40 @@
+"""Agreeing to what somebody else has planned."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from broker import operations
+from console.approvals import MAY, agree
+from console.rights import CHANGE
+from console.views.operations import record, seen
+
+
+@require_POST
+@permission_required(MAY, raise_exception=True)
+@transaction.atomic
+def approve(request: HttpRequest, operation_id: int) -> HttpResponse:
+    """Agree to exactly the plan that was shown."""
+    found, _ = seen(request, operation_id)
+    said = request.POST
+    agree(request, found, said.get("seal", ""), said.get("reason", "")[:500].strip())
+    record(request, found, "approved it")
+    messages.success(
+        request, f"Operation {operation_id} is approved: it can be started."
+    )
+    return redirect("console:operation", operation_id)
+
+
+@require_POST
+@permission_required(CHANGE, raise_exception=True)
+def explain(request: HttpRequest, operation_id: int) -> HttpResponse:
+    """Say why one's plan should be approved."""
+    seen(request, operation_id)
+    reason = request.POST.get("reason", "")[:500].strip()
+    operations.explain(operation_id, request.user, reason)
+    return redirect("console:operation", operation_id)

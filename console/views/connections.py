@@ -1,0 +1,231 @@
+"""Clients on the wire: who is connected, what they have open, and closing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from broker import authorities, clients
+from broker.clients import Connected, Wanted
+from broker.models import ClientConnection, ClientEndpoint, Owner
+from console import cursors, denials, doors
+
+CLOSE = "broker.close_clientconnection"
+ENDPOINTS = 100  # of one connection, on its own page
+LONGEST_TEXT = 200  # that is looked for
+LISTENERS_ANSWER_WITHIN = timedelta(seconds=5)
+
+
+class ReasonForm(forms.Form):
+    """Why something is closed."""
+
+    reason = forms.CharField(
+        max_length=200,
+        error_messages={
+            "required": "Say why. Whoever looks for the cause later will read it."
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A client as a page shows it."""
+
+    client: Connected
+    owner: Owner | None
+    now: datetime
+
+    @property
+    def process(self) -> str:
+        if self.owner is None:
+            return "a process that has ended"
+        return f"{self.owner.kind} {self.owner.pid} on {self.owner.host}"
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the client, or anything that it has open, is to be closed."""
+        is_asked = any(one.close_requested_at for one in self.client.endpoints)
+        return is_asked or self.client.connection.close_requested_at is not None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its listener should have closed it by now."""
+        asked = self.client.connection.close_requested_at
+        return asked is not None and asked < self.now - LISTENERS_ANSWER_WITHIN
+
+    @property
+    def more(self) -> int:
+        """Endpoints that the list leaves out."""
+        return self.client.used.endpoints - len(self.client.endpoints)
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def connections(request: HttpRequest) -> HttpResponse:
+    """Every client that one may see; ``q`` is a part of what names it."""
+    text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_TEXT]
+    page = cursors.Trail.of(request)
+    if page.after and not page.after.isdecimal():  # a cursor that nobody gave out
+        return redirect("console:connections")
+    limit = clients.CONNECTIONS
+    wanted = Wanted(text=text, after=int(page.after or 0), limit=limit + 1)
+    found = clients.connections(request.user, wanted)
+    rows = rows_of(found[:limit])
+    last = rows[-1].client.connection.pk if rows else 0
+    context: dict[str, Any] = {
+        "rows": rows,
+        "wanted": text,
+        "page": page,
+        "next": page.then(str(last)) if len(found) > limit else None,
+        "is_asked": any(row.is_asked for row in rows),
+        "may_close": request.user.has_perm(CLOSE),
+    }
+    if not rows:
+        context |= emptiness(request, text)
+    return render(request, "console/connections/connections.html", context)
+
+
+def emptiness(request: HttpRequest, text: str) -> dict[str, Any]:
+    """What explains a list without rows."""
+    return {
+        "others": clients.count(request.user) if text else 0,
+        "sees_all": authorities.held_by(request.user).everywhere("inquire"),
+        "doors": doors.doors(),
+        "is_open": doors.is_open(),
+    }
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
+    """One client, with all that it has open."""
+    page = cursors.Trail.of(request)
+    after = page.after if page.after.isdecimal() else "0"
+    row = seen(request, connection_id, after=int(after), limit=ENDPOINTS + 1)
+    if row is None:
+        return ended(request, connection_id)
+    endpoints = row.client.endpoints[:ENDPOINTS]
+    has_more = len(row.client.endpoints) > ENDPOINTS
+    context = {
+        "row": row,
+        "endpoints": endpoints,
+        "page": page,
+        "next": page.then(str(endpoints[-1].pk)) if has_more else None,
+        "may_close": request.user.has_perm(CLOSE),
+    }
+    return render(request, "console/connections/connection.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@permission_required(CLOSE, raise_exception=True)
+def close_connection(request: HttpRequest, connection_id: int) -> HttpResponse:
+    """Say what closing a connection does; on POST ask its listener for it."""
+    row = seen(request, connection_id)
+    if row is None:
+        return ended(request, connection_id)
+    return close(request, row, row.client.connection)
+
+
+@require_http_methods(["GET", "POST"])
+@permission_required(CLOSE, raise_exception=True)
+def close_endpoint(
+    request: HttpRequest, connection_id: int, endpoint_id: int
+) -> HttpResponse:
+    """Say what closing an endpoint does; on POST ask its listener for it."""
+    row = seen(request, connection_id, after=endpoint_id - 1, limit=1)
+    if row is None:
+        return ended(request, connection_id)
+    if [one.pk for one in row.client.endpoints] != [endpoint_id]:
+        messages.info(request, "That endpoint is closed already.")
+        return redirect("console:connection", connection_id=connection_id)
+    return close(request, row, row.client.endpoints[0])
+
+
+def close(
+    request: HttpRequest, row: Row, what: ClientConnection | ClientEndpoint
+) -> HttpResponse:
+    """Confirm on GET; on POST ask for it, and write down who did, and why."""
+    is_endpoint = isinstance(what, ClientEndpoint)
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        context = {"row": row, "endpoint": what if is_endpoint else None, "form": form}
+        status = 422 if form.is_bound else 200
+        page = "console/connections/close.html"
+        return render(request, page, context, status=status)
+    if ask_and_record(request, what, form.cleaned_data["reason"]) is None:
+        messages.info(request, "It is closed already.")
+    else:
+        messages.success(
+            request, "Asked to close: the listener does so within a second."
+        )
+    return redirect("console:connection", connection_id=row.client.connection.pk)
+
+
+@transaction.atomic
+def ask_and_record(
+    request: HttpRequest, what: ClientConnection | ClientEndpoint, reason: str
+) -> datetime | None:
+    """Ask for a close, and write down who did; since when it is asked for, if at all.
+
+    Raises:
+        NotAuthorized: neither is done.
+    """
+    assert request.user.pk, "only those who have signed in get here"
+    if isinstance(what, ClientEndpoint):
+        since = clients.close_endpoint(what.pk, request.user, reason=reason)
+        about = [what, *([what.queue] if what.queue else [])]
+        words = f"Asked to close the endpoint {what}."
+    else:
+        since = clients.close_connection(what.pk, request.user, reason=reason)
+        about = [what]
+        words = f"Asked to close {what}, from {what.host}."
+    if since is not None:
+        LogEntry.objects.log_actions(
+            request.user.pk, about, CHANGE, f"{words} {reason}".strip()
+        )
+    return since
+
+
+def seen(
+    request: HttpRequest,
+    connection_id: int,
+    *,
+    after: int = 0,
+    limit: int = clients.ENDPOINTS,
+) -> Row | None:
+    """A client that one may see, with some of its endpoints; None if it is gone, or
+    is there for others."""
+    if connection_id > cursors.LARGEST or after >= cursors.LARGEST:
+        return None
+    wanted = Wanted(ids=[connection_id], endpoints_after=after, endpoints=limit)
+    rows = rows_of(clients.connections(request.user, wanted))
+    if rows:
+        return rows[0]
+    if ClientConnection.objects.filter(pk=connection_id).exists():
+        lacks = authorities.refusal(request.user, "inquire", clients.EVERY_QUEUE)
+        denials.note(request, lacks)
+    return None
+
+
+def ended(request: HttpRequest, connection_id: int) -> HttpResponse:
+    """Say that a client is gone; to a page that asks again, without an error."""
+    status = 200 if "HX-Request" in request.headers else 404
+    context = {"connection_id": connection_id}
+    return render(request, "console/connections/ended.html", context, status=status)
+
+
+def rows_of(found: list[Connected]) -> list[Row]:
+    owners = Owner.objects.in_bulk({one.connection.owner_id for one in found})
+    now = timezone.now()
+    return [Row(one, owners.get(one.connection.owner_id), now) for one in found]

@@ -1,0 +1,124 @@
+"""Changing how an operation goes on: its pace, a rest, and what of its plan goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from broker import operations as orders
+from broker.models import Operation
+from broker.operations import Only, pacing
+from console import ledgers, rights
+from console.views.operations import record, seen
+
+MOST = 2**31 - 1
+
+
+class PaceForm(forms.Form):
+    pace = forms.IntegerField(
+        min_value=1,
+        max_value=pacing.FASTEST,
+        required=False,
+        error_messages={"invalid": "Give a number, or nothing."},
+    )
+
+
+class NarrowForm(forms.Form):
+    """Not all of a plan."""
+
+    messages = forms.IntegerField(
+        min_value=1,
+        max_value=MOST,
+        error_messages={"required": "Say how many.", "invalid": "Give a number."},
+    )
+    which = forms.ChoiceField(choices=[("first", ""), ("sample", "")])
+
+    @property
+    def only(self) -> Only:
+        said = self.cleaned_data
+        return Only(said["messages"], sampled=said["which"] == "sample")
+
+
+class CeilingForm(forms.Form):
+    reason = forms.CharField(max_length=500, required=False)
+
+
+Change = Callable[[HttpRequest, Operation], str]
+
+
+def changes(change: Change) -> Callable[[HttpRequest, int], HttpResponse]:
+    """A view that changes an operation, and writes down who did it, in the words that
+    the change returns; where it returns none, it has told why nothing was changed."""
+
+    @require_POST
+    @permission_required(rights.CHANGE, raise_exception=True)
+    @transaction.atomic
+    def view(request: HttpRequest, operation_id: int) -> HttpResponse:
+        found, _ = seen(request, operation_id)
+        if words := change(request, found):
+            record(request, found, words)
+        return redirect("console:operation", operation_id)
+
+    return view
+
+
+@changes
+def pause(request: HttpRequest, found: Operation) -> str:
+    """Let it rest."""
+    orders.pause(found.pk)
+    return "paused it"
+
+
+@changes
+def carry_on(request: HttpRequest, found: Operation) -> str:
+    """Go on after a rest, or after it stopped itself; for who may start it, too."""
+    rights.require_ways(request.user, found, ledgers.ledger_of(found))
+    at_once = "at_once" in request.POST
+    orders.carry_on(found.pk, at_once=at_once)
+    return "let all the rest go" if at_once else "carried on"
+
+
+@changes
+def pace(request: HttpRequest, found: Operation) -> str:
+    """Faster, or slower."""
+    form = PaceForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, form)
+    wanted = form.cleaned_data["pace"]
+    orders.set_pace(found.pk, wanted)
+    return f"set its pace to {wanted:,} a second" if wanted else "took its pace away"
+
+
+@changes
+def narrow(request: HttpRequest, found: Operation) -> str:
+    """Keep so many of a plan."""
+    form = NarrowForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, form)
+    only = form.only
+    which = "a sample of" if only.sampled else "the first"
+    taken_out = orders.narrow(found.pk, only)
+    return f"kept {which} {only.messages:,}; {taken_out:,} were taken out"
+
+
+@changes
+def take_in(request: HttpRequest, found: Operation) -> str:
+    """Take those above the ceiling, too."""
+    form = CeilingForm(request.POST)
+    reason = form.cleaned_data["reason"] if form.is_valid() else ""
+    taken_in = orders.take_in(found.pk, reason)
+    rights.require_ways(request.user, found, ledgers.ledger_of(found))
+    return f"took in {taken_in:,} above the ceiling: {reason}"
+
+
+def refuse(request: HttpRequest, form: forms.Form) -> str:
+    ((sentence, *_), *_) = form.errors.values()
+    messages.error(request, str(sentence))
+    return ""

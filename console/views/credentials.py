@@ -1,0 +1,244 @@
+"""Credentials of applications: which there are, making one, and ending one for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.contrib.auth.decorators import permission_required
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_safe
+
+from broker import credentials as verbs
+from broker.models import Credential
+from console import cursors, doors
+
+PAGE = 100
+LONGEST_TEXT = 200  # that is looked for
+VIEW = "broker.view_credential"
+ADD = "broker.add_credential"
+REVOKE = "broker.change_credential"
+PEOPLE = ("user", "created_by", "revoked_by")
+DEEDS = ("may_get", "may_browse", "may_put")
+
+
+class CredentialForm(forms.ModelForm):
+    """What a new credential is to be."""
+
+    user = forms.ModelChoiceField(
+        User.objects.filter(is_active=True).order_by("username"),
+        empty_label="Choose a user",
+        help_text="Whose authorities it has; never more than these.",
+    )
+    expires_at = forms.DateTimeField(
+        label="Expires",
+        required=False,
+        widget=forms.DateTimeInput(
+            attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
+        ),
+        help_text="In the time zone of the clock above. Empty: it is good until it"
+        " is revoked.",
+    )
+
+    class Meta:
+        model = Credential
+        fields = [
+            *("name", "user", "patterns"),
+            *DEEDS,
+            "expires_at",
+        ]
+        widgets = {"patterns": forms.Textarea(attrs={"rows": 3})}
+        help_texts = {
+            "patterns": "The queues and addresses it is for, one a line. Between dots,"
+            " a * stands for one word, and a # at the end for any number: orders.# is"
+            " orders, and also orders.eu.new."
+        }
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if Credential.objects.filter(name=name).exists():
+            raise ValidationError(
+                "There is a credential of this name, maybe a revoked one. Choose"
+                " another."
+            )
+        return name
+
+    def clean_expires_at(self) -> datetime | None:
+        at: datetime | None = self.cleaned_data["expires_at"]
+        if at is not None and at <= timezone.now():
+            raise ValidationError("That is in the past.")
+        return at
+
+    def clean_patterns(self) -> str:
+        """One a line, whatever the browser ends lines with."""
+        patterns: str = self.cleaned_data["patterns"]
+        return "\n".join(patterns.split())
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        if not any(said.get(one) for one in DEEDS):
+            raise ValidationError("Let it get, browse or put: else it is of no use.")
+        return said
+
+
+class RevokeForm(forms.Form):
+    """Why a credential is ended."""
+
+    reason = forms.CharField(max_length=200, required=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A credential as the list shows it."""
+
+    credential: Credential
+    connections: int  # that are logged in with it now
+    now: datetime
+
+    @property
+    def state(self) -> str:
+        one = self.credential
+        if one.revoked_at:
+            return "revoked"
+        if one.expires_at and one.expires_at <= self.now:
+            return "expired"
+        return "valid" if one.user.is_active else "user is not active"
+
+    @property
+    def may(self) -> str:
+        one = self.credential
+        words = {"get": one.may_get, "browse": one.may_browse, "put": one.may_put}
+        return ", ".join(word for word, is_granted in words.items() if is_granted)
+
+
+@require_safe
+@permission_required(VIEW, raise_exception=True)
+def credentials(request: HttpRequest) -> HttpResponse:
+    """Every credential, by name; ``q`` is a part of its name or its user's."""
+    text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_TEXT]
+    page = cursors.Trail.of(request)
+    every = Credential.objects.select_related(*PEOPLE)
+    named = every.filter(name__icontains=text) | every.filter(
+        user__username__icontains=text
+    )
+    after = page.after.replace("\0", "")
+    counted = named.annotate(connections=Count("clientconnection", distinct=True))
+    found = list(counted.filter(name__gt=after).order_by("name")[: PAGE + 1])
+    now = timezone.now()
+    context: dict[str, Any] = {
+        "rows": [Row(one, one.connections, now) for one in found[:PAGE]],
+        "wanted": text,
+        "page": page,
+        "next": page.then(found[PAGE - 1].name) if len(found) > PAGE else None,
+    }
+    if not found and text:
+        context["others"] = Credential.objects.count()
+    return render(request, "console/credentials/credentials.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@permission_required(ADD, raise_exception=True)
+@never_cache
+@sensitive_variables("secret")
+def create(request: HttpRequest) -> HttpResponse:
+    """Ask what it is to be; on POST make it, and show its secret, this once."""
+    form = CredentialForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            credential, secret = create_and_record(request, form.cleaned_data)
+        except ValidationError as error:  # somebody was quicker
+            form.add_error(None, error)
+        else:
+            context = {
+                "credential": credential,
+                "secret": secret,
+                "door": doors.doors()[0],
+                "row": Row(credential, 0, timezone.now()),
+            }
+            return render(request, "console/credentials/created.html", context)
+    status = 422 if form.is_bound else 200
+    page = "console/credentials/create.html"
+    return render(request, page, {"form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@permission_required(REVOKE, raise_exception=True)
+def revoke(request: HttpRequest, credential_id: int) -> HttpResponse:
+    """Say what revoking does; on POST do it."""
+    if credential_id > cursors.LARGEST:
+        credential_id = 0
+    credential = get_object_or_404(
+        Credential.objects.select_related("user"), pk=credential_id
+    )
+    form = RevokeForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        connections = credential.clientconnection_set.count()
+        context = {
+            "credential": credential,
+            "row": Row(credential, connections, timezone.now()),
+            "form": form,
+        }
+        status = 422 if form.is_bound else 200
+        page = "console/credentials/revoke.html"
+        return render(request, page, context, status=status)
+    if revoke_and_record(request, credential, form.cleaned_data["reason"]):
+        messages.success(
+            request,
+            f"{credential.name} is revoked: nobody logs in with it any more, and"
+            " listeners close its connections within five seconds.",
+        )
+    else:
+        messages.info(request, f"{credential.name} had been revoked already.")
+    return redirect("console:credentials")
+
+
+@transaction.atomic
+@sensitive_variables("secret")
+def create_and_record(
+    request: HttpRequest, said: dict[str, Any]
+) -> tuple[Credential, str]:
+    """Make a credential, and write down who did.
+
+    Raises:
+        ValidationError: somebody else has just made one of this name.
+    """
+    assert request.user.pk, "only those who have signed in get here"
+    credential, secret = verbs.create(**said, by=request.user)
+    LogEntry.objects.log_actions(
+        request.user.pk,
+        [credential],
+        ADDITION,
+        f"Made for {credential.user.get_username()}.",
+        single_object=True,
+    )
+    return credential, secret
+
+
+@transaction.atomic
+def revoke_and_record(
+    request: HttpRequest, credential: Credential, reason: str
+) -> bool:
+    """Revoke a credential, and write down who did; whether it was not yet."""
+    assert request.user.pk, "only those who have signed in get here"
+    is_first = verbs.revoke(credential, request.user, reason=reason)
+    if is_first:
+        LogEntry.objects.log_actions(
+            request.user.pk,
+            [credential],
+            CHANGE,
+            f"Revoked. {reason}".strip(),
+            single_object=True,
+        )
+    return is_first

@@ -1,0 +1,138 @@
+"""One message, repaired by a person: edited, looked at as a difference, sent on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.models import ADDITION
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_http_methods
+
+from broker import authorities, errors, operations, patches
+from broker.errors.operations import NothingChosen
+from broker.errors.patches import NotRepaired
+from broker.errors.redaction import MaskedMessage
+from broker.operations import Edit
+from broker.patches import Patch, Subject
+from broker.patches.documents import Whole
+from console import frame, ledgers, masks, repairs, rights
+from console.differences import Difference, difference
+from console.repairs import EditForm
+from console.stories import Now, Story
+from console.views.messages import known, require
+from console.views.operations import record
+
+WAITS = ("dead", "ready", "delayed", "redelivery")  # where it can be taken from
+TOLD = (errors.NoSuchQueue, errors.NotResubmittable, NothingChosen, NotRepaired)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What would be sent."""
+
+    difference: Difference
+    fault: str  # why the body is not what it is declared as
+    seal: str
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required(rights.CHANGE, raise_exception=True)
+@permission_required("broker.browse_queue", raise_exception=True)
+@cache_control(private=True, no_store=True)
+def edit(request: HttpRequest, message_id: int) -> HttpResponse:
+    """Edit a message where it waits; see what differs; send it."""
+    story = known(message_id)
+    require(request, "browse", story)
+    said = request.POST if request.method == "POST" else request.GET
+    here = place_of(story, said.get("on", ""))
+    subject = operations.subjects_of([message_id]).get(message_id)
+    page: dict[str, Any] = {"story": story, "here": here}
+    if here is None or subject is None:
+        return shown(request, page, status=409)
+    authorities.require(request.user, "browse", here.road.queue)
+    page["why"] = said.get("why", "").strip()
+    if is_veiled(request, message_id, page["why"]):
+        return render(request, "console/repairs/masked.html", page)
+    sheet = repairs.sheet_of(subject)
+    form = EditForm(request.POST if request.method == "POST" else None, sheet=sheet)
+    page |= {"sheet": sheet, "form": form}
+    return typed(request, page, form) if form.is_bound else shown(request, page)
+
+
+def is_veiled(request: HttpRequest, message_id: int, why: str) -> bool:
+    """Whether something is masked which this person may see, but does not say why.
+
+    Raises:
+        MaskedMessage: they may not; who does not see a message cannot repair it.
+    """
+    veil = masks.veil_for(request.user, message_id, why)
+    if veil and not veil.may_lift:
+        raise MaskedMessage(veil.names)
+    return bool(veil)
+
+
+def typed(request: HttpRequest, page: dict[str, Any], form: EditForm) -> HttpResponse:
+    """Show what a person changed; send it once they have seen that."""
+    if not form.is_valid():
+        return shown(request, page, status=422)
+    message_id, here = page["story"].message_id, page["here"]
+    looked = look(form.sheet.subject, form.cleaned_data["edit"])
+    if "send" not in request.POST or form.cleaned_data["seen"] != looked.seal:
+        return shown(request, page | {"looked": looked})
+    try:
+        child = sent(request, message_id, here.road.queue, form)
+    except TOLD as error:
+        form.add_error(None, str(error))
+        return shown(request, page, status=409)
+    words = f"Message {message_id} was repaired, and sent as message {child}."
+    messages.success(request, words)
+    return redirect("console:message", child)
+
+
+def place_of(story: Story, queue: str) -> Now | None:
+    """Where the message waits: on the queue that is named, or on the first."""
+    places = [
+        now for now in story.here if now.place and now.state in WAITS and now.road.queue
+    ]
+    named = [now for now in places if now.road.queue == queue]
+    return next(iter(named if queue else places), None)
+
+
+def look(subject: Subject, wanted: Edit) -> Looked:
+    """What an edit comes to."""
+    body = None if wanted.body is None else Whole(wanted.body)
+    repair = patches.apply(Patch(tuple(wanted.headers), body), subject)
+    after = repairs.repaired(subject, repair)
+    return Looked(
+        difference(subject, after),
+        repairs.fault_of(after.body, after.content_type),
+        repairs.seal_of(wanted),
+    )
+
+
+@transaction.atomic
+def sent(request: HttpRequest, message_id: int, queue: str, form: EditForm) -> int:
+    """Send the edited copy, or nothing; return its number."""
+    said = form.cleaned_data
+    plan = operations.plan_edit(
+        request.user, message_id, queue, said["edit"], reason=said["reason"]
+    )
+    rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
+    record(request, plan, "planned it", ADDITION)
+    record(request, plan, "started it")
+    return operations.start_edit(plan.pk)
+
+
+def shown(
+    request: HttpRequest, page: dict[str, Any], status: int = 200
+) -> HttpResponse:
+    story: Story = page["story"]
+    if story.letter is not None:
+        frame.counts_as(request, "console:dead_letters")
+    return render(request, "console/repairs/edit.html", page, status=status)

@@ -1,0 +1,81 @@
+"""Going somewhere by its name: a place, a queue, a message, a unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from broker import authorities
+from broker.models import Queue
+from broker.triage import NEWEST
+from console.frame import Frame
+
+MOST = 10  # queues
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Somewhere one may have meant."""
+
+    name: str
+    what: str  # a page, a queue …
+    icon: str
+    url: str
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def go(request: HttpRequest) -> HttpResponse:
+    """What is called like that; there at once, if it is one thing by its whole name.
+
+    The bar asks for the list alone, while one types.
+    """
+    wanted = request.GET.get("q", "").strip()[:255]
+    ways = list(ways_to(request, wanted)) if wanted else []
+    is_part = bool(request.headers.get("HX-Request"))
+    exact = [way for way in ways if way.name.casefold() == wanted.casefold()]
+    if not is_part and (len(exact) == 1 or len(ways) == 1):
+        return redirect((exact or ways)[0].url)
+    template = "console/going/_ways.html" if is_part else "console/going/go.html"
+    return render(request, template, {"wanted": wanted, "ways": ways})
+
+
+def ways_to(request: HttpRequest, wanted: str) -> Iterator[Way]:
+    """Places first, then queues; a number may be that of a message."""
+    for place in Frame(request).destinations:
+        if wanted.casefold() in place.name.casefold():
+            yield Way(place.name, "page", place.icon, place.url)
+    if wanted.isdecimal() and 0 < int(wanted) <= NEWEST:
+        number = int(wanted)
+        yield Way(
+            f"Message {number}",
+            "by its number",
+            "search",
+            reverse("console:message", args=[number]),
+        )
+        yield Way(
+            f"Unit of work {number}",
+            "by its number",
+            "in-flight",
+            reverse("console:unit", args=[number]),
+        )
+    held = authorities.held_by(request.user)
+    names = Queue.objects.filter(name__icontains=wanted).order_by("name")
+    seen = [
+        name
+        for name in names.values_list("name", flat=True)
+        if held.on("inquire", name)
+    ]
+    seen.sort(key=lambda name: (not name.startswith(wanted), len(name)))
+    for name in seen[:MOST]:
+        yield Way(name, "queue", "queues", reverse("console:queue", args=[name]))
+    if more := len(seen) - MOST if len(seen) > MOST else 0:
+        url = f"{reverse('console:queues')}?{urlencode({'q': wanted})}"
+        yield Way(f"{more} more queues", "with this in their names", "queues", url)

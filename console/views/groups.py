@@ -1,0 +1,145 @@
+"""What people say of groups of dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.decorators import permission_required
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from broker import errors, groups, triage
+from broker.clock import database_now
+from broker.errors.groups import InvalidTicket, NoSuchGroup
+from broker.models import DeadLetter, DeadLetterGroup
+from console.rights import CHANGE as MAY_CHANGE
+from console.selections import names_for
+from console.views.dead_letters import shown
+from dashboards import attention
+
+SPANS = {  # of a snooze, by what a form says
+    "1h": timedelta(hours=1),
+    "4h": timedelta(hours=4),
+    "1d": timedelta(days=1),
+    "3d": timedelta(days=3),
+    "7d": timedelta(days=7),
+    "30d": timedelta(days=30),
+}
+LARGEST = 2**31 - 1
+
+
+class DescribeForm(forms.Form):
+    """Who looks after a group, what is known, and where that is written down."""
+
+    owner = forms.ModelChoiceField(User.objects.filter(is_active=True), required=False)
+    note = forms.CharField(max_length=groups.LONGEST_NOTE, required=False)
+    ticket = forms.CharField(required=False)
+
+
+class SnoozeForm(forms.Form):
+    """For how long, and unless it grows."""
+
+    span = forms.ChoiceField(choices=[(one, one) for one in SPANS])
+    above = forms.IntegerField(min_value=0, max_value=LARGEST, required=False)
+
+
+class DeedForm(forms.Form):
+    deed = forms.ChoiceField(
+        choices=[(one, one) for one in ("describe", "acknowledge", "snooze", "wake")]
+    )
+
+
+@require_POST
+@permission_required(MAY_CHANGE, raise_exception=True)
+def say(request: HttpRequest, fingerprint: str) -> HttpResponse:
+    """Write down what a person says of a group that they see."""
+    deed = DeedForm(request.POST)
+    if not deed.is_valid():
+        return redirect("console:dead_letter_group", fingerprint)
+    names = names_for(request.user)
+    seen = DeadLetter.objects.filter(fingerprint=fingerprint, queue_id__in=names)
+    if not seen.exists():
+        raise NoSuchGroup(fingerprint)
+    known = {
+        (group.origin_queue, group.cause)
+        for group in triage.groups(fingerprint)
+        if group.queue_id in names
+    }
+    deeds: dict[str, Callable[[], str]] = {
+        "describe": lambda: describe(request, fingerprint),
+        "acknowledge": lambda: acknowledge(request, fingerprint, known),
+        "snooze": lambda: snooze(request, fingerprint, known),
+        "wake": lambda: wake(fingerprint),
+    }
+    try:
+        with transaction.atomic():
+            words = deeds[deed.cleaned_data["deed"]]()
+            record(request, fingerprint, words)
+    except InvalidTicket as error:
+        said = request.POST
+        return shown(request, fingerprint, status=422, wrong=str(error), typed=said)
+    except forms.ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    except errors.BrokerError as error:
+        messages.error(request, str(error))
+    else:
+        attention.forget()
+        messages.success(request, f"{words}.")
+    return redirect(back(request, fingerprint))
+
+
+def describe(request: HttpRequest, fingerprint: str) -> str:
+    form = DescribeForm(request.POST)
+    if not form.is_valid():
+        raise forms.ValidationError(
+            f"Choose one of the people, and write a note of at most"
+            f" {groups.LONGEST_NOTE:,} characters."
+        )
+    groups.describe(fingerprint, **form.cleaned_data)
+    return "Saved who looks after it, the note and the ticket"
+
+
+def acknowledge(request: HttpRequest, fingerprint: str, known: groups.Known) -> str:
+    groups.acknowledge(fingerprint, request.user, known)
+    return "Acknowledged"
+
+
+def snooze(request: HttpRequest, fingerprint: str, known: groups.Known) -> str:
+    form = SnoozeForm(request.POST)
+    if not form.is_valid():
+        raise forms.ValidationError(
+            "Choose how long to put it off; a limit is a number of letters, 0 or more."
+        )
+    until = database_now() + SPANS[form.cleaned_data["span"]]
+    above = form.cleaned_data["above"]
+    groups.snooze(fingerprint, request.user, known, until=until, above=above)
+    return f"Put off until {until:%Y-%m-%d %H:%M} UTC"
+
+
+def wake(fingerprint: str) -> str:
+    groups.ask_again(fingerprint)
+    return "It asks for somebody again"
+
+
+def record(request: HttpRequest, fingerprint: str, words: str) -> None:
+    """Write down who said it."""
+    assert request.user.pk is not None, "permissions were asked for"
+    row = DeadLetterGroup.objects.get(pk=fingerprint)
+    LogEntry.objects.log_actions(
+        request.user.pk, [row], CHANGE, words, single_object=True
+    )
+
+
+def back(request: HttpRequest, fingerprint: str) -> str:
+    """The page from which it was said."""
+    if request.POST.get("from") == "list":
+        return reverse("console:dead_letters")
+    return reverse("console:dead_letter_group", args=[fingerprint])

@@ -1,0 +1,43 @@
+"""From an id that a sender gave to the messages that have it."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from broker import authorities
+from broker.incarnations import Incarnations, incarnations
+from broker.triage import NEWEST
+from console.stories import Story, story_of
+from console.views.messages import covers
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def by_client_id(request: HttpRequest, client_message_id: str) -> HttpResponse:
+    """The page of the message with this id; a choice, where several have it. What is
+    older than a million others is looked for only if nothing newer has it."""
+    if "\0" in client_message_id:
+        raise Http404("no message can have this id")
+    said = request.GET.get("before", "")
+    before = int(said) if said.isdecimal() and len(said) < len(str(NEWEST)) else None
+    found = incarnations(client_message_id, before=before)
+    stories = seen(request, found)
+    if len(stories) == 1 and before is None:
+        return redirect("console:message", stories[0].message_id)
+    context = {
+        "client_message_id": client_message_id,
+        "stories": stories,
+        "found": found,
+    }
+    status = 200 if stories or found.goes_on else 404
+    return render(request, "console/found/incarnations.html", context, status=status)
+
+
+def seen(request: HttpRequest, found: Incarnations) -> list[Story]:
+    """Those that this person may know of."""
+    held = authorities.held_by(request.user)
+    stories = map(story_of, found.message_ids)
+    return [one for one in stories if one and covers(held, "inquire", one)]

@@ -1,0 +1,34 @@
+"""The first page: whether anything is wrong, and where to go about it."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from broker import authorities
+from console import overview as needs
+from dashboards import depths
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def overview(request: HttpRequest) -> HttpResponse:
+    """What needs a person now, what can wait, and how much goes through."""
+    held = authorities.held_by(request.user)
+    queues = depths.queues(user=request.user)
+    context = {
+        "found": needs.overview(queues, held, request.user, now=timezone.now()),
+        "totals": depths.totals(queues),
+        "arriving": rate([one.arriving for one in queues]),
+        "accepted": rate([one.accepted for one in queues]),
+    }
+    return render(request, "console/overview/overview.html", context)
+
+
+def rate(rates: list[float | None]) -> float | None:
+    """All together; unknown where none is known."""
+    known = [one for one in rates if one is not None]
+    return sum(known) if known else None

@@ -1,0 +1,35 @@
+"""Your rights: what one may, on which queues, why, and what the rest would take."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from broker.authorities import ALL
+from console import own_rights
+
+LONGEST = 255
+SHOWN = 100  # queues
+
+
+@require_safe
+def rights(request: HttpRequest) -> HttpResponse:
+    """For whoever has signed in, of themselves; ``q`` is a queue's name, or a part of
+    some. What one would have on a queue is told whether there is one of the name."""
+    assert isinstance(request.user, User), "only those who have signed in get here"
+    wanted = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST]
+    grants = own_rights.grants_of(request.user)
+    names = own_rights.queues_like(request.user, wanted)
+    shown = [name for name in names if name != wanted][:SHOWN]
+    context = {
+        "groups": request.user.groups.order_by("name"),
+        "deeds": own_rights.possible(request.user, grants),
+        "grants": grants,
+        "authorities": ALL,
+        "wanted": wanted,
+        "rows": own_rights.on_queues(grants, [wanted] * bool(wanted) + shown),
+        "more": len([name for name in names if name != wanted]) - len(shown),
+    }
+    return render(request, "console/rights/rights.html", context)

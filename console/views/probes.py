@@ -1,0 +1,115 @@
+"""What machines ask of a web process: whether it lives, whether it can work, and its
+numbers. Nobody signs in for it, and no answer holds a secret."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from functools import cache
+from hmac import compare_digest
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from broker.checks import refuse_unsafe_server
+from broker.errors import BrokerError, UnsafeServer
+from dashboards import metrics
+
+logger = logging.getLogger(__name__)
+
+FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP")  # a proxy stands between
+NO_DATABASE = "The database does not answer."
+
+
+@login_not_required
+@require_safe
+@never_cache
+def alive(request: HttpRequest) -> HttpResponse:
+    """Whether this process answers at all; nothing else is asked."""
+    return JsonResponse({"alive": True})
+
+
+@login_not_required
+@require_safe
+@never_cache
+def ready(request: HttpRequest) -> HttpResponse:
+    """Whether it can work: 200, or 503 and what is missing."""
+    missing = lacks()
+    answer = {"ready": not missing, "missing": missing}
+    return JsonResponse(answer, status=503 if missing else 200)
+
+
+def lacks() -> list[str]:
+    """What has to be there before requests can be answered, in sentences."""
+    try:
+        applied = MigrationRecorder(connection).applied_migrations()
+        refuse_unsafe_server()
+    except UnsafeServer as error:
+        return [str(error)]
+    except DatabaseError:
+        logger.warning("A probe found no database.", exc_info=True)
+        return [NO_DATABASE]
+    return [
+        f"Migration {app}.{name} is not applied; run manage.py migrate."
+        for app, name in sorted(known_migrations() - applied.keys())
+    ]
+
+
+@cache
+def known_migrations() -> set[tuple[str, str]]:
+    """All that this code brings along, which does not change while it runs."""
+    return set(MigrationLoader(None).disk_migrations)
+
+
+@login_not_required
+@require_safe
+@never_cache
+def numbers(request: HttpRequest) -> HttpResponse:
+    """The metrics, as Prometheus reads them; for whoever has the token or, where none
+    is set, for this machine alone."""
+    if not may_scrape(request):
+        return refused()
+    try:
+        text = metrics.exposition()
+    except (BrokerError, DatabaseError):
+        logger.warning("The metrics cannot be read.", exc_info=True)
+        return plain(NO_DATABASE, 503)
+    return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
+
+
+def may_scrape(request: HttpRequest) -> bool:
+    """What comes through a proxy is of another machine, wherever the proxy is."""
+    token: str = settings.BACKOUT_METRICS_TOKEN
+    if token:
+        given = request.headers.get("Authorization", "")
+        return compare_digest(given.encode(), f"Bearer {token}".encode())
+    if any(name in request.headers for name in FORWARDED):
+        return False
+    try:
+        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:  # a socket of the file system has no address
+        return False
+
+
+def refused() -> HttpResponse:
+    if settings.BACKOUT_METRICS_TOKEN:
+        answer = plain("Send the token: Authorization: Bearer …", 401)
+        answer.headers["WWW-Authenticate"] = 'Bearer realm="metrics"'
+        return answer
+    return plain(
+        "Metrics are for this machine alone. Set BACKOUT_METRICS_TOKEN and send it as a"
+        " bearer token to read them from elsewhere.",
+        403,
+    )
+
+
+def plain(sentence: str, status: int) -> HttpResponse:
+    content_type = "text/plain; charset=utf-8"
+    return HttpResponse(f"{sentence}\n", status=status, content_type=content_type)

@@ -1,0 +1,242 @@
+"""Standing rules for dead letters: written as text, tried out, switched on, watched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.decorators import permission_required
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from broker import authorities
+from broker import rules as standing
+from broker.errors.messages import SearchTooLong
+from broker.errors.rules import Fault, InvalidRules, RulesChanged
+from broker.models import Queue, RulePass, RuleTable
+from broker.rules.reading import LENGTH
+from console import cursors
+from console.selections import PageForm, names_for
+from dashboards import depths
+
+CHANGE_RULES = "broker.change_ruletable"
+PASSES = 20
+WIDEST = 160  # characters of a line that is shown with its fault
+MODES = [
+    (RuleTable.Mode.OFF, "Off", "Nothing is looked at."),
+    (
+        RuleTable.Mode.OBSERVE,
+        "Observe",
+        "Passes say what the rules would have done, and do nothing.",
+    ),
+    (
+        RuleTable.Mode.ACTIVE,
+        "Act",
+        "Passes do what the rules say, every ten seconds, with your authority.",
+    ),
+]
+
+
+class TextForm(forms.Form):
+    """A table as somebody typed it, and the revision that they had read."""
+
+    text = forms.CharField(max_length=LENGTH, strip=False, required=False)
+    revision = forms.IntegerField(min_value=0, max_value=2**31 - 1)
+    deed = forms.ChoiceField(choices=[("check", ""), ("save", "")])
+
+
+class ModeForm(forms.Form):
+    mode = forms.ChoiceField(choices=RuleTable.Mode.choices)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A fault with the line it is in, cut in three."""
+
+    fault: Fault
+    before: str
+    at: str
+    after: str
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def rules(request: HttpRequest) -> HttpResponse:
+    """The tables of all queues that one may see, and the queues that have none."""
+    names = names_for(request.user)
+    tables = RuleTable.objects.select_related("queue", "changed_by", "acts_for")
+    found = [one for one in tables.order_by("queue__name") if one.queue_id in names]
+    has = {one.queue_id for one in found}
+    others = Queue.objects.filter(depths.takes_dead_letters(), pk__in=set(names) - has)
+    context = {
+        "tables": [(one, one.passes.first(), count(one)) for one in found],
+        "others": others.order_by("name"),
+        "may_change": request.user.has_perm(CHANGE_RULES),
+    }
+    return render(request, "console/rules/rules.html", context)
+
+
+def count(row: RuleTable) -> int:
+    return len(standing.parsed(row).rules)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required("broker.view_queue", raise_exception=True)
+def rule_table(request: HttpRequest, name: str) -> HttpResponse:
+    """The rules of one queue: their text, what they would do, and what they did."""
+    queue = get_object_or_404(Queue, name=name)
+    authorities.require(request.user, "inquire", name)
+    row = RuleTable.objects.select_related("changed_by", "acts_for")
+    kept = row.filter(queue=queue).first()
+    if request.method != "POST":
+        return shown(request, queue, kept, kept.text if kept else "")
+    if not request.user.has_perm(CHANGE_RULES):
+        raise PermissionDenied
+    form = TextForm(request.POST)
+    typed = request.POST.get("text", "").replace("\r\n", "\n")
+    if form.is_valid() and form.cleaned_data["deed"] == "save":
+        return saved(request, queue, kept, typed, form.cleaned_data["revision"])
+    return shown(request, queue, kept, typed, status=422 if form.errors else 200)
+
+
+def saved(
+    request: HttpRequest, queue: Queue, kept: RuleTable | None, text: str, revision: int
+) -> HttpResponse:
+    """Keep what was typed, if that can be; else show it with what is wrong."""
+    try:
+        row = save(request, queue.name, text, revision)
+    except InvalidRules:
+        return shown(request, queue, kept, text, status=422)
+    except RulesChanged as error:
+        messages.error(request, str(error))
+        return shown(request, queue, kept, text, status=409)
+    words = f"The rules of {queue.name} are saved, as revision {row.revision}."
+    if kept is not None and kept.mode == RuleTable.Mode.ACTIVE != row.mode:
+        words += " They are only observed now: see what they would do, then let them."
+    messages.success(request, words)
+    return redirect("console:rule_table", queue.name)
+
+
+@require_POST
+@permission_required(CHANGE_RULES, raise_exception=True)
+def switch(request: HttpRequest, name: str) -> HttpResponse:
+    """Turn rules off, observe what they would do, or let them act."""
+    form = ModeForm(request.POST)
+    if form.is_valid():
+        change_mode(request, name, form.cleaned_data["mode"])
+        words = {mode.value: said for mode, said, _ in MODES}
+        messages.success(request, f"{name}: {words[form.cleaned_data['mode']]}.")
+    return redirect("console:rule_table", name)
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def export(request: HttpRequest, name: str) -> HttpResponse:
+    """The rules as a file that IBM MQ's runmqdlq reads."""
+    authorities.require(request.user, "inquire", name)
+    text = standing.write(standing.parsed(standing.rules_of(name)))
+    answer = HttpResponse(text, content_type="text/plain; charset=utf-8")
+    answer["Content-Disposition"] = 'attachment; filename="rules.tbl"'
+    return answer
+
+
+@transaction.atomic
+def save(request: HttpRequest, name: str, text: str, revision: int | None) -> RuleTable:
+    """Keep rules, and write down who wrote them; for pages and the API."""
+    authorities.require(request.user, "inquire", name)
+    authorities.require(request.user, "set", name)
+    saved = standing.save(name, text, request.user, revision=revision)
+    record(request, saved, f"saved revision {saved.revision}")
+    return saved
+
+
+@transaction.atomic
+def change_mode(request: HttpRequest, name: str, mode: str) -> RuleTable:
+    """Switch rules, and write down who did; for pages and the API."""
+    authorities.require(request.user, "inquire", name)
+    authorities.require(request.user, "set", name)
+    row = standing.switch(name, mode, request.user)
+    record(request, row, f"switched them to {mode}")
+    return row
+
+
+def record(request: HttpRequest, row: RuleTable, words: str) -> None:
+    assert request.user.pk is not None, "permissions were asked for"
+    LogEntry.objects.log_actions(
+        request.user.pk, [row], CHANGE, words, single_object=True
+    )
+
+
+def shown(
+    request: HttpRequest,
+    queue: Queue,
+    kept: RuleTable | None,
+    text: str,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    """The page, with the text as it is kept or was typed, and what it would do."""
+    faults: list[Shown] = []
+    preview, why_not = None, ""
+    if text.strip():
+        try:
+            preview = standing.preview(standing.read(text, queue=queue.name), queue)
+        except InvalidRules as error:
+            faults = [in_its_line(text, one) for one in error.faults]
+        except SearchTooLong as error:
+            why_not = str(error)
+    context: dict[str, Any] = {
+        "queue": queue,
+        "table": kept,
+        "text": text,
+        "is_kept": kept is not None and kept.text == text,
+        "rows": max(10, min(text.count("\n") + 3, 30)),
+        "faults": faults,
+        "preview": preview,
+        "why_not": why_not,
+        "modes": MODES,
+        "may_change": request.user.has_perm(CHANGE_RULES)
+        and authorities.may(request.user, "set", queue.name),
+        **passes_of(request, kept),
+    }
+    return render(request, "console/rules/table.html", context, status=status)
+
+
+def passes_of(request: HttpRequest, kept: RuleTable | None) -> dict[str, Any]:
+    """A page of what passes did, the newest first."""
+    form = PageForm(request.GET)
+    every = RulePass.objects.filter(table=kept) if kept else RulePass.objects.none()
+    if form.is_valid() and form.cleaned_data["after"]:
+        every = every.filter(pk__lt=form.cleaned_data["after"])
+    found = list(every[: PASSES + 1])
+    page = cursors.Trail.of(request)
+    more = len(found) > PASSES
+    return {
+        "passes": found[:PASSES],
+        "page": page,
+        "next": page.then(str(found[PASSES - 1].pk)) if more else None,
+    }
+
+
+def in_its_line(text: str, fault: Fault) -> Shown:
+    """A fault, and what stands around it."""
+    lines = text.split("\n")
+    line = lines[fault.line - 1] if fault.line <= len(lines) else ""
+    place = fault.column - 1
+    first = max(place - WIDEST // 2, 0)
+    return Shown(
+        fault,
+        line[first:place],
+        line[place : place + 1] or " ",
+        line[place + 1 : first + WIDEST],
+    )

@@ -1,0 +1,92 @@
+"""Saved views: opened, saved, renamed, shared and deleted."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from console import found, saved_views, searches
+from console.models import SavedView
+
+AT_ONCE = "Somebody saved a view at the same moment. Save it again."
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def view(request: HttpRequest, slug: str) -> HttpResponse:
+    """Go to what a view looks for. What is found there is what this person may see."""
+    opened = get_object_or_404(saved_views.open_to(request.user), slug=slug)
+    query = urlencode([("f", text) for text in saved_views.texts_of(opened)])
+    return redirect(f"{reverse('console:messages')}?{query}")
+
+
+@require_POST
+@permission_required("broker.view_queue", raise_exception=True)
+def save(request: HttpRequest) -> HttpResponse:
+    """Give a filter a name; the messages page goes on with it."""
+    wanted = searches.search(request.user, request.POST.getlist("f")).filter
+    form = saved_views.SaveForm(request.POST, owner=owner(request))
+    if form.is_valid():
+        said = form.cleaned_data
+        try:
+            with transaction.atomic():
+                saved = saved_views.save(
+                    owner(request), said["name"], wanted, is_shared=said["is_shared"]
+                )
+        except IntegrityError:
+            form.add_error("name", AT_ONCE)
+        else:
+            messages.success(request, f"The view “{saved.name}” is saved.")
+            return redirect(found.url_of(wanted))
+    for error in form.errors["name"]:
+        messages.error(request, f"The view was not saved. {error}")
+    return redirect(found.url_of(wanted))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required("broker.view_queue", raise_exception=True)
+def edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """Rename one's own view, or share it; its URL stays."""
+    own = owned(request, slug)
+    said = request.POST if request.method == "POST" else None
+    form = saved_views.SaveForm(said, owner=own.owner, view=own)
+    if form.is_valid():
+        saved_views.change(own, **form.cleaned_data)
+        name = form.cleaned_data["name"]
+        messages.success(request, f"The view “{name}” is saved.")
+        return redirect("console:view", slug)
+    context = {"view": own, "form": form, "texts": saved_views.texts_of(own)}
+    status = 422 if form.errors else 200
+    return render(request, "console/found/view.html", context, status=status)
+
+
+@require_POST
+@permission_required("broker.view_queue", raise_exception=True)
+def delete(request: HttpRequest, slug: str) -> HttpResponse:
+    """Delete one's own view. No message changes."""
+    own = owned(request, slug)
+    saved_views.delete(own)
+    messages.success(request, f"The view “{own.name}” is deleted. No message changed.")
+    return redirect("console:messages")
+
+
+def owner(request: HttpRequest) -> User:
+    assert isinstance(request.user, User), "permissions were asked for"
+    return request.user
+
+
+def owned(request: HttpRequest, slug: str) -> SavedView:
+    mine = SavedView.objects.filter(owner=owner(request)).select_related("owner")
+    return get_object_or_404(mine, slug=slug)

@@ -1,0 +1,105 @@
+"""Messages that wait for their time: when, why, and what comes after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from broker import authorities
+from broker import scheduled as waiting
+from broker.failures import rules_of
+from broker.models import AddressSetting, Queue
+from broker.redelivery import redelivery_delay
+from broker.scheduled import Scheduled
+from console import cursors, rights
+
+PAGE = 50
+AHEAD = 4  # further attempts that are told
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One message that waits."""
+
+    entry: Scheduled
+    queue: str
+    address: str  # of the queue
+    limit: int | None  # of attempts; None: there is none
+    is_late: bool
+    ahead: list[timedelta]  # the waits after the next attempts, if all fail
+    is_cut: bool  # more than these
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether no further attempt waits for anything."""
+        return bool(self.ahead) and not any(self.ahead)
+
+    @property
+    def attempt(self) -> int:
+        """That comes next."""
+        return self.entry.backout_count + 1
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def scheduled(request: HttpRequest) -> HttpResponse:
+    """What is delayed on every queue that one sees, or on one; the next due first."""
+    held = authorities.held_by(request.user)
+    wanted = request.GET.get("queue", "")
+    names = {
+        pk: name
+        for pk, name in Queue.objects.values_list("pk", "name")
+        if held.on("inquire", name) and wanted in ("", name)
+    }
+    page = cursors.Trail.of(request)
+    try:
+        found = waiting.scheduled(names, after=page.after, limit=PAGE + 1)
+    except (ValueError, OverflowError):  # a cursor that nobody gave out
+        return redirect("console:scheduled")
+    shown = found[:PAGE]
+    context = {
+        "rows": rows_of(shown, names, timezone.now()),
+        "wanted": wanted,
+        "page": page,
+        "next": page.then(shown[-1].cursor) if len(found) > PAGE else None,
+        "may_act": request.user.has_perm(rights.CHANGE),
+    }
+    return render(request, "console/scheduled/scheduled.html", context)
+
+
+def rows_of(
+    entries: list[Scheduled], names: Mapping[int, str], now: datetime
+) -> list[Row]:
+    rules = rules_of({one.queue_id for one in entries})
+    return [
+        row_of(one, names[one.queue_id], rules.get(one.queue_id), now)
+        for one in entries
+    ]
+
+
+def row_of(
+    entry: Scheduled, queue: str, rule: AddressSetting | None, now: datetime
+) -> Row:
+    limit = rule.max_delivery_attempts if rule else None
+    limit = limit if limit and limit > 0 else None
+    last = entry.backout_count + AHEAD
+    failing = range(
+        entry.backout_count + 1, (min(last, limit - 1) if limit else last) + 1
+    )
+    ahead = [redelivery_delay(rule, attempt, 0) for attempt in failing] if rule else []
+    return Row(
+        entry,
+        queue,
+        rule.match if rule else "",
+        limit,
+        is_late=entry.due_at < now - timedelta(seconds=10),
+        ahead=ahead,
+        is_cut=limit is None or limit - 1 > last,
+    )

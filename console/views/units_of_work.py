@@ -1,0 +1,188 @@
+"""Open units of work: whose they are, what they hold, and what would become of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from broker import authorities, units_of_work
+from broker.models import Queue
+from broker.models import UnitOfWork as UnitRow
+from broker.rehearsing import Ending, rehearse
+from broker.units_of_work import Nature, OpenUnit
+from console import cursors, fates
+
+PAGE = 50
+FORCE = "broker.resubmit_message"  # to bring messages back is one permission
+FORCED = "An operator backed out its unit of work: "
+ENDINGS: Mapping[Nature, Sequence[Ending]] = {  # the likeliest first
+    Nature.LEASED: (Ending.BACK_OUT, Ending.LOST),
+    Nature.AHEAD: (Ending.LOST, Ending.RELEASE),
+    Nature.PREPARED: (Ending.BACK_OUT,),
+}
+
+
+class ForceForm(forms.Form):
+    """The number of the unit of work, typed, and why."""
+
+    number = forms.IntegerField(
+        error_messages={
+            "required": "Type its number, so that it is this one that you mean.",
+            "invalid": "Type its number, so that it is this one that you mean.",
+        }
+    )
+    reason = forms.CharField(
+        max_length=500,
+        error_messages={"required": "Say why. Others read it with each message."},
+    )
+
+    def __init__(self, uow: int, *given: Any) -> None:
+        super().__init__(*given)
+        self.uow = uow
+
+    def clean_number(self) -> int:
+        number: int = self.cleaned_data["number"]
+        if number != self.uow:
+            raise forms.ValidationError(
+                f"This is unit of work {self.uow}, not {number}."
+            )
+        return number
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def units(request: HttpRequest) -> HttpResponse:
+    """Those that hold something, the oldest first."""
+    held = authorities.held_by(request.user)
+    page = cursors.Trail.of(request)
+    after = int(page.after) if page.after.isdecimal() else 0
+    names = names_seen(held)
+    within = None if held.everywhere("inquire") else list(names)
+    first = min(after, cursors.LARGEST - 1) + 1
+    found = units_of_work.open_units(within=within, first=first, limit=PAGE + 1)
+    shown = found[:PAGE]
+    context = {
+        "rows": [(unit, queues_of(unit, names)) for unit in shown],
+        "page": page,
+        "sees_all": within is None,
+        "next": page.then(str(shown[-1].id)) if len(found) > PAGE else None,
+    }
+    return render(request, "console/units/units.html", context)
+
+
+@require_safe
+@permission_required("broker.view_queue", raise_exception=True)
+def unit(request: HttpRequest, uow: int) -> HttpResponse:
+    """One of them, and what would become of what it holds."""
+    held = authorities.held_by(request.user)
+    names = names_seen(held)
+    found = seen(held, uow, names)
+    if found is None:
+        return render(request, "console/units/ended.html", {"uow": uow}, status=404)
+    entries = units_of_work.entries_of(uow)
+    sees_all = held.everywhere("inquire")
+    visible = [one for one in entries if sees_all or one.held.queue_id in names]
+    offered = ENDINGS[found.nature]
+    said = request.GET.get("if", "")
+    ending = next((one for one in offered if one.value == said), offered[0])
+    foreseen = rehearse([one.held for one in visible], uow, ending)
+    known = list(map(fates.fate_of, foreseen))
+    context = {
+        "unit": found,
+        "queues": queues_of(found, names),
+        "ending": ending.value,
+        "endings": [one.value for one in offered],
+        "rows": list(zip(visible, known, strict=True)),
+        "numbers": fates.in_numbers(known),
+        "more": found.entries - len(entries),
+        "hidden": len(entries) - len(visible),
+        "can_force": can_force(found),
+        "may_force": may_force(request, held, found, names),
+    }
+    return render(request, "console/units/unit.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@permission_required(FORCE, raise_exception=True)
+def back_out(request: HttpRequest, uow: int) -> HttpResponse:
+    """Say what forcing it does, and do it when its number and a reason are given."""
+    held = authorities.held_by(request.user)
+    names = names_seen(held)
+    found = seen(held, uow, names)
+    if found is None:
+        messages.warning(
+            request, f"Unit of work {uow} has ended. Nothing was done now."
+        )
+        return redirect("console:units")
+    queues = Queue.objects.filter(pk__in=found.queue_ids).order_by("name")
+    authorities.require_on_all(request.user, "set", *(one.name for one in queues))
+    form = ForceForm(uow, request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        context = {"unit": found, "queues": queues_of(found, names), "form": form}
+        status = 422 if form.is_bound else 200
+        return render(request, "console/units/back_out.html", context, status=status)
+    force(request, uow, queues, form.cleaned_data["reason"])
+    messages.success(request, f"Unit of work {uow} is backed out.")
+    return redirect("console:units")
+
+
+@transaction.atomic
+def force(request: HttpRequest, uow: int, queues: Iterable[Queue], why: str) -> None:
+    """Back it out, with its record; both or none.
+
+    Raises:
+        BrokerError: as ``units_of_work.force``.
+    """
+    units_of_work.force(uow, why=FORCED + why, actor=request.user.get_username())
+    assert request.user.pk is not None, "permissions were asked for"
+    LogEntry.objects.log_actions(
+        request.user.pk,
+        [UnitRow(pk=uow), *queues],
+        CHANGE,
+        f"Backed out unit of work {uow} by force. {why}",
+    )
+
+
+def names_seen(held: authorities.Held) -> dict[int, str]:
+    """The queues that may be inquired, by id."""
+    rows = Queue.objects.values_list("pk", "name")
+    return {pk: name for pk, name in rows if held.on("inquire", name)}
+
+
+def seen(held: authorities.Held, uow: int, names: Mapping[int, str]) -> OpenUnit | None:
+    """A unit of work, if this person may see something of it."""
+    found = units_of_work.open_unit(uow)
+    if found is None or held.everywhere("inquire"):
+        return found
+    return found if any(one in names for one in found.queue_ids) else None
+
+
+def queues_of(unit: OpenUnit, names: Mapping[int, str]) -> list[str]:
+    """The names of those queues of it that one may know; empty for the others."""
+    return sorted(names.get(one, "") for one in unit.queue_ids)
+
+
+def can_force(unit: OpenUnit) -> bool:
+    return unit.nature is Nature.LEASED or (
+        unit.nature is Nature.AHEAD and not unit.is_alive
+    )
+
+
+def may_force(
+    request: HttpRequest,
+    held: authorities.Held,
+    unit: OpenUnit,
+    names: Mapping[int, str],
+) -> bool:
+    return request.user.has_perm(FORCE) and all(
+        one in names and held.on("set", names[one]) for one in unit.queue_ids
+    )
