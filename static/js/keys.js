@@ -7,17 +7,30 @@ const KEYS = [
   ["/", "filter this list", () => focus("[data-filter]")],
   ["j", "next row", () => step(1)],
   ["k", "previous row", () => step(-1)],
+  ["↓ ↑", "the same, within a list of rows", null],
+  ["o", "open the row", () => document.activeElement?.click()],
   ["Enter", "open the row", null], // its link has the focus, so the browser does
+  ["x", "select the row", () => tick(false)],
+  ["X", "select the rows from the last one to here", () => tick(true)],
   ["r", "take what is new (Refresh)", () => click(".fresh:not([hidden])")],
   ["[", "previous page", () => click('[rel="prev"]')],
   ["]", "next page", () => click('[rel="next"]')],
+  ["t", "next theme", () => click('[name="theme"][aria-pressed="true"] ~ [name="theme"]', '[name="theme"]')],
+  ["y", "copy the number of the row, or of this page", () => copy(numberHere())],
+  ["Y", "copy the address of this page", () => copy(location.href)],
+  ["R", "plan to resubmit what is here (it is not sent yet)", () => click('.drawer [data-plan="resubmit"]', '[data-plan="resubmit"]')],
   ["?", "this help", () => sheet.showModal()],
+  ["Ctrl K", "go to a page, queue or number by its name", null],
+  ["Esc", "close what is open", null],
 ];
 const WITHIN_MS = 1500; // between g and the letter after it
 
 const sheet = document.getElementById("keys");
 const onOff = document.getElementById("keys-on");
+const palette = document.querySelector("[data-palette] input");
+const announcer = document.getElementById("announcer");
 let waitsForPlaceUntil = 0;
+let ticked = null; // the row that was selected last
 
 for (const link of document.querySelectorAll("[data-go]")) {
   const name = link.querySelector("span").textContent.trim();
@@ -35,10 +48,17 @@ document.addEventListener("keydown", pressed);
 
 function pressed(event) {
   if (event.key === "Escape") {
-    document.querySelectorAll("details.menu[open]").forEach((menu) => {
-      menu.open = false;
-      menu.querySelector("summary").focus();
-    });
+    close();
+  }
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k" && palette) {
+    event.preventDefault();
+    palette.focus();
+    palette.select();
+    return;
+  }
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    walk(event);
+    return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || rests(event.target)) {
     return;
@@ -61,8 +81,70 @@ function rests(target) {
   );
 }
 
+function close() {
+  document.querySelectorAll("details.menu[open]").forEach((menu) => {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+  if (document.activeElement?.closest("[data-palette]")) {
+    palette.value = "";
+    document.getElementById("ways").replaceChildren();
+    palette.blur();
+    document.getElementById("main").focus();
+  }
+}
+
+/* Arrows go through what the palette found, and from row to row once one is in a list;
+   everywhere else they scroll. */
+function walk(event) {
+  const by = event.key === "ArrowDown" ? 1 : -1;
+  const found = document.activeElement?.closest("[data-palette]");
+  const inRow = document.activeElement?.closest("main [data-row]");
+  if (found) {
+    const links = [palette, ...found.querySelectorAll("a")];
+    const next = links[links.indexOf(document.activeElement) + by];
+    event.preventDefault();
+    next?.focus();
+  } else if (inRow && !rests(event.target)) {
+    event.preventDefault();
+    step(by);
+  }
+}
+
+function tick(extends_) {
+  const rows = [...document.querySelectorAll("main [data-row]")];
+  const here = document.activeElement?.closest("[data-row]");
+  const box = here?.querySelector('input[type="checkbox"]');
+  if (!box) {
+    return;
+  }
+  const [from, to] = [rows.indexOf(ticked), rows.indexOf(here)].sort((a, b) => a - b);
+  const chosen = extends_ && from >= 0 ? rows.slice(from, to + 1) : [here];
+  const isOn = extends_ || !box.checked;
+  for (const row of chosen) {
+    row.querySelector('input[type="checkbox"]').checked = isOn;
+  }
+  ticked = here;
+  box.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+function numberHere() {
+  const row = document.activeElement?.closest("main [data-row]");
+  const text = (row?.querySelector("th a") ?? document.querySelector("h1")).textContent;
+  return text.trim().replace(/^(Message|Unit of work|Operation|Connection) /, "");
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    announcer.textContent = `Copied: ${text}`;
+  } catch {
+    announcer.textContent = "This browser does not let pages copy.";
+  }
+}
+
 function step(by) {
-  const rows = [...document.querySelectorAll("[data-row]")];
+  const rows = [...document.querySelectorAll("main [data-row]")];
   const here = rows.indexOf(document.activeElement?.closest("[data-row]"));
   const next = rows[here < 0 ? (by > 0 ? 0 : rows.length - 1) : here + by];
   next?.querySelector("a, button")?.focus();
@@ -72,8 +154,9 @@ function focus(selector) {
   document.querySelector(selector)?.focus();
 }
 
-function click(selector) {
-  document.querySelector(selector)?.click();
+function click(...selectors) {
+  const found = selectors.map((one) => document.querySelector(one));
+  found.find(Boolean)?.click();
 }
 
 function row(key, what) {

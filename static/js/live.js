@@ -3,8 +3,11 @@
    The server sends <data data-slot="q3-ready">…</data> and the like, over the socket when
    something changed. While the socket is silent or closed the same is asked for over
    HTTP, so that a number is never older than the page says. Rows never move: what a list
-   does not show yet is offered by its Refresh button. The same switch stops the parts of
-   pages that ask for themselves again: an operation, a report, a message on its way. */
+   does not show yet is offered by its Refresh button. Where more than a number is another,
+   its part of the page is told that it has turned, and asks for itself. The same switch
+   stops the parts that ask now and then: a report, a message on its way. */
+
+import { timeOf } from "./zone.js";
 
 const ASK_WHEN_SILENT_MS = 10_000;
 const ASK_WITHOUT_SOCKET_MS = 5_000;
@@ -23,8 +26,9 @@ let askedAt = 0;
 let confirmedAt = Date.now();
 let withheld = [];
 
-document.body.addEventListener("htmx:wsOpen", () => {
+document.body.addEventListener("htmx:wsOpen", (event) => {
   isOpen = true;
+  event.detail.socketWrapper.send(shown(), null);
 });
 document.body.addEventListener("htmx:wsClose", (event) => {
   isOpen = false;
@@ -42,6 +46,11 @@ document.body.addEventListener("htmx:beforeRequest", (event) => {
 });
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, element) =>
   name !== "open" || !element.matches("details, dialog"); // what one opened stays open
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && !isPaused && !isRefused) {
+    ask();
+  }
+});
 pause.hidden = false;
 pause.addEventListener("click", () => {
   isPaused = !isPaused;
@@ -70,7 +79,7 @@ function beat() {
 async function ask() {
   askedAt = Date.now();
   try {
-    const answer = await fetch(live.dataset.url, {
+    const answer = await fetch(addressOf(shown()), {
       signal: AbortSignal.timeout(ASK_WITHOUT_SOCKET_MS - 500),
     });
     isRefused = answer.redirected || answer.status === 403;
@@ -81,6 +90,21 @@ async function ask() {
   } catch {
     isCutOff = true;
   }
+}
+
+/* The queues of which this page shows numbers: no others are told. */
+function shown() {
+  const slots = [...document.querySelectorAll('[data-slot^="q"]')];
+  const ids = slots.map((place) => /^q(\d+)-/.exec(place.dataset.slot)?.[1]);
+  return [...new Set(ids.filter(Boolean))].join(",");
+}
+
+function addressOf(ids) {
+  const url = new URL(live.dataset.url, location.href);
+  if (ids) {
+    url.searchParams.set("shown", ids);
+  }
+  return url;
 }
 
 function arrived(html) {
@@ -102,11 +126,18 @@ function show(html) {
     for (const place of document.querySelectorAll(
       `[data-slot="${CSS.escape(fresh.dataset.slot)}"]`,
     )) {
+      const isTurn = place.hasAttribute("data-turn") && place.value !== fresh.value;
+      if (isTurn && document.hidden) {
+        continue; // until somebody looks again
+      }
       place.className = fresh.className;
       if (fresh.hasAttribute("value")) {
         place.setAttribute("value", fresh.getAttribute("value"));
       }
       place.replaceChildren(...fresh.cloneNode(true).childNodes);
+      if (isTurn) {
+        place.dispatchEvent(new CustomEvent("turned", { bubbles: true }));
+      }
     }
     offer(fresh.dataset.slot, Number(fresh.getAttribute("value")));
   }
@@ -125,7 +156,7 @@ function offer(slot, count) {
 
 function tell() {
   const age = Math.round((Date.now() - confirmedAt) / 1000);
-  const at = new Date(confirmedAt).toISOString().slice(11, 19);
+  const at = timeOf(confirmedAt);
   if (isRefused) {
     say("lost", `signed out, as of ${at}`);
   } else if (isPaused) {
