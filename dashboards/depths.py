@@ -7,6 +7,7 @@ a rate is unknown, and everything else is still right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,10 +19,11 @@ from django.template.loader import render_to_string
 
 from broker import addresses, authorities, journal
 from broker.models import AddressSetting, Kind, Queue
-from dashboards import samples
+from dashboards import attention, samples
 
 GROUP = "dashboards.depths"
 NOTHING = journal.Depth()
+MOST_SHOWN = 500  # queues on one page
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +137,50 @@ def dead_letter_addresses() -> set[str]:
     return {*named, addresses.DEFAULTS["dead_letter_address"]} - {"", None}
 
 
-def html(every: list[QueueDepth], changed: Iterable[QueueDepth] | None = None) -> str:
+def html(
+    every: list[QueueDepth],
+    shown: Iterable[QueueDepth],
+    *,
+    held: authorities.Held = authorities.EVERYTHING,
+) -> str:
     """The numbers that a page replaces, each with the name of its place.
 
-    Totals are always of ``every`` queue; ``changed`` are the queues that are spelled
-    out, all of them where it is not given.
+    Args:
+        every: the queues that sums are of.
+        shown: those that are spelled out.
+        held: what whoever looks may do: groups of dead letters are counted for them.
     """
+    return "".join([*parts(shown).values(), sums(every, held=held)])
+
+
+def parts(queues: Iterable[QueueDepth]) -> dict[str, str]:
+    """The numbers of each queue, by its id as a text."""
+    return {
+        str(queue.queue_id): render_to_string(
+            "dashboards/_queue_numbers.html", {"queue": queue}
+        )
+        for queue in queues
+    }
+
+
+def sums(
+    every: list[QueueDepth], *, held: authorities.Held = authorities.EVERYTHING
+) -> str:
+    """What is counted over all queues."""
     context = {
-        "queues": every if changed is None else list(changed),
         "totals": totals(every),
         "stopped": [queue.name for queue in every if queue.stopped],
+        "groups": attention.count(held),
     }
-    return render_to_string("dashboards/_depths.html", context)
+    return render_to_string("dashboards/_sums.html", context)
+
+
+def named(said: str) -> frozenset[int]:
+    """The queues that a page says it shows: ids with commas between; none, if it says
+    something else. At most ``MOST_SHOWN``."""
+    if not re.fullmatch(r"\d{1,18}(,\d{1,18})*", said):
+        return frozenset()
+    return frozenset(map(int, said.split(",")[:MOST_SHOWN]))
 
 
 def totals(every: list[QueueDepth]) -> dict[str, int]:

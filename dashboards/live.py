@@ -6,6 +6,7 @@ Pages get hints, not data that must arrive: each can be read again over HTTP.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import astuple
 from datetime import datetime
 
@@ -14,8 +15,8 @@ from celery import shared_task
 from channels.layers import get_channel_layer
 from django.db import connection, transaction
 
-from broker import journal
-from dashboards import depths, samples
+from broker import authorities, journal
+from dashboards import attention, depths, samples, trends
 
 PUBLISHED = "dashboards:published"  # what open pages show, by queue id
 PUBLISHER_LOCK = 0x4C495645  # one publisher at a time, whatever the number of workers
@@ -40,19 +41,40 @@ def publish(now: datetime | None = None) -> None:
     counts = journal.depths()
     every = depths.queues(counts=counts, now=now)
     samples.remember(counts, now)
+    trends.remember(counts, now)
     rows = {str(queue.queue_id): json.dumps(astuple(queue)) for queue in every}
+    rows["groups"] = str(attention.count())
     before = json.loads(samples.memory().get(PUBLISHED) or "{}")
     if rows == before:
         return
     changed = [q for q in every if rows[str(q.queue_id)] != before.get(str(q.queue_id))]
-    send(depths.html(every, changed))
-    samples.memory().set(PUBLISHED, json.dumps(rows))
+    samples.memory().set(PUBLISHED, json.dumps(rows))  # first: pages may look there
+    send(depths.sums(every), depths.parts(changed))
 
 
-def send(html: str) -> None:
-    """Hand rendered numbers to every page that is open."""
+def part(held: authorities.Held, shown: Collection[int]) -> str:
+    """What of the last that was published is for those who hold ``held``.
+
+    Args:
+        held: what they may do.
+        shown: the queues that are spelled out, by id.
+
+    Raises:
+        redis.RedisError: it cannot be reached.
+    """
+    rows = json.loads(samples.memory().get(PUBLISHED) or "{}")
+    rows.pop("groups", None)
+    every = [depths.QueueDepth(*json.loads(row)) for row in rows.values()]
+    seen = [queue for queue in every if held.on("inquire", queue.name)]
+    return depths.html(seen, [q for q in seen if q.queue_id in shown], held=held)
+
+
+def send(sums: str, parts: Mapping[str, str] | None = None) -> None:
+    """Hand rendered numbers, those of queues by their ids, to every page that is
+    open."""
     layer = get_channel_layer()
     assert layer is not None, "CHANNEL_LAYERS is not set"
     async_to_sync(layer.group_send)(
-        depths.GROUP, {"type": "depths.changed", "html": html}
+        depths.GROUP,
+        {"type": "depths.changed", "sums": sums, "parts": dict(parts or {})},
     )

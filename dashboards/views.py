@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
+from broker import authorities
 from dashboards.models import DeadLetterDay, ReportRun, cause_word
 from dashboards.reports import Report, bars, discover, runs
 
@@ -41,7 +42,7 @@ def dead_letters(request: HttpRequest, slug: str) -> HttpResponse:
     period = chosen_period(request)
     today = timezone.now().date()
     days = [today - timedelta(days=back) for back in range(period - 1, -1, -1)]
-    rows = DeadLetterDay.objects.filter(day__range=(days[0], today))
+    rows = seen_by(request.user).filter(day__range=(days[0], today))
     if queue := request.GET.get("queue", ""):
         rows = rows.filter(queue=queue)
     context = {"period": period, "periods": PERIODS, "queue": queue}
@@ -92,6 +93,16 @@ def status(about: Report) -> dict[str, Any]:
         "done": done,
         "has_died": bool(last and runs.has_died(last)),
     }
+
+
+def seen_by(user: authorities.Principal) -> QuerySet[DeadLetterDay]:
+    """The days of queues that somebody may inquire, also of queues that are gone."""
+    every = DeadLetterDay.objects.all()
+    held = authorities.held_by(user)
+    if held.everywhere("inquire"):
+        return every
+    names = every.order_by("queue").values_list("queue", flat=True).distinct()
+    return every.filter(queue__in=[one for one in names if held.on("inquire", one)])
 
 
 def chosen_period(request: HttpRequest) -> int:

@@ -13,6 +13,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Greatest, Now
 
+from broker import audit
+from broker.models import Act
 from dashboards.models import ReportRun
 from dashboards.reports import locks
 
@@ -22,6 +24,7 @@ TASK = "dashboards.tasks.run_report"  # which imports this module
 GONE = "The process that ran it ended before the report did. Nothing was changed."
 
 
+@transaction.atomic
 def ask_for(slug: str, user: User | AnonymousUser | None = None) -> ReportRun:
     """The report's run that waits or is running; a new one if there is none."""
     asked = user if user and user.is_authenticated else None
@@ -31,7 +34,10 @@ def ask_for(slug: str, user: User | AnonymousUser | None = None) -> ReportRun:
     ReportRun.objects.bulk_create(
         [ReportRun(report=slug, requested_by=asked)], ignore_conflicts=True
     )
-    return active(slug).get()
+    run = active(slug).get()
+    if asked is not None:
+        audit.record(Act.RUN_REPORT, audit.Thing("report", run.pk, slug), by=asked)
+    return run
 
 
 def send(run: ReportRun) -> None:

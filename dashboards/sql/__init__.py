@@ -16,9 +16,14 @@ def statement(name: str) -> str:
     return (FOLDER / f"{name}.sql").read_text()
 
 
-def fetch_one(name: str, **parameters: Any) -> tuple[Any, ...]:
-    """Run a statement that returns exactly one row."""
+def fetch(name: str, **parameters: Any) -> list[tuple[Any, ...]]:
+    """Run a statement; return its rows."""
     with connection.cursor() as cursor:
         cursor.execute(statement(name), parameters)
-        (row,) = cursor.fetchall()
-    return tuple(row)
+        return [tuple(row) for row in cursor.fetchall()]
+
+
+def fetch_one(name: str, **parameters: Any) -> tuple[Any, ...]:
+    """Run a statement that returns exactly one row."""
+    (row,) = fetch(name, **parameters)
+    return row

@@ -1,0 +1,90 @@
+"""How many groups of dead letters ask for somebody: the badge on every page; and from
+which queues they came.
+
+To group all dead letters takes long where there are many. So it is done once for a
+while and for everyone, and each sees what is on the queues that they may inquire.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.cache import cache
+
+from broker import authorities, groups, triage
+from broker.clock import database_now
+from broker.models import DeadLetterGroup, Queue
+from dashboards import kept
+
+KEY = "dashboards.attention"
+KEPT_S = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """All groups, as they were at one moment."""
+
+    at: datetime
+    parts: list[tuple[str, triage.Group]]  # and the queue where each lies
+    said: dict[str, DeadLetterGroup]
+
+
+def count(held: authorities.Held = authorities.EVERYTHING) -> int:
+    """How many groups ask for somebody, or did some seconds ago, of those on queues
+    that somebody may inquire.
+
+    Args:
+        held: what they may do.
+    """
+    known = seen()
+    return sum(
+        groups.standing(known.said.get(key), parts, known.at).attention.is_wanted
+        for key, parts in groups.by_fingerprint(visible(known.parts, held)).items()
+    )
+
+
+def died(held: authorities.Held = authorities.EVERYTHING) -> Counter[str]:
+    """How many dead letters came from each queue, by its name; as old as the count.
+
+    Args:
+        held: what who looks may do; those on queues that they may not inquire are left
+            out.
+    """
+    origins: Counter[str] = Counter()
+    for group in visible(seen().parts, held):
+        origins[group.origin_queue] += group.messages
+    return origins
+
+
+def groups_now() -> list[triage.Group]:
+    """All groups, the largest first; where there are so many dead letters that to group
+    them takes long, as they were some seconds ago."""
+    return [group for _, group in kept.newest(KEY, look, KEPT_S).parts]
+
+
+def visible(
+    parts: Iterable[tuple[str, triage.Group]], held: authorities.Held
+) -> list[triage.Group]:
+    return [group for name, group in parts if held.on("inquire", name)]
+
+
+def seen() -> Seen:
+    """All groups, from some seconds ago at most."""
+    return kept.recent(KEY, look, KEPT_S)
+
+
+def look() -> Seen:
+    """Group everything. Four queries."""
+    every = triage.groups()
+    names = dict(Queue.objects.values_list("pk", "name"))
+    said = groups.said_of({group.fingerprint for group in every})
+    parts = [(names.get(group.queue_id, ""), group) for group in every]
+    return Seen(database_now(), parts, said)
+
+
+def forget() -> None:
+    """Look anew the next time: somebody said something."""
+    cache.delete(KEY)

@@ -1,0 +1,255 @@
+"""The broker in numbers, as Prometheus reads them.
+
+Everything is asked of the database at once and told for a second, so that any web
+process gives the same answer and a scrape costs a dozen queries, however often it
+comes. Nothing is counted in this process: counters are the journal's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import NamedTuple
+
+from django.core.cache import cache
+from django.db.models import BooleanField, Count, ExpressionWrapper
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from broker import finding, journal
+from broker.models import (
+    ClientConnection,
+    ClientEndpoint,
+    Kind,
+    Operation,
+    Owner,
+    Queue,
+    UnitOfWork,
+)
+from dashboards import ages, depths, sql
+
+KEY = "dashboards.metrics"
+KEPT_S = 1
+PATIENCE = timedelta(seconds=5)  # of the database, for one query
+MOST_QUEUES = 5000  # by id; each has some dozens of series
+
+# What a rate is asked of before it has happened for the first time.
+ALWAYS = (Kind.PUT, Kind.GET, Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER, Kind.EXPIRE)
+STATES = ("ready", "in_flight", "delayed")
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One name, and what it counts."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def is_counter(self) -> bool:
+        return self.name.endswith("_total")
+
+    def of(self, samples: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+        kind = CounterMetricFamily if self.is_counter else GaugeMetricFamily
+        metric = kind(self.name, self.help, labels=self.labels)
+        for labels, value in samples:
+            metric.add_metric(labels, value)
+        return metric
+
+    def is_(self, value: float) -> Metric:
+        return self.of([((), value)])
+
+
+MESSAGES = Family(
+    "backout_queue_messages",
+    "Messages on a queue now.",
+    ("queue", "state"),
+)
+EVENTS = Family(
+    "backout_queue_events_total",
+    "What was done to messages of a queue since it exists, in messages.",
+    ("queue", "event"),
+)
+DEAD = Family(
+    "backout_queue_dead_letters",
+    "Messages on a queue that takes dead letters; no other queue has this.",
+    ("queue",),
+)
+OLDEST = Family(
+    "backout_queue_oldest_message_age_seconds",
+    "How long ago the message was put that stands first on a queue; 0 on an empty one.",
+    ("queue",),
+)
+CONSUMERS = Family(
+    "backout_queue_consumers",
+    "Clients of AMQP that get from a queue now.",
+    ("queue",),
+)
+PAUSED = Family("backout_queue_paused", "1 while a queue is paused.", ("queue",))
+STOPPED = Family(
+    "backout_queue_stopped",
+    "1 while delivery is stopped because a message has no place to go.",
+    ("queue",),
+)
+QUEUES = Family("backout_queues", "Queues there are; of 5,000 there are numbers.")
+CONNECTIONS = Family("backout_connections", "Clients of AMQP that are connected.")
+ENDPOINTS = Family(
+    "backout_endpoints", "What those clients have open, by what it does.", ("kind",)
+)
+PROCESSES = Family(
+    "backout_processes", "Processes that hold messages or clients, by kind.", ("kind",)
+)
+UNITS = Family(
+    "backout_units_of_work",
+    "Units of work that are open; prepared ones wait for their coordinator.",
+    ("state",),
+)
+OPEN = Family(
+    "backout_unit_of_work_oldest_age_seconds",
+    "How long the oldest unit of work with a deadline is open.",
+)
+OPERATIONS = Family(
+    "backout_operations", "What operators ordered and has not ended.", ("state",)
+)
+LATENESS = Family(
+    "backout_delayed_lateness_seconds",
+    "By how much the delayed message is late that has been due longest; 0 if none is.",
+)
+LAG = Family(
+    "backout_journal_lag_seconds",
+    "How long ago the oldest event was that is not added to the tally yet.",
+)
+SCRAPE = Family(
+    "backout_scrape_duration_seconds", "How long it took to collect these numbers."
+)
+FAMILIES = (
+    *(MESSAGES, EVENTS, DEAD, OLDEST, CONSUMERS, PAUSED, STOPPED, QUEUES),
+    *(CONNECTIONS, ENDPOINTS, PROCESSES, UNITS, OPEN, OPERATIONS),
+    *(LATENESS, LAG, SCRAPE),
+)
+
+
+class Known(NamedTuple):
+    """A queue, as far as numbers about it go."""
+
+    pk: int
+    name: str
+    paused: bool
+    stopped: bool
+    is_for_dead_letters: bool
+
+
+def exposition() -> bytes:
+    """All of it as text; at most a second old.
+
+    Raises:
+        SearchTooLong: the database took too long for one query.
+        DatabaseError: it cannot be asked.
+    """
+    found: bytes | None = cache.get(KEY)
+    if found is None:
+        registry = CollectorRegistry()
+        registry.register(Numbers())
+        found = generate_latest(registry)
+        cache.set(KEY, found, KEPT_S)
+    return found
+
+
+class Numbers(Collector):
+    """What the database says now, as a collector."""
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing, or it would be collected to be described."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        began_s = time.perf_counter()
+        with finding.patiently(PATIENCE):
+            metrics = [*of_queues(), *of_clients(), *of_work()]
+        yield from metrics
+        yield SCRAPE.is_(time.perf_counter() - began_s)
+
+
+def of_queues() -> Iterator[Metric]:
+    """Five queries, however many queues there are."""
+    takes = ExpressionWrapper(depths.takes_dead_letters(), output_field=BooleanField())
+    rows = Queue.objects.order_by("pk").values_list(
+        "pk", "name", "paused", "stopped", takes
+    )
+    queues = [Known(*row) for row in rows[:MOST_QUEUES]]
+    counts = journal.depths()
+    oldest = ages.now()
+    yield MESSAGES.of(
+        ((one.name, state), number)
+        for one in queues
+        for state, number in states_of(counts.get(one.pk, depths.NOTHING))
+    )
+    yield EVENTS.of(
+        ((one.name, word_of(kind)), number)
+        for one in queues
+        for kind, number in events_of(counts.get(one.pk, depths.NOTHING))
+    )
+    yield DEAD.of(
+        ((one.name,), counts.get(one.pk, depths.NOTHING).total)
+        for one in queues
+        if one.is_for_dead_letters
+    )
+    yield OLDEST.of(((one.name,), oldest.get(one.pk, 0.0)) for one in queues)
+    yield PAUSED.of(((one.name,), one.paused) for one in queues)
+    yield STOPPED.of(((one.name,), one.stopped) for one in queues)
+    yield QUEUES.is_(Queue.objects.count())
+
+
+def states_of(depth: journal.Depth) -> Iterator[tuple[str, int]]:
+    yield from zip(STATES, (depth.ready, depth.claimed, depth.delayed), strict=True)
+
+
+def events_of(depth: journal.Depth) -> Iterator[tuple[Kind, int]]:
+    for kind in Kind:
+        number = depth.done.get(kind, 0)
+        if number or kind in ALWAYS:
+            yield kind, number
+
+
+def word_of(kind: Kind) -> str:
+    """An event's name as a label: ``dead_lettered``."""
+    return str(kind.label).replace(" ", "_").replace("-", "_")
+
+
+def of_clients() -> Iterator[Metric]:
+    """Who is connected, and with what. Four queries."""
+    yield CONNECTIONS.is_(ClientConnection.objects.count())
+    endpoints = ClientEndpoint.objects.order_by()
+    kinds = dict(endpoints.values_list("kind").annotate(count=Count("pk")))
+    yield ENDPOINTS.of(
+        ((kind,), kinds.get(kind, 0)) for kind in ClientEndpoint.Kind.values
+    )
+    gets = endpoints.filter(kind=ClientEndpoint.Kind.GETS, queue__isnull=False)
+    consumers = gets.values_list("queue__name").annotate(count=Count("pk"))
+    yield CONSUMERS.of(((name,), number) for name, number in consumers)
+    owners = Owner.objects.order_by().values_list("kind").annotate(count=Count("pk"))
+    yield PROCESSES.of(((kind,), number) for kind, number in owners)
+
+
+def of_work() -> Iterator[Metric]:
+    """What is under way, and what is late. Three queries."""
+    prepared, every = UnitOfWork.objects.aggregate(
+        prepared=Count("xid"), every=Count("pk")
+    ).values()
+    yield UNITS.of([(("open",), every - prepared), (("prepared",), prepared)])
+    waiting = (Operation.State.PLANNED, Operation.State.RUNNING)
+    ordered = Operation.objects.filter(state__in=waiting).order_by()
+    states = dict(ordered.values_list("state").annotate(count=Count("pk")))
+    yield OPERATIONS.of(((state,), states.get(state, 0)) for state in waiting)
+    late_s, unfolded_s, open_s = sql.fetch_one("lags")
+    yield LATENESS.is_(late_s)
+    yield LAG.is_(unfolded_s)
+    yield OPEN.is_(open_s)

@@ -1,0 +1,33 @@
+-- How old the message is that stands first on each queue: of what came back, or of what
+-- is new, whichever is older. Lanes are found by hopping from one to the next, and each
+-- is looked at where a get begins, so no queue is read.
+--   queue_id
+--   seconds   since its put
+WITH RECURSIVE lane AS (
+    (SELECT queue_id, priority FROM broker_ready
+    ORDER BY queue_id DESC, priority DESC, pos DESC LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM lane, LATERAL (
+        SELECT queue_id, priority FROM broker_ready
+        WHERE (queue_id, priority) < (lane.queue_id, lane.priority)
+        ORDER BY queue_id DESC, priority DESC, pos DESC LIMIT 1
+    ) AS next
+),
+head AS (
+    SELECT lane.queue_id, min(first.id) AS id
+    FROM lane, LATERAL (
+        (SELECT id FROM broker_ready AS back WHERE back.queue_id = lane.queue_id
+            AND back.priority = lane.priority AND back.pos < 0 ORDER BY back.pos LIMIT 1)
+        UNION ALL
+        (SELECT id FROM broker_ready AS new WHERE new.queue_id = lane.queue_id
+            AND new.priority = lane.priority AND new.pos >= 0 ORDER BY new.pos LIMIT 1)
+    ) AS first
+    GROUP BY lane.queue_id
+)
+SELECT
+    head.queue_id,
+    greatest(extract(epoch FROM statement_timestamp() - message.put_at), 0)::float8
+FROM head CROSS JOIN LATERAL (
+    -- Looked up one by one, however many the planner believes there are.
+    SELECT put_at FROM broker_message WHERE id = head.id OFFSET 0
+) AS message;
