@@ -14,6 +14,7 @@ from broker.models import (
     Authority,
     Operation,
     Queue,
+    RedactionRule,
     RoutingType,
 )
 from broker.operations import Chosen, Order
@@ -61,6 +62,15 @@ def make_rule(**fields: Any) -> AddressSetting:
         "max_redelivery_delay_ms": None,
     }
     return AddressSetting(**defaults | fields)
+
+
+def make_redaction(
+    name: str, kind: str, target: str, queues: str = "#"
+) -> RedactionRule:
+    """A rule that masks something of what is on some queues."""
+    return RedactionRule.objects.create(
+        name=name, kind=kind, target=target, queues=queues
+    )
 
 
 def make_messages(

@@ -43,7 +43,7 @@ ANYWHERE = re.compile(  # statements that give the same in any place
 )
 SOON = """SELECT set_config('deadlock_timeout', '20ms', false)
     FROM pg_roles WHERE rolname = current_user AND rolsuper"""
-PLANNED = ("operationitem", "operation")
+PLANNED = ("operationitem", "course", "operation")
 
 
 @dataclass(frozen=True, slots=True)

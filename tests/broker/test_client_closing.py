@@ -19,6 +19,7 @@ from tests.broker.receiving import (
     put_orders,
     received,
 )
+from tests.console.until import until
 from tests.make import NOON, make_queue, make_setting, seconds
 
 KEEPING = [CLIENT, TRANSACTED]  # modes in which a received message is not accepted yet
@@ -178,7 +179,7 @@ def test_a_killed_process_counts_all_that_it_had_taken(
         assert said(other) == "1"
         other.kill()
         other.wait()
-    back_out_overdue(limit=10)
+    until(lambda: back_out_overdue(limit=10))
     taken = [(str(n).encode(), 1) for n in range(1, prefetch + 1)]
     untouched = [(str(n).encode(), 0) for n in range(prefetch + 1, 5)]
     assert counts() == taken + untouched
@@ -196,5 +197,5 @@ def test_no_mark_outlives_its_process(transactional_db: None) -> None:
         assert said(other) == "2"
         other.kill()
         other.wait()
-    back_out_overdue(limit=10)
+    until(lambda: back_out_overdue(limit=10))
     assert counts() == [(b"1", 1), (b"2", 1), (b"3", 0)]

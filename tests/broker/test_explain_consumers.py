@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from broker import owner
+from broker import delays, owner
 from broker.explain import explain
 from broker.models import (
+    ClientConnection,
+    ClientEndpoint,
+    Owner,
     Queue,
     Subscription,
 )
+from broker.prefetched import Prefetched
+from broker.settlements import Release, settle
 from broker.unit_of_work import UnitOfWork
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.explaining import codes, consumer, sent
-from tests.make import make_queue
+from tests.broker.taking_ahead import of
+from tests.make import NOON, make_queue, minutes
 
 
 @pytest.fixture
@@ -71,6 +77,58 @@ def test_who_holds_a_message_of_the_queue_or_subscribes_is_known(
         address=answers.address, durable=False, queue=answers, owner_id=owner.current()
     )
     assert codes(explain(message_id)) == ["next"]
+
+
+@pytest.mark.django_db
+def test_what_its_consumer_cannot_deliver_says_so_until_another_takes_it(
+    orders: Queue,
+) -> None:
+    consumer(orders)
+    message_id = sent(now=NOON)
+    refuses = Release(minutes(1), "It has no van.")
+    (got,) = Prefetched(orders, actor="shop").get(1, now=NOON)
+
+    settle([of(refuses, got, actor="shop")], now=NOON)
+    delays.wake_due(limit=1, now=NOON + minutes(1))
+
+    (one,) = explain(message_id)
+    assert one.code == "undeliverable-here"
+    assert one.sentence.startswith("shop had it from orders, and gave it back: It has")
+    assert "Attach another consumer" in one.remedy
+    assert one.details["actor"] == "shop"
+    UnitOfWork().get("orders")
+    assert codes(explain(message_id)) == ["locked"]
+
+
+@pytest.mark.django_db
+def test_what_was_merely_given_back_stands_in_nobody_s_way(orders: Queue) -> None:
+    consumer(orders)
+    message_id = sent()
+    (got,) = Prefetched(orders).get(1)
+
+    settle([of(Release(), got)])
+
+    assert codes(explain(message_id)) == ["next"]
+
+
+@pytest.mark.django_db
+def test_a_client_that_gets_is_known_while_its_listener_lives(orders: Queue) -> None:
+    message_id = sent()
+    gone = Owner.objects.create(
+        id=2**31 - 1, kind="listener", host="gate", pid=77, started_at=NOON
+    )
+    client = ClientConnection.objects.create(owner_id=gone.pk, is_encrypted=False)
+    client.endpoints.create(
+        queue=orders, node="orders", kind=ClientEndpoint.Kind.GETS, session=0
+    )
+    assert codes(explain(message_id)) == ["no-consumer"]
+
+    client.owner_id = owner.current("listener")
+    client.save(update_fields=["owner_id"])
+    assert codes(explain(message_id)) == ["next"]
+
+    client.endpoints.update(kind=ClientEndpoint.Kind.BROWSES)
+    assert codes(explain(message_id)) == ["no-consumer"]
 
 
 @pytest.mark.django_db

@@ -89,6 +89,109 @@ def test_errors_that_differ_in_what_they_quote_are_one_group(
         )
 
 
+@pytest.mark.parametrize(
+    ("error", "pattern"),
+    [
+        # Python
+        (
+            'psycopg.OperationalError: connection to server at "10.0.3.17", port 5432'
+            " failed: Connection refused",
+            "psycopg.OperationalError: connection to server at {text}, port {n} failed:"
+            " Connection refused",
+        ),
+        (
+            "HTTPError: 404 Client Error: Not Found for url:"
+            " https://api.example.com/v1/orders/17?full=1",
+            "HTTPError: {n} Client Error: Not Found for url: {url}",
+        ),
+        ("decimal lag -5.25 is below 1e-05", "decimal lag {n} is below {n}"),
+        ("<Order at 0x7f3a2b9c> is closed", "<Order at {n}> is closed"),
+        # Java
+        (
+            "java.lang.IllegalStateException: com.acme.Order@1b6d358 is CLOSED",
+            "java.lang.IllegalStateException: com.acme.Order@{n} is CLOSED",
+        ),
+        (
+            "org.postgresql.util.PSQLException: Connection to db1.prod.internal:5432"
+            " refused.",
+            "org.postgresql.util.PSQLException: Connection to {host} refused.",
+        ),
+        (
+            """Unexpected character ('}' (code 125)) at [Source: "{\\"a\\":1}"]""",
+            "Unexpected character ({text} (code {n})) at [Source: {text}]",
+        ),
+        # Go
+        (
+            "2026/03/14 12:00:01 dial tcp 10.0.3.17:5432: connect: connection refused",
+            "{time} dial tcp {host}: connect: connection refused",
+        ),
+        ("dial tcp [2001:db8::17]:5432: i/o timeout", "dial tcp {host}: i/o timeout"),
+        (
+            "open /var/lib/orders/17/in.json: no such file or directory",
+            "open {path}: no such file or directory",
+        ),
+        (
+            'parsing "say \\"hi\\" now": invalid syntax',
+            "parsing {text}: invalid syntax",
+        ),
+        # JavaScript
+        (
+            "TypeError: Cannot read properties of undefined (reading 'name')",
+            "TypeError: Cannot read properties of undefined (reading {text})",
+        ),
+        (
+            "Error: charge ch_3Nf8Kx2eZvKYlo2C1a2b3c4d of bob.17@example.com failed",
+            "Error: charge {id} of {email} failed",
+        ),
+        # .NET
+        (
+            "System.IO.FileNotFoundException: Could not find C:\\data\\in\\17.xml",
+            "System.IO.FileNotFoundException: Could not find {path}",
+        ),
+        (
+            "String '14/03/2026 12:00' was not recognized, at 3/14/2026 12:00:00 PM",
+            "String {text} was not recognized, at {time}",
+        ),
+        # Rust
+        (
+            "thread 'main' panicked at src/main.rs:10:5: the index is 7",
+            "thread {text} panicked at src/main.rs:{n}:{n}: the index is {n}",
+        ),
+        # servers and clusters
+        ("pod orders-7d9f8b6c4-x2xvq was evicted", "pod orders-{id} was evicted"),
+        ("event 01HV6X3Z9KQ8W1R2T3Y4V5B6N7 is late", "event {id} is late"),
+        ("rejected at Sat, 14 Mar 2026 12:00:00 GMT", "rejected at {time}"),
+        ("[14/Mar/2026:12:00:00 +0000] no route", "[{time}] no route"),
+    ],
+)
+def test_errors_of_many_languages_lose_what_varies(error: str, pattern: str) -> None:
+    assert fingerprint(error).pattern == pattern
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Request failed with status code 404", "Request failed with status code 503"),
+        ("HTTP 404 Not Found", "HTTP 410 Not Found"),
+        ("std::bad_alloc", "std::bad_cast"),
+        ("com.acme.OrderException: late", "com.acme.PaymentException: late"),
+        ("Http2ConnectionException: GOAWAY", "Http2StreamException: GOAWAY"),
+        ("application/json is no type", "application/xml is no type"),
+        ("no queue orders.eu", "no queue bills.eu"),
+    ],
+)
+def test_what_tells_errors_apart_is_kept(one: str, other: str) -> None:
+    assert not same(one, other)
+
+
+@pytest.mark.parametrize("end", ["", " ", "\\", "{"])
+def test_a_quotation_that_was_cut_does_not_divide(end: str) -> None:
+    """Neither by what is in it, nor by the blank at which it happens to be cut."""
+    begins = "bad body '"
+    texts = [one * (LONGEST - len(begins) - len(end)) + end for one in "ab"]
+    assert same(*(f"{begins}{text}, and more" for text in texts))
+
+
 def test_an_apostrophe_does_not_begin_what_is_quoted() -> None:
     assert same("couldn't find 'alice'", "couldn't find 'bob'")
     assert not same("can't read 'a'", "can't write 'a'")

@@ -9,6 +9,7 @@ from django.db import transaction
 from broker import expiry, operations
 from broker.models import Kind, Operation, OperationItem, Ready
 from broker.operations.doing import do
+from broker.operations.ledger import Item, planned
 from broker.unit_of_work import UnitOfWork, unit_of_work
 from tests.broker.conftest import Explore
 from tests.broker.dying import make_dead_letters, on, plan
@@ -20,22 +21,17 @@ from tests.make import NOON, minutes
 LATER = NOON + minutes(10)
 
 
-def item_of(operation: Operation) -> OperationItem:
-    items = OperationItem.objects.select_related("operation__created_by")
-    return items.get(operation=operation)
-
-
 class Resubmit(Scene):
     """An operation is to send back one dead letter."""
 
     settings: ClassVar[dict[str, Any]] = {"max_delivery_attempts": 1}
     # The map stays as it is, and each ledger has one writer.
-    alike = frozenset({"hold_takers", "look", "note_items"})
+    alike = frozenset({"hold_takers", "look", "note_items", "note_skipped"})
 
     def arrange(self) -> None:
         (self.letter,) = make_dead_letters(1)
         self.operation = plan()
-        self.item = item_of(self.operation)
+        self.items = planned(self.operation.pk, limit=1)
         operations.change(
             self.operation.pk, Operation.State.PLANNED, state=Operation.State.RUNNING
         )
@@ -43,10 +39,10 @@ class Resubmit(Scene):
     def left(self) -> Any:
         return operations.step(self.operation.pk, now=LATER)
 
-    def move(self, item: OperationItem) -> None:
+    def move(self, operation: Operation, items: list[Item]) -> None:
         """What a step does to one message and its ledger."""
         with transaction.atomic():
-            do(item.operation, [item], LATER)
+            do(operation, items, LATER)
 
     def sent_back(self) -> bool:
         """Whether it is on its old queue; the ledger and the journal have to agree."""
@@ -61,7 +57,7 @@ class MoveAndAccept(Resubmit):
     """A consumer of the dead letters is quicker, or is not."""
 
     def left(self) -> None:
-        self.move(self.item)
+        self.move(self.operation, self.items)
 
     def right(self) -> int:
         with unit_of_work(now=LATER) as work:
@@ -83,7 +79,7 @@ class MoveAndBackOut(Resubmit):
     """A consumer of the dead letters raises."""
 
     def left(self) -> None:
-        self.move(self.item)
+        self.move(self.operation, self.items)
 
     def right(self) -> int:
         work = UnitOfWork(now=LATER)
@@ -121,13 +117,14 @@ class TwoMoves(Resubmit):
 
     def arrange(self) -> None:
         super().arrange()
-        self.other = item_of(plan())
+        self.other = plan()
+        self.others = planned(self.other.pk, limit=1)
 
     def left(self) -> None:
-        self.move(self.item)
+        self.move(self.operation, self.items)
 
     def right(self) -> None:
-        self.move(self.other)
+        self.move(self.other, self.others)
 
     def check(self, left: Ending, right: Ending) -> None:
         states = sorted(OperationItem.objects.values_list("status", flat=True))
@@ -148,7 +145,7 @@ class MoveAndExpire(Resubmit):
         Ready.objects.filter(id=self.letter).update(expires_at=NOON)
 
     def left(self) -> None:
-        self.move(self.item)
+        self.move(self.operation, self.items)
 
     def right(self) -> None:
         expiry.expire(limit=10, now=LATER)

@@ -212,6 +212,7 @@ def test_a_live_process_that_takes_too_long_is_backed_out_at_its_deadline() -> N
     work = UnitOfWork(now=NOON)
     work.get("orders")
     deadline = UnitOfWorkRow.objects.get().deadline
+    assert deadline is not None
 
     early = settle.back_out_overdue(limit=10, now=deadline - failures.MILLISECOND)
     late = settle.back_out_overdue(limit=10, now=deadline)

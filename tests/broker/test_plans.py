@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,15 @@ import pytest
 from django.db import connection
 from psycopg.sql import SQL, Literal
 
-from broker import owner, sql
-from broker.get import HIGHS, LOWEST, NEW, PRIORITIES
+from broker import partitions, sql
+from broker.filters import KEYS, PROPERTY, parse
+from broker.finding import tallies, walking
+from broker.finding.pages import LISTED
+from broker.finding.walking import ONLY_KEYS, Columns, Walk
 from broker.models import Address, Operation, Queue
 from broker.put import NewMessage, put_many
 from tests.broker.dying import operator
+from tests.broker.plan_parameters import parameters
 from tests.make import NOON, make_queue, minutes
 
 PARTITIONED = {  # in a plan, the index of a partition
@@ -31,146 +34,6 @@ PARTITIONED = {  # in a plan, the index of a partition
 }
 STATEMENTS = sorted(path.stem for path in Path(sql.FOLDER).glob("*.sql"))
 ENTRIES = 3000
-LANES = {
-    "priorities": PRIORITIES,
-    "lows": [low for _ in range(10) for low in (LOWEST, NEW)],
-    "highs": HIGHS,
-}
-ONE_MESSAGE = {
-    "priorities": [4],
-    "routing_types": [None],
-    "durables": [True],
-    "expiries": [None],
-    "dues": [None],
-    "content_types": ["text/plain"],
-    "producers": [""],
-    "message_ids": [None],
-    "correlation_ids": [None],
-    "reply_tos": [None],
-    "subjects": [None],
-    "group_ids": [None],
-    "properties": ["{}"],
-    "bodies": [b"x"],
-    "descriptors": [None],
-    "headers": [None],
-}
-ITS_VALUES = {
-    "priority": 4,
-    "routing_type": None,
-    "durable": True,
-    "expires_at": None,
-    "content_type": "text/plain",
-    "producer": "",
-    "message_id": None,
-    "correlation_id": None,
-    "reply_to": None,
-    "subject": None,
-    "group_id": None,
-    "properties": "{}",
-    "body": b"x",
-    "descriptor": None,
-    "headers": None,
-}
-ONE_ENTRY = {
-    "queue_ids": [1],
-    "ids": [1],
-    "backout_counts": [1],
-    "delivery_counts": [1],
-    "delays_ms": [0],
-    "retentions_s": [60],
-    "mosts": [10],
-    "are_limits": [True],
-}
-SWITCHES = {
-    "restore": False,
-    "as_ibm": False,
-    "though_paused": False,
-    "looked": False,
-    "pooled": False,
-    "in_transaction": False,
-    "most_records": 10,
-    "tables": ["broker_ready"],
-    "few": 1000,
-}
-ONE_ITEM = {
-    "by": "queue",
-    "on_queue": 1,
-    "ready": True,
-    "delayed": True,
-    "resubmits": True,
-    "target": "",
-    "after": 0,
-    "undoes": 1,
-    "expired_too": False,
-    "delayed_too": True,
-    "item_ids": [1],
-    "statuses": ["done"],
-    "notes": [""],
-    "copies": [None],
-    "places": [1],
-    "first_id": 1,
-    "last_id": 1,
-}
-
-
-def parameters(name: str, queue: Queue) -> dict[str, Any]:
-    """A value for every parameter that any statement has."""
-    common = {
-        "address": "orders",
-        "queue": "orders",
-        "queue_id": queue.pk,
-        "owner": owner.current(),
-        "uow": None,
-        "claim_id": 0,
-        "limit": 3,
-        "expected": 1,
-        "id": 0,
-        "message_id": 17,
-        "before": 10**9,
-        "kind": 4,
-        "came_from": 2,
-        "cause": "EXPIRED",
-        "error": "",
-        "fingerprint": "f",
-        "pattern": "",
-        "origin_queue": None,
-        "only_queue": None,
-        "path": "(1 == 1)",
-        "scan": 100,
-        "reason": None,
-        "why": "",
-        "refusing_ids": [],
-        "priority": 4,
-        "backout_count": 0,
-        "delivery_count": 1,
-        "expires_at": None,
-        "operation_id": 1,
-        "actor": "",
-        "xid": "x",
-        "detail": "{}",
-        "dead_owners": [1],
-        "lock_class": owner.LOCK_CLASS,
-        "timeout": timedelta(seconds=1),
-        "synchronous_commit": None,
-        "taker_ids": [queue.pk],
-        "taker_types": [1],
-        "refusing": ["[]"],
-        "stale": ["_BRK_DEATH_TIME"],
-        "lifetime": None,
-        "ends": True,
-        "at": NOON,
-        "within": None,
-        "due_at": NOON,
-        "now": NOON,
-    }
-    arrays = (
-        LANES
-        if name in ("get", "get_one", "browse_ready", "browse_chosen", "choose")
-        else ITS_VALUES
-        if name == "put_one"
-        else ONE_MESSAGE
-    )
-    return common | SWITCHES | ONE_MESSAGE | ONE_ENTRY | ONE_ITEM | arrays
 
 
 @pytest.fixture
@@ -179,7 +42,11 @@ def busy() -> Queue:
     queue = make_queue("orders")
     for other in range(5):
         make_queue(f"other {other}")
-    Address.objects.bulk_create(Address(name=f"address {n}") for n in range(1000))
+    addresses = [Address(name=f"address {n}") for n in range(1000)]
+    Queue.objects.bulk_create(
+        Queue(name=one.name, address=one)
+        for one in Address.objects.bulk_create(addresses)
+    )
     later = NOON + minutes(1)
     put_many(
         [
@@ -200,6 +67,8 @@ def busy() -> Queue:
 
 
 ANALYSED = (
+    "address",
+    "queue",
     "message",
     "ready",
     "delayed",
@@ -209,6 +78,7 @@ ANALYSED = (
     "dead_letter",
     "discarded",
     "operationitem",
+    "experience",
 )
 MORE = [
     "INSERT INTO broker_ready (queue_id, priority, pos, id)"
@@ -230,6 +100,8 @@ MORE = [
     " + n * interval '1 s', NULL, '', 4, 1, 1 FROM generate_series(1, 20000) n",
     "INSERT INTO broker_operationitem (operation_id, queue_id, message_id, target)"
     " SELECT (SELECT max(id) FROM broker_operation) - n %% 50, %(queue)s, n, ''"
+    " FROM generate_series(1, 20000) n",
+    "INSERT INTO broker_experience SELECT n, n::text, 1, 1, now(), now()"
     " FROM generate_series(1, 20000) n",
 ]
 
@@ -255,8 +127,12 @@ def explain(name: str, queue: Queue, options: str = "FORMAT JSON") -> Any:
 
 def indexes_of(name: str) -> list[str]:
     """The indexes that the head of a statement promises."""
-    head = re.search(r"-- Index +(.+)", sql.statement(name).decode())
-    assert head, f"{name}.sql does not say which index it uses"
+    return indexes_in(sql.FOLDER / f"{name}.sql")
+
+
+def indexes_in(path: Path) -> list[str]:
+    head = re.search(r"-- Index +(.+(?:\n--  .+)*)", path.read_text())
+    assert head, f"{path.name} does not say which index it uses"
     return [] if head[1].startswith("none") else re.findall(r"\w+", head[1])
 
 
@@ -298,6 +174,25 @@ def test_a_plan_that_was_made_while_all_was_empty_suits_full_tables(name: str) -
 
 
 @pytest.mark.django_db
+def test_settlements_look_up_their_claims_whenever_their_plan_was_made() -> None:
+    queue = make_queue("orders")
+    with connection.cursor() as cursor:
+        for table in ANALYSED:
+            cursor.execute(f"ANALYZE broker_{table}")
+
+    scans = [
+        node
+        for node in nodes(explain("settle_many", queue)[0]["Plan"])
+        if "Scan" in node["Node Type"]
+        and "broker_claim" in str(node)
+        and not node.get("Plans")
+    ]
+
+    assert len(scans) == 3
+    assert all("uow >= $" in node["Index Cond"] for node in scans)
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("name", ["get", "get_one"])
 def test_a_get_reads_as_many_entries_as_it_takes(busy: Queue, name: str) -> None:
     plan = explain(name, busy, "ANALYZE, FORMAT JSON")
@@ -312,6 +207,18 @@ def test_a_get_reads_as_many_entries_as_it_takes(busy: Queue, name: str) -> None
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("name", ["get", "get_one"])
+def test_a_get_opens_only_the_partitions_that_are_near(
+    busy: Queue, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near = parameters(name, busy) | {"near_from": 1, "near_to": 2}
+    monkeypatch.setattr("tests.broker.test_plans.parameters", lambda *_: near)
+    plan = explain(name, busy)
+    removed = [node.get("Subplans Removed", 0) for node in nodes(plan[0]["Plan"])]
+    assert sum(removed) >= partitions.MESSAGES_AHEAD - 1
+
+
+@pytest.mark.django_db
 def test_choosing_reads_no_more_messages_than_it_chooses(busy: Queue) -> None:
     plan = explain("choose", busy, "ANALYZE, FORMAT JSON")
     read: dict[str, int] = {}
@@ -322,6 +229,53 @@ def test_choosing_reads_no_more_messages_than_it_chooses(busy: Queue) -> None:
 
     assert 0 < read["broker_ready_pkey"] <= 100
     assert read["message"] == 3
+
+
+READY, DEAD, SHOWN = (
+    f"broker_{one}_pkey" for one in ("ready", "dead_letter", "message")
+)
+SHAPES: list[tuple[str, Columns, set[str]]] = [  # of filters: what of find.sql is used
+    ("", LISTED, {READY, DEAD, SHOWN}),
+    ("", ONLY_KEYS, {READY, DEAD}),
+    ("queue:orders state:ready", LISTED, {READY, DEAD, SHOWN}),
+    ("state:delayed", LISTED, {"broker_delayed_pkey", SHOWN}),
+    ("state:discarded", LISTED, {"broker_discarded_pkey", SHOWN}),
+    ("state:dead", LISTED, {READY, DEAD, SHOWN}),
+    ("fingerprint:7", LISTED, {READY, DEAD, SHOWN, "broker_dead_letter_fingerprint"}),
+    ("state:dead at:<2026-03-14", LISTED, {"broker_dead_letter_late", SHOWN}),
+    ("id:1000001..1000100", LISTED, {READY, DEAD, SHOWN}),
+    ("body:x h.a:b", LISTED, {READY, DEAD, SHOWN}),
+    ("type:x", tallies.columns_of(KEYS["type"], None), {READY, DEAD, SHOWN}),
+    ("", tallies.columns_of(PROPERTY, "tenant"), {READY, DEAD, SHOWN}),
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("busy")
+def test_finding_uses_the_indexes_of_each_shape_and_reads_no_table_whole() -> None:
+    names = dict(Queue.objects.values_list("pk", "name"))
+    wrong = []
+    for text, columns, indexes in SHAPES:
+        walk = Walk(parse(text), names, columns, now=NOON)
+        with psycopg.Cursor(connection.connection) as cursor:
+            look = SQL("EXPLAIN (FORMAT JSON) {}").format(walk.statement)
+            cursor.execute(look, {**walk.values, "limit": 51})
+            plan = json.dumps(cursor.fetchall())
+        wrong += [
+            (text, "does not use", one)
+            for one in indexes
+            if not re.search(PARTITIONED.get(one, one), plan)
+        ]
+        whole = re.findall(r'"Seq Scan"[^{}]*"Relation Name": "(\w+)', plan)
+        wrong += [(text, "reads all of", one) for one in whole]
+
+    assert wrong == []
+
+
+def test_what_finds_names_all_its_indexes() -> None:
+    used = set().union(*(indexes for _, _, indexes in SHAPES))
+    files = (walking.FOLDER / one for one in ("find.sql", "find_letters.sql"))
+    assert used == {index for file in files for index in indexes_in(file)}
 
 
 def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,7 +12,14 @@ from pytest_django import Settings
 
 from broker import delays, fsck, owner, resources, sql, tasks
 from broker.discards import restore
-from broker.models import Address, ConnectionConsumer, Discarded, Queue, RoutingType
+from broker.models import (
+    Address,
+    ClientConnection,
+    ConnectionConsumer,
+    Discarded,
+    Queue,
+    RoutingType,
+)
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork, unit_of_work
 from console.celery import app
@@ -180,6 +187,22 @@ def test_it_stays_while_an_entry_waits_or_a_consumer_does() -> None:
     ConnectionConsumer.objects.all().delete()
     consumer(2**31 - 1)
     assert resources.delete_idle(now=NOON) == 1, "theirs died"
+
+
+@pytest.mark.spec("AUTODL-7")
+def test_it_stays_while_a_client_on_the_wire_gets_from_it() -> None:
+    queue = make("casualties")
+    connection = ClientConnection.objects.create(
+        owner_id=owner.current(),
+        container_id="shop",
+        mechanism="PLAIN",
+        host="127.0.0.1:50000",
+        is_encrypted=False,
+    )
+    connection.endpoints.create(session=0, name="gets", kind="gets", queue=queue)
+    assert resources.delete_idle(now=NOON) == 0, "it waits for the next casualty"
+    ClientConnection.objects.update(owner_id=2**31 - 1)
+    assert resources.delete_idle(now=NOON) == 1, "its listener died"
 
 
 @pytest.mark.spec("AUTODL-7")

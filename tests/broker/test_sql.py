@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from django.db import connection
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from broker import sql
-from broker.put import put
+from broker.put import NewMessage, put, put_many
 from broker.unit_of_work import unit_of_work
 from tests.make import make_queue
 
@@ -33,11 +34,27 @@ def test_statements_run_on_the_connection_that_is_open_now() -> None:
 
 def test_no_cursor_is_kept_that_holds_a_long_message() -> None:
     make_queue("orders")
-    for body in (b"short", b"x" * (sql.SHORT + 1), b"short"):
+    for body in (b"short", b"x" * (sql.LITTLE + 1), b"short"):
         assert cycle(body) == body
-        is_short = len(body) <= sql.SHORT
+        is_short = len(body) <= sql.LITTLE
         assert ("put_one" in sql.kept.cursors) is is_short
         assert ("get_one" in sql.kept.cursors) is is_short
+
+
+def test_what_many_messages_need_is_not_kept() -> None:
+    make_queue("orders")
+    for count in (10, sql.FEW + 1, 10):
+        put_many([NewMessage("orders") for _ in range(count)])
+        with unit_of_work() as work:
+            assert len(work.get("orders", count)) == count
+        assert ("put" in sql.kept.cursors) is (count == 10)
+        assert ("get" in sql.kept.cursors) is (count == 10)
+
+
+def test_statements_of_the_hot_path_are_read_once_by_the_client() -> None:
+    """psycopg looks for the parameters of a longer one at each run."""
+    lengths = {name: len(sql.statement(name)) for name in (*sql.KEPT, "settle_many")}
+    assert max(lengths.values()) <= MAX_CACHED_STATEMENT_LENGTH, lengths
 
 
 def test_a_statement_that_failed_leaves_no_cursor_behind() -> None:

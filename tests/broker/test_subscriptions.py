@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def news(db: None) -> Address:
     return Address.objects.create(name="news")
 
 
-def durable(name: str = "mine", **fields: str) -> Subscription:
+def durable(name: str = "mine", **fields: Any) -> Subscription:
     known = {"client_id": "app"} | fields
     return subscribe("news", durable=True, name=name, owner=owner.current(), **known)
 

@@ -11,8 +11,8 @@ from django.apps import apps
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 
-from broker import fsck, journal, owner, partitions, tasks
-from broker.models import Operation, Queue, Ready
+from broker import fsck, journal, operations, owner, partitions, tasks
+from broker.models import Experience, Operation, OperationItem, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
@@ -24,6 +24,8 @@ from tests.make import make_messages, make_queue
 SCHEDULES = [
     import_module("broker.migrations.0003_housekeeping_is_scheduled"),
     import_module("broker.migrations.0004_rules_of_ibm_mq"),
+    import_module("broker.migrations.0009_acts_are_audited"),
+    import_module("broker.migrations.0011_operations_repair"),
 ]
 LONG_AGO = timedelta(days=1)
 
@@ -102,6 +104,31 @@ def test_a_running_operation_is_worked_through_once(orders: Queue) -> None:
         assert journal.depths()[orders.pk].ready == 3
 
 
+def test_a_paced_operation_goes_on_within_the_beat(orders: Queue) -> None:
+    make_dead_letters(30)
+    planned = plan()
+    operations.arrange(planned.pk, pace=20, canary=0)
+    assert start(planned).state == Operation.State.RUNNING
+
+    tasks.step_operations()
+
+    assert Operation.objects.get().state == Operation.State.DONE
+
+
+def test_what_became_of_what_was_sent_is_noted_once(orders: Queue) -> None:
+    make_dead_letters(3)
+    start(plan())
+    work = UnitOfWork()
+    work.get("orders", 2)
+    work.commit()
+
+    for _ in range(2):
+        tasks.step_operations()
+
+        assert OperationItem.objects.filter(fate=1).count() == 2
+        assert Experience.objects.get().processed == 2
+
+
 def test_partitions_are_tended_once(orders: Queue) -> None:
     tasks.tend_partitions()
     made = {parent: partitions.children(parent) for parent in PARENTS}
@@ -145,6 +172,7 @@ def test_a_dead_process_is_found_by_the_task(transactional_db: None) -> None:
         tasks.expire,
         tasks.empty_discard_bin,
         tasks.fold_journal,
+        tasks.look_at_patches,
         tasks.step_operations,
         tasks.tend_partitions,
     ],

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
+from broker import tasks, vacuuming
 from broker.models import Delayed
 from broker.put import put_many
-from broker.vacuuming import FEW, vacuum_bloated
+from broker.vacuuming import FEW
 from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue, minutes
 
@@ -22,9 +23,23 @@ def dead_rows(table: str = "broker_delayed") -> int:
         return int(cursor.fetchone()[0])
 
 
+def vacuums(table: str = "broker_delayed") -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = %s", [table]
+        )
+        return int(cursor.fetchone()[0])
+
+
 def die(count: int) -> None:
     put_many(make_messages(count, deliver_at=NOON + minutes(1)), now=NOON)
     Delayed.objects.all().delete()
+
+
+def vacuumed() -> list[str]:
+    found = vacuuming.bloated()
+    vacuuming.vacuum(found)
+    return found
 
 
 def test_a_table_of_dead_rows_is_vacuumed_once(transactional_db: None) -> None:
@@ -32,21 +47,46 @@ def test_a_table_of_dead_rows_is_vacuumed_once(transactional_db: None) -> None:
     die(FEW + 1000)
     until(lambda: dead_rows() > FEW)
 
-    assert vacuum_bloated() == ["broker_delayed"]
+    assert vacuumed() == ["broker_delayed"]
     assert dead_rows() < FEW
-    assert vacuum_bloated() == []
+    assert vacuumed() == []
 
 
 def test_a_few_dead_rows_are_no_reason(transactional_db: None) -> None:
     make_queue()
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM broker_delayed")
+    vacuuming.vacuum(["broker_delayed"])
     die(100)
     until(lambda: dead_rows() >= 100)
 
-    assert vacuum_bloated() == []
+    assert vacuumed() == []
+
+
+def test_a_table_that_grows_is_vacuumed_before_its_rows_are_counted(
+    transactional_db: None,
+) -> None:
+    make_queue()
+    vacuuming.vacuum(vacuuming.HOT)
+    die(3000)  # which this session has told nobody yet
+
+    assert "broker_delayed" in vacuumed()
+    assert vacuumed() == []
+
+
+def test_a_worker_vacuums_what_was_bloated_four_times_a_second(
+    transactional_db: None,
+) -> None:
+    make_queue()
+    die(FEW + 1000)
+    until(lambda: dead_rows() > FEW)
+    before = vacuums()
+
+    tasks.vacuum_bloated()
+
+    assert vacuums() == before + 4
 
 
 @pytest.mark.django_db
 def test_within_a_transaction_nothing_is_vacuumed() -> None:
-    assert vacuum_bloated() == []
+    before = vacuums()
+    vacuuming.vacuum(vacuuming.HOT)
+    assert vacuums() == before

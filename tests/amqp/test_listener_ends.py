@@ -1,0 +1,125 @@
+"""What becomes of a message in the hands of a client, by the way in which it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection, transaction
+
+from broker import clients
+from broker.amqp.protocol.events import Attached, Received
+from broker.amqp.protocol.performatives import Source, Target
+from broker.amqp.protocol.sections import split
+from broker.models import Authority, ClientConnection, Queue
+from broker.put import put
+from tests.amqp.listening import PASSWORD, Listening, Wire, listener
+from tests.console.until import until
+from tests.make import make_queue, make_setting, make_user
+
+
+def count_of_next(client: Wire) -> int:
+    """Get a message, without settling it; how often it was backed out before."""
+    session = client.connection.begin()
+    gets = session.receiver("gets", Source("orders"), Target())
+    client.expect(Attached)
+    gets.grant(1)
+    payload = client.expect(Received).delivery.payload
+    header = split(payload).header
+    return header.delivery_count if header is not None else 0
+
+
+def closes(here: Listening, client: Wire) -> None:
+    client.close()
+
+
+def ends_its_session(here: Listening, client: Wire) -> None:
+    client.connection.sessions[0].end()
+    client.send()
+
+
+def is_closed_by_an_operator(here: Listening, client: Wire) -> None:
+    row = ClientConnection.objects.get(container_id="first")
+    clients.close_connection(row.pk, here.user)
+    client.closed()
+
+
+def may_not_get_any_more(here: Listening, client: Wire) -> None:
+    Authority.objects.update(may_get=False)
+
+
+def vanishes(here: Listening, client: Wire) -> None:
+    client.drop()
+
+
+def talks_nonsense(here: Listening, client: Wire) -> None:
+    client.socket.sendall(b"\0" * 64)
+    client.closed()
+
+
+@pytest.mark.parametrize(
+    ("go", "counted"),
+    [
+        (closes, 0),
+        (ends_its_session, 0),
+        (is_closed_by_an_operator, 0),
+        (may_not_get_any_more, 0),
+        (vanishes, 1),
+        (talks_nonsense, 1),
+    ],
+)
+def test_only_those_who_are_lost_have_failed(
+    here: Listening, go: Callable[[Listening, Wire], None], counted: int
+) -> None:
+    make_queue("orders")
+    make_setting("orders", redelivery_delay_ms=0)
+    user = make_user("bert")
+    user.set_password(PASSWORD)
+    user.save()
+    put("orders", b"once")
+    client = here.client(user="bert", container_id="first")
+    assert count_of_next(client) == 0
+
+    go(here, client)
+
+    assert count_of_next(here.client(container_id="second")) == counted
+
+
+def test_a_listener_that_stops_gives_back_what_it_held(transactional_db: None) -> None:
+    make_queue("orders")
+    put("orders", b"once")
+    with listener() as first:
+        assert count_of_next(first.client()) == 0
+        first.begin_to_stop().result(20)
+    with listener(user=first.user) as second:
+        assert count_of_next(second.client()) == 0
+
+
+def test_a_client_that_goes_while_it_attaches_is_no_trouble(
+    here: Listening, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its row is gone before that of its endpoint can be written."""
+    make_queue("orders")
+    client = here.client(container_id="first")
+    session = client.connection.begin()
+
+    with transaction.atomic():
+        Queue.objects.select_for_update().get(name="orders")
+        session.receiver("gets", Source("orders"), Target())
+        client.send()
+        until(somebody_waits)
+        client.drop()
+        until(lambda: not ClientConnection.objects.exists())
+    here.until(lambda: not here.listener.register.holders)
+
+    assert caplog.messages == []
+
+
+def somebody_waits() -> bool:
+    """For a lock that another transaction has."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            " AND datname = current_database())"
+        )
+        return bool(cursor.fetchone()[0])

@@ -1,0 +1,43 @@
+"""Operations that go on in tests: from ten past noon, with a pace and a canary."""
+
+from __future__ import annotations
+
+from broker import operations
+from broker.models import Course, Operation
+from broker.operations import canaries
+from broker.operations.canaries import Halt
+from broker.unit_of_work import UnitOfWork
+from tests.broker.dying import plan
+from tests.make import NOON, minutes, seconds
+
+START = NOON + minutes(10)
+
+
+def begun(canary: int = 0, pace: int | None = None) -> Operation:
+    """All dead letters, from ten past noon on."""
+    planned = plan()
+    operations.arrange(planned.pk, pace=pace, canary=canary)
+    return operations.start(planned.pk, now=START)
+
+
+def course_of(operation: Operation) -> Course:
+    return Course.objects.get(pk=operation.pk)
+
+
+def step(operation: Operation, after: float = 1) -> int:
+    """Some seconds after the start."""
+    return operations.step(operation.pk, now=START + seconds(after))
+
+
+def process(limit: int = 100) -> None:
+    """A consumer takes what is there, and comes to a good end."""
+    work = UnitOfWork(now=START + seconds(1))
+    work.get("orders", limit)
+    work.commit()
+
+
+def halt_of(operation: Operation) -> Halt:
+    course = course_of(operation)
+    assert course.stage == Course.Stage.HALTED
+    assert course.halt
+    return canaries.read(course.halt)

@@ -1,0 +1,190 @@
+"""A value for every parameter that any statement has, for plans."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from broker import owner
+from broker.get import HIGHEST, HIGHS, LOWEST, NEW, PRIORITIES
+from broker.models import Queue
+from tests.make import NOON
+
+LANES = {
+    "priorities": PRIORITIES,
+    "lows": [low for _ in range(10) for low in (LOWEST, NEW)],
+    "highs": HIGHS,
+    "near_from": LOWEST,
+    "near_to": HIGHEST,
+}
+ONE_MESSAGE = {
+    "priorities": [4],
+    "routing_types": [None],
+    "durables": [True],
+    "expiries": [None],
+    "dues": [None],
+    "content_types": ["text/plain"],
+    "producers": [""],
+    "message_ids": [None],
+    "correlation_ids": [None],
+    "reply_tos": [None],
+    "subjects": [None],
+    "group_ids": [None],
+    "properties": ["{}"],
+    "bodies": [b"x"],
+    "descriptors": [None],
+    "headers": [None],
+    "envelopes": [None],
+}
+ITS_VALUES = {
+    "priority": 4,
+    "routing_type": None,
+    "durable": True,
+    "expires_at": None,
+    "content_type": "text/plain",
+    "producer": "",
+    "message_id": None,
+    "correlation_id": None,
+    "reply_to": None,
+    "subject": None,
+    "group_id": None,
+    "properties": "{}",
+    "body": b"x",
+    "descriptor": None,
+    "headers": None,
+    "envelope": None,
+}
+ONE_ENTRY = {
+    "queue_ids": [1],
+    "ids": [1],
+    "backout_counts": [1],
+    "delivery_counts": [1],
+    "delays_ms": [0],
+    "retentions_s": [60],
+    "mosts": [10],
+    "are_limits": [True],
+}
+WAITS = {
+    "first": 0,
+    "span": timedelta(hours=1),
+    "patience": timedelta(seconds=10),
+}
+SWITCHES = {
+    "restore": False,
+    "as_ibm": False,
+    "though_paused": False,
+    "looked": False,
+    "pooled": False,
+    "in_transaction": False,
+    "most_records": 10,
+    "tables": ["broker_ready"],
+    "few": 1000,
+    "pages": 16,
+    "lease_for": timedelta(minutes=1),
+    "asker": "user 1",
+    "key": "1",
+    "digest": b"x",
+    "client_message_id": "ID:1",
+}
+ONE_SETTLEMENT = {
+    "uows": [-1000],
+    "lowest": -1000,
+    "highest": -1000,
+    "firsts": [1],
+    "lasts": [1],
+    "numbers": [0],
+    "accepts": [True],
+    "actors": [""],
+}
+ONE_ENDPOINT = {"credits": [1], "unsettled": [0], "messages": [0], "owner_id": 1}
+ONE_ITEM = {
+    "by": "queue",
+    "on_queue": 1,
+    "ready": True,
+    "delayed": True,
+    "resubmits": True,
+    "target": "",
+    "after": 0,
+    "undoes": 1,
+    "expired_too": False,
+    "delayed_too": True,
+    "item_ids": [1],
+    "notes": [""],
+    "causes": ["MALFORMED"],
+    "copies": [None],
+    "places": [1],
+    "first_id": 1,
+    "last_id": 1,
+    "status": "planned",
+    "first_status": "planned",
+    "last_status": "planned",
+    "sampled": False,
+    "fates": [1],
+    "chosen": [1],
+    "ramped_to": 1,
+    "fingerprints": ["f"],
+    "hours": 24,
+}
+ONE_REPAIR = {"columns": ["{}"], "added": ["{}"], "gone": ["[]"], "repaired": 2}
+
+
+def parameters(name: str, queue: Queue) -> dict[str, Any]:
+    """A value for every parameter that any statement has."""
+    common = {
+        "address": "orders",
+        "queue": "orders",
+        "queue_id": queue.pk,
+        "owner": owner.current(),
+        "uow": None,
+        "claim_id": 0,
+        "limit": 3,
+        "expected": 1,
+        "id": 0,
+        "message_id": 17,
+        "before": 10**9,
+        "kind": 4,
+        "came_from": 2,
+        "cause": "EXPIRED",
+        "error": "",
+        "fingerprint": "f",
+        "pattern": "",
+        "origin_queue": None,
+        "only_queue": None,
+        "path": "(1 == 1)",
+        "scan": 100,
+        "reason": None,
+        "why": "",
+        "refusing_ids": [],
+        "priority": 4,
+        "backout_count": 0,
+        "delivery_count": 1,
+        "expires_at": None,
+        "operation_id": 1,
+        "actor": "",
+        "xid": "x",
+        "detail": "{}",
+        "dead_owners": [1],
+        "lock_class": owner.LOCK_CLASS,
+        "timeout": timedelta(seconds=1),
+        "synchronous_commit": None,
+        "taker_ids": [queue.pk],
+        "taker_types": [1],
+        "refusing": ["[]"],
+        "ways": None,
+        "stale": ["_BRK_DEATH_TIME"],
+        "lifetime": None,
+        "ends": True,
+        "at": NOON,
+        "within": None,
+        "due_at": NOON,
+        "now": NOON,
+    }
+    arrays = (
+        LANES
+        if name in ("get", "get_one", "browse_ready", "browse_chosen", "choose")
+        else ITS_VALUES
+        if name == "put_one"
+        else ONE_MESSAGE
+    )
+    known = common | WAITS | SWITCHES | ONE_MESSAGE | ONE_ENTRY | ONE_ITEM
+    return known | ONE_SETTLEMENT | ONE_ENDPOINT | ONE_REPAIR | arrays

@@ -1,0 +1,115 @@
+"""Whatever dies in whatever stage of an operation, nothing is lost, doubled or tried
+beyond what may be."""
+
+from __future__ import annotations
+
+import signal
+from itertools import count
+
+import pytest
+
+from broker import fsck, operations
+from broker.models import Course, Experience, Message, Operation, OperationItem
+from broker.operations import canaries
+from broker.unit_of_work import UnitOfWork
+from tests.broker.dying import make_dead_letters, on, operator, plan
+from tests.broker.elsewhere import process, said
+
+pytestmark = pytest.mark.usefixtures("transactional_db")
+
+State, Status, Stage = Operation.State, OperationItem.Status, Course.Stage
+MESSAGES, CANARY = 130, 9
+
+WORKING = """
+from broker import operations
+from broker.models import Operation
+(operation,) = Operation.objects.all()
+while True:
+    worked = operations.step(operation.pk, limit=4)
+    settled = operations.settle(operation.pk, limit=4)
+    print(worked, settled, flush=True)
+"""
+
+
+def consume() -> int:
+    """A consumer processes all that it finds; how many."""
+    work = UnitOfWork()
+    got = work.get("orders", 1000)
+    work.commit()
+    return len(got)
+
+
+def work_and_die(turns: int) -> None:
+    """A worker goes on for some turns, and is killed in the middle of what follows."""
+    with process(WORKING) as worker:
+        for _ in range(turns):
+            assert said(worker)
+        worker.send_signal(signal.SIGKILL)
+        assert worker.wait(30) == -signal.SIGKILL
+
+
+@pytest.mark.spec("ADMIN-7")
+def test_a_tried_operation_survives_whoever_works_on_it() -> None:
+    make_dead_letters(MESSAGES)
+    operation = plan()
+    operations.arrange(operation.pk, pace=None, canary=CANARY)
+    operations.start(operation.pk, limit=2)
+    stages, consumed = set(), 0
+
+    for turns in count(1):
+        work_and_die(turns)
+        course = Course.objects.get()
+        stages.add(course.stage)
+        done = operation.items.filter(status=Status.DONE).count()
+        assert done <= allowed(course)
+        assert len(on("orders")) + consumed == done
+        assert fsck.violations() == []
+        if course.stage in (Stage.WATCH, Stage.REST) or turns % 2:
+            consumed += consume()
+        if course.settled_at:
+            break
+        assert turns < 20
+
+    assert {Stage.TRIAL, Stage.WATCH} <= stages
+    operation.refresh_from_db()
+    assert operation.state == State.DONE
+    copies = operation.items.values_list("copy_id", flat=True)
+    assert len(set(copies)) == MESSAGES == consumed
+    assert set(operation.items.values_list("fate", flat=True)) == {1}
+    assert Message.objects.count() == 3 * MESSAGES, "nothing was doubled"
+    assert Experience.objects.get().processed == MESSAGES, "each was counted once"
+    assert fsck.sums().balance == 0
+
+
+def allowed(course: Course) -> int:
+    """How many may have been sent at most, where an operation stands."""
+    if course.stage == Stage.REST:
+        return MESSAGES
+    sent, part = 0, CANARY
+    while part and sent < course.tried:
+        sent += part
+        part = canaries.next_part(part, sent)
+    return sent + (course.part - course.to_send if course.stage == Stage.TRIAL else 0)
+
+
+def test_a_halt_outlives_whoever_found_it() -> None:
+    make_dead_letters(MESSAGES)
+    operation = plan()
+    operations.arrange(operation.pk, pace=None, canary=CANARY)
+    operations.start(operation.pk, limit=CANARY)
+    work = UnitOfWork()
+    work.get("orders", 3)
+    work.back_out("no such customer 17", spread=0)
+
+    work_and_die(turns=3)
+
+    course = Course.objects.get()
+    assert course.stage == Stage.HALTED
+    assert operations.step(operation.pk) == 0
+    assert len(on("orders")) == CANARY - 3
+    operations.cancel(operation.pk)
+    undone = operations.plan_undo(operator(), operation.pk)
+    operations.start(undone.pk)
+    assert on("orders") == []
+    assert len(on("DLQ")) == MESSAGES
+    assert fsck.violations() == []

@@ -1,0 +1,340 @@
+"""Defects that the state machines and schedules have to catch; see ``mutants``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MACHINE = "tests/broker/test_queue_machine.py"
+IBM = "tests/broker/test_ibm_machine.py"
+AHEAD = "tests/broker/test_settlements_machine.py"
+SCHEDULES = " ".join(
+    f"tests/broker/test_interleavings{part}.py"
+    for part in ("", "_ends", "_moves", "_poison")
+)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One defect: a text in a file, and what it is replaced by."""
+
+    name: str
+    file: str
+    before: str
+    after: str
+    tests: str = MACHINE
+
+
+MUTANTS = [
+    Mutant(
+        "an accept without its fence",
+        "broker/sql/accept.sql",
+        "SELECT 1 / (EXISTS (",
+        "SELECT 1 / (true OR EXISTS (",
+    ),
+    Mutant(
+        "a settlement of what another unit of work holds",
+        "broker/sql/take_some.sql",
+        "WHERE uow = %(uow)s::bigint AND queue_id",
+        "WHERE queue_id",
+    ),
+    Mutant(
+        "a get that goes on in a unit of work that ended",
+        "broker/sql/get.sql",
+        "ELSE EXISTS (SELECT FROM unit) END",
+        "ELSE true END",
+    ),
+    Mutant(
+        "newest first",
+        "broker/sql/get.sql",
+        "ORDER BY ready.pos\n",
+        "ORDER BY ready.pos DESC\n",
+    ),
+    Mutant(
+        "priorities upside down",
+        "broker/get.py",
+        "range(9, -1, -1) for _",
+        "range(10) for _",
+    ),
+    Mutant(
+        "what came back stands behind what is new",
+        "broker/sql/put_back.sql",
+        "SELECT queue_id, priority, id - 4611686018427387904, id,",
+        "SELECT queue_id, priority, id + 1000000000, id,",
+    ),
+    Mutant(
+        "a limit that is one too many",
+        "broker/redelivery.py",
+        "if 0 < limit <= attempts:",
+        "if 0 < limit < attempts:",
+    ),
+    Mutant(
+        "a delivery that is not counted",
+        "broker/moves.py",
+        "self.backout_count + 1,",
+        "self.backout_count,",
+    ),
+    Mutant(
+        "a release that is counted",
+        "broker/settle.py",
+        "    put_back(held, [0] * len(held), record)",
+        "    held = [replace(h, backout_count=h.backout_count + 1) for h in held]\n"
+        "    put_back(held, [0] * len(held), record)",
+    ),
+    Mutant(
+        "an expired message that is delivered",
+        "broker/sql/get.sql",
+        "AND (ready.expires_at IS NULL",
+        "AND (true OR ready.expires_at IS NULL",
+    ),
+    Mutant(
+        "an expired message that is redelivered",
+        "broker/failures.py",
+        "expired = [entry for entry in held if entry.expired]",
+        "expired: list[Held] = []",
+    ),
+    Mutant(
+        "a delay that ends early",
+        "broker/sql/wake.sql",
+        "WHERE due_at <= coalesce(",
+        "WHERE due_at - interval '6 seconds' <= coalesce(",
+    ),
+    Mutant(
+        "a deadline that passes early",
+        "broker/sql/overdue.sql",
+        "    deadline <= coalesce(",
+        "    deadline - interval '160 seconds' <= coalesce(",
+    ),
+    Mutant(
+        "a deadline that never passes",
+        "broker/sql/overdue.sql",
+        "    deadline <= coalesce(",
+        "    deadline + interval '1 hour' <= coalesce(",
+    ),
+    Mutant(
+        "a copy that leaves the original behind",
+        "broker/sql/take_ready.sql",
+        "DELETE FROM broker_ready\n    WHERE ctid = ANY (ARRAY(",
+        "SELECT * FROM broker_ready\n    WHERE ctid = ANY (ARRAY(",
+    ),
+    Mutant(
+        "a dead letter that keeps its expiry",
+        "broker/sql/copy.sql",
+        "priority, new_id, new_id, expires_at FROM entry",
+        "priority, new_id, new_id, at + interval '1 s' FROM entry",
+    ),
+    Mutant(
+        "dead letters that arrive in another order",
+        "broker/sql/copy.sql",
+        "ORDER BY source.ord\n        ) AS ordered",
+        "ORDER BY source.ord DESC\n        ) AS ordered",
+    ),
+    Mutant(
+        "a backout that the journal forgets",
+        "broker/sql/put_back.sql",
+        "FROM entry GROUP BY at, queue_id, due_at IS NULL",
+        "FROM entry WHERE due_at IS NULL GROUP BY at, queue_id, due_at IS NULL",
+    ),
+    Mutant(
+        "a paused queue that gives",
+        "broker/sql/get.sql",
+        "AND NOT paused\n",
+        "\n",
+    ),
+    Mutant(
+        "a part of a claim that is taken whole",
+        "broker/sql/take_some.sql",
+        "HAVING bool_and(goes))",
+        "HAVING bool_or(goes))",
+    ),
+    Mutant(
+        "a threshold that is one too many",
+        "broker/poison.py",
+        "return 0 < self.threshold <= backout_count",
+        "return 0 < self.threshold < backout_count",
+        IBM,
+    ),
+    Mutant(
+        "a second mark",
+        "broker/leased.py",
+        "        if self.marked:",
+        "        if self.marked and self.ended:",
+        IBM,
+    ),
+    Mutant(
+        "a mark that a backout by the system honours",
+        "broker/leased.py",
+        "if self.mark is not None and not by_system:",
+        "if self.mark is not None:",
+        IBM,
+    ),
+    Mutant(
+        "a skipped backout that resets the count",
+        "broker/settle.py",
+        "        backout_count=held.backout_count,",
+        "        backout_count=0,",
+        IBM,
+    ),
+    Mutant(
+        "a skipped backout that is counted",
+        "broker/settle.py",
+        "        backout_count=held.backout_count,",
+        "        backout_count=held.backout_count + 1,",
+        IBM,
+    ),
+    Mutant(
+        "a move that its receiver's backout does not undo",
+        "broker/leased.py",
+        "        self.removing.append(removing)",
+        "        self.remove_now(removing, last=poison.Last.DISCARD)",
+        IBM,
+    ),
+    Mutant(
+        "an accept without its fence, of a killed process",
+        "broker/sql/accept.sql",
+        "SELECT 1 / (EXISTS (",
+        "SELECT 1 / (true OR EXISTS (",
+        IBM,
+    ),
+    Mutant(
+        "an expired message that a consumer gets",
+        "broker/sql/get.sql",
+        "AND (ready.expires_at IS NULL",
+        "AND (true OR ready.expires_at IS NULL",
+        IBM,
+    ),
+    Mutant(
+        "a full queue that takes one more",
+        "broker/capacity.py",
+        "if depth + len(sizes_bytes) > queue.max_depth:",
+        "if depth + len(sizes_bytes) > queue.max_depth + 1:",
+        IBM,
+    ),
+    Mutant(
+        "a report option that nobody reads",
+        "broker/redelivery.py",
+        "if report & Report.DISCARD_MSG:",
+        "if not report & Report.DISCARD_MSG and False:",
+        IBM,
+    ),
+    Mutant(
+        "a report that is sent twice",
+        "broker/disposal.py",
+        "            report_messages.send(delivery,",
+        "            report_messages.send(delivery, reason, **about)\n"
+        "            report_messages.send(delivery,",
+        IBM,
+    ),
+    Mutant(
+        "a report that stays when its message could not go",
+        "broker/disposal.py",
+        "                raise refusal\n",
+        "                report_messages.send(delivery, reason, **about)\n"
+        "                return removal\n",
+        IBM,
+    ),
+    Mutant(
+        "a sweep that locks nothing",
+        "broker/sql/overdue.sql",
+        "\nFOR UPDATE SKIP LOCKED",
+        "",
+        SCHEDULES,
+    ),
+    Mutant(
+        "an accept that does not count what left",
+        "broker/sql/accept.sql",
+        "coalesce(sum(cardinality(ids)), 0) = %(expected)s::integer",
+        "0 * %(expected)s::integer = 0",
+        SCHEDULES,
+    ),
+    Mutant(
+        "gets that wait for each other",
+        "broker/sql/get.sql",
+        "FOR UPDATE SKIP LOCKED",
+        "FOR UPDATE",
+        SCHEDULES,
+    ),
+    Mutant(
+        "a lost answer that is taken for a backout",
+        "broker/leased.py",
+        "if line is None or line.closed:",
+        "if not connection.is_usable():",
+        SCHEDULES,
+    ),
+    Mutant(
+        "a tally that folds what is not final",
+        "broker/sql/fold.sql",
+        "pg_snapshot_xmin(pg_current",
+        "pg_snapshot_xmax(pg_current",
+        SCHEDULES,
+    ),
+    Mutant(
+        "room that two see at once",
+        "broker/capacity.py",
+        ".select_for_update(no_key=True)",
+        "",
+        SCHEDULES,
+    ),
+    Mutant(
+        "a settlement of what another consumer holds",
+        "broker/sql/settle_many.sql",
+        "WHERE claim.uow = asked.uow AND claim.queue_id",
+        "WHERE claim.queue_id",
+        AHEAD,
+    ),
+    Mutant(
+        "a part of what is asked for that is settled",
+        "broker/sql/settle_many.sql",
+        "SELECT count(*) = cardinality(%(ids)b::bigint[])",
+        "SELECT count(*) > 0",
+        AHEAD,
+    ),
+    Mutant(
+        "a claim that goes with what it still holds",
+        "broker/sql/settle_many.sql",
+        "      AND split.ids IS NULL AND (",
+        "      AND split.places IS NOT NULL AND (",
+        AHEAD,
+    ),
+    Mutant(
+        "a part of a group that is refused with the rest",
+        "broker/settlements.py",
+        "elif len(group.members) > 1:",
+        "elif len(group.members) > 9:",
+        AHEAD,
+    ),
+    Mutant(
+        "a lost client of whom more counts than the oldest",
+        "broker/settle.py",
+        "and entry.id == oldest",
+        "and entry.id >= (oldest or 0)",
+        AHEAD,
+    ),
+    Mutant(
+        "a dead process of which all counts",
+        "broker/settle.py",
+        "                end_lost(uow, DIED, now=now)",
+        "                end_badly(uow, DIED, now=now)",
+        AHEAD,
+    ),
+    Mutant(
+        "a consumer's own delay that is overlooked",
+        "broker/failures.py",
+        "        return replace(outcome, after=delay)",
+        "        return outcome",
+        AHEAD,
+    ),
+    Mutant(
+        "a hidden entry that is taken",
+        "broker/prefetched.py",
+        "lanes_around(self.consumer.queue.name, hidden) if hidden else None",
+        "None",
+        AHEAD,
+    ),
+    Mutant(
+        "an end of a consumer that nobody tells it",
+        "broker/prefetched.py",
+        "if row == (False,):",
+        "if row == (None,):",
+        AHEAD,
+    ),
+]
