@@ -2,34 +2,66 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.db import connection, transaction
-from hypothesis import Phase
+from hypothesis import HealthCheck, Phase
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from broker import arrivals, owner
+from dashboards import kept
+
+# What hears of the tests of all processes has to be known where none is collected.
+pytest_plugins = ["tests.amqp.clients.cases"]
 
 MAP = [
-    *("operationitem", "operation", "stoppage", "connectionconsumer", "subscription"),
-    *("counterreset", "queuealias", "queue", "address", "addresssetting"),
+    *("deadlettergroup", "ruleattempt", "rulepass", "ruletable"),
+    *("clientendpoint", "clientconnection", "credential", "keptanswer"),
+    *("approval", "operationpatch", "operationitem", "course", "experience"),
+    *("operation", "stoppage", "connectionconsumer", "subscription"),
+    *(
+        "auditcheck",
+        "redactionrule",
+        "counterreset",
+        "queuealias",
+        "queue",
+        "address",
+        "addresssetting",
+    ),
 ]
 HOT = [
     *("message", "ready", "delayed", "claim", "unit_of_work", "owner"),
     *("dead_letter", "discarded", "prepared_put", "event", "tally"),
 ]
-AROUND = ("dashboards", "sessions", "axes")  # applications
+KEPT = "audit"  # by triggers, from all but the owner of the database
+AROUND = ("console", "dashboards", "sessions", "axes")  # applications
+WITH_PAGES = """
+    SELECT oid::regclass::text FROM pg_class
+    WHERE relkind = 'r' AND pg_relation_size(oid) > 0
+      AND coalesce(pg_partition_root(oid), oid) = ANY (%s::regclass[])
+"""
 
 # What a test draws is a matter of its code alone, so that a run can be repeated;
 # --hypothesis-profile=exploring draws anew each time, and does not shrink.
-hypothesis_settings.register_profile("repeatable", derandomize=True)
+# How long it takes is a matter of what else the machine does.
+UNTIMED: dict[str, Any] = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow],
+}
+hypothesis_settings.register_profile("repeatable", derandomize=True, **UNTIMED)
 hypothesis_settings.register_profile(
-    "exploring", derandomize=False, phases=[Phase.explicit, Phase.generate]
+    "exploring",
+    derandomize=False,
+    phases=[Phase.explicit, Phase.generate],
+    **UNTIMED,
 )
 hypothesis_settings.load_profile("repeatable")
 
@@ -42,14 +74,15 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With the mark beside it, pytest-django would flush all tables after the test."""
+    """With its mark, pytest-django would flush all tables after one that commits."""
     for item in items:
         fixtures = getattr(item, "fixturenames", [])
-        if item.get_closest_marker("django_db") and "transactional_db" in fixtures:
-            raise pytest.UsageError(
-                f"{item.nodeid} commits by transactional_db and is marked django_db:"
-                " take the mark away."
-            )
+        for mark in item.iter_markers("django_db"):
+            if mark.kwargs.get("transaction") or "transactional_db" in fixtures:
+                raise pytest.UsageError(
+                    f"{item.nodeid} commits: take its mark django_db away, and ask for"
+                    " transactional_db."
+                )
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -63,6 +96,13 @@ def _owner_leaves_before_the_database(django_db_setup: None) -> Iterator[None]:
 def _nothing_is_said_to_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests of arrivals across processes start their own."""
     monkeypatch.setattr(arrivals.Arrivals, "say", lambda *_: None)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pages keep for some seconds is of another test; no look is slow."""
+    cache.clear()
+    monkeypatch.setattr(kept, "QUICK_S", math.inf)
 
 
 @pytest.fixture
@@ -85,17 +125,23 @@ def empty_the_broker() -> None:
     """The tally begins anew, and this process owns nothing any more."""
     assert connection.settings_dict["NAME"].startswith("test_"), "a real database"
     owner.resign()
+    tables = [f"broker_{table}" for table in MAP]
+    for label in AROUND:
+        tables += [
+            one._meta.db_table for one in apps.get_app_config(label).get_models()
+        ]
     with connection.cursor() as cursor:
-        for table in MAP:
-            cursor.execute(f"DELETE FROM broker_{table}")
+        cursor.execute(";".join(f"DELETE FROM {table}" for table in tables))
         cursor.execute("DELETE FROM broker_modelqueue WHERE name NOT LIKE 'SYSTEM.%'")
-        # Not deleted: tests that read everything would read what is dead, too.
-        cursor.execute("TRUNCATE " + ", ".join(f"broker_{table}" for table in HOT))
+        # Not deleted: tests that read everything would read what is dead, too. An empty
+        # table is as long in truncating as a full one, and most are empty.
+        cursor.execute(WITH_PAGES, [[f"broker_{table}" for table in (*HOT, KEPT)]])
+        if used := [table for (table,) in cursor]:
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            cursor.execute("TRUNCATE " + ",".join(used))
+            cursor.execute("SET LOCAL session_replication_role = origin")
         cursor.execute(
             "INSERT INTO broker_watermark (reader) VALUES ('tally')"
             " ON CONFLICT (reader) DO UPDATE SET xid = 0"
         )
-    for label in AROUND:
-        for model in apps.get_app_config(label).get_models():
-            model._base_manager.all().delete()
     User.objects.all().delete()

@@ -23,10 +23,12 @@ def direct_packages() -> set[str]:
     chosen = read("requirements.txt").partition(NEEDED_BY_OTHERS)[0]
     pins = chosen + read("requirements-dev.txt")
     frontend = json.loads(read("frontend/package.json"))
+    clients = json.loads(read("tests/amqp/clients/rhea/package.json"))
     return {
         *re.findall(r"^([\w.\-\[\]]+)==", pins, re.M),
         *frontend["dependencies"],
         *frontend["devDependencies"],
+        *clients["dependencies"],
     }
 
 
@@ -61,6 +63,18 @@ def test_each_management_command_that_is_named_exists(document: Path) -> None:
     named = set(re.findall(r"manage\.py (\w+)", document.read_text()))
     ours = {path.stem for path in TREE.glob("*/management/commands/*.py")}
     assert named <= ours | {"check", "collectstatic", "createsuperuser", "migrate"}
+
+
+def test_each_want_of_an_operator_has_tests_that_exist() -> None:
+    wants = re.findall(r"^\| (\d+) \|.*\| ([^|]+) \|$", read("docs/wants.md"), re.M)
+    assert [int(number) for number, _ in wants] == list(range(1, 41))
+    for number, shown in wants:
+        named = re.findall(r"`([\w/]+)::(\w+)`", shown)
+        assert named, f"{number} names no test"
+        for file, test in named:
+            folder, _, stem = file.rpartition("/")
+            text = read(f"tests/{folder}/test_{stem}.py")
+            assert re.search(rf"^(async )?(def test_|class ){test}\b", text, re.M), test
 
 
 def test_decisions_are_numbered_without_gaps_and_have_their_headings() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mutants import MUTANTS, ROOT, Mutant
+from tests.defects import MUTANTS, Mutant
+from tests.mutants import ROOT
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -24,6 +24,7 @@ WHOLE_STEPS = {
     "broker/sql/copy.sql": 100,
     "broker/sql/get.sql": 70,
     "broker/sql/put.sql": 70,
+    "broker/sql/settle_many.sql": 90,
 }
 LINES_OF_A_PARTIAL = 40
 LINES_OF_A_PAGE = 80

@@ -5,28 +5,41 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 
-from tests.bench import cells, ground, machine, report
+from tests.bench import cells, ground, machine, pages, report
 from tests.bench.clients import clients
-from tests.bench.slices import FULL, QUICK
+from tests.bench.many import FEW, Many
+from tests.bench.slices import FULL, QUICK, SHORT
 
 
 def arguments() -> Namespace:
     parser = ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="in less than a minute")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="in a few minutes")
+    size.add_argument("--short", action="store_true", help="in ten, not in twenty")
     parser.add_argument("--clients", type=int, default=1, help="that work at once")
+    parser.add_argument("--pages", action="store_true", help="those of the console")
     parser.add_argument("--write", action="store_true", help=f"to {report.PAGE.name}")
     return parser.parse_args()
 
 
 def main() -> None:
     options = arguments()
-    size = QUICK if options.quick else FULL
     began = time.monotonic()
 
     def say(what: str) -> None:
         print(f"{time.monotonic() - began:5.0f} s  {what}", file=sys.stderr, flush=True)
 
+    if options.pages:
+        many = FEW if options.quick else Many()
+        pages.measure(say, size=many, write=options.write)
+    else:
+        measure(options, say)
+
+
+def measure(options: Namespace, say: Callable[[str], None]) -> None:
+    size = QUICK if options.quick else SHORT if options.short else FULL
     say("Making a database")
     with ground.own_database() as name, clients(options.clients, name) as crowd:
         described = machine.describe()
@@ -35,11 +48,13 @@ def main() -> None:
     say("Done")
     text = report.table(results)
     more = report.table_of_figures(figures)
-    print("", *described, "", text, "", more, sep="\n")
+    costs = report.table_of_costs(results)
+    print("", *described, "", text, "", more, "", costs, sep="\n")
     if options.write:
         report.write(
             text,
             more,
+            costs,
             report.chart(results),
             described,
             clients=f"{options.clients} client{'s'[: options.clients > 1]}",

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from statistics import median
 
-from tests.bench import bloat, depth, ground, herd, letters, rabbit, rival, sizes
+from tests.bench import (
+    bloat,
+    depth,
+    door,
+    ground,
+    herd,
+    letters,
+    rabbit,
+    rival,
+    sizes,
+)
 from tests.bench.clients import Clients, Order
 from tests.bench.figures import Figure
 from tests.bench.slices import FASTEST, Cell, Result, Size, ratios
 
 FLOOR = "floor"
-PUT, GET, CYCLE = "put", "get, accept", "put, get, accept"
+OURS = PUT, GET, CYCLE = "put", "get, accept", "put, get, accept"
 RIVAL = "procrastinate: defer, fetch, finish"
 RABBIT = "RabbitMQ: publish, confirm, get, acknowledge"
 RIVAL_BESIDE = "procrastinate: fetch, finish beside scheduled"
@@ -19,7 +30,7 @@ DIE = "back out 3 times, dead letter"
 BESIDE, PLAIN = "get, accept beside delayed", "the same without"
 HELD, FIRST = "get, accept under a held snapshot", "itself at first"
 BATCHES = (1, 10, 100, 1000)
-RIVALS_TASKS = 2_000  # due beside those of tomorrow; it takes few of them
+RIVALS_TASKS = 30_000  # due beside those of tomorrow; more than it takes
 
 
 def measure(
@@ -33,13 +44,15 @@ def measure(
     say(f"Beside {size.delayed:,} delayed messages")
     yield from beside_delayed(Cell(clients, size))
     say(f"{size.held:,} messages under a held snapshot")
-    yield from under_a_held_snapshot(Cell(clients, replace(size, rounds=4)))
+    yield from under_a_held_snapshot(Cell(clients, replace(size, rounds=10)))
 
 
 def measure_scale(
     clients: Clients, size: Size, database: str, say: Callable[[str], None]
 ) -> Iterator[Figure]:
     """What is no rate, and takes many messages."""
+    say("Through the listener for AMQP 1.0")
+    yield from door.measure(Cell(clients, size), database)
     say(f"{size.letters:,} dead letters, resubmitted and undone")
     yield from letters.measure(Cell(clients, size), database)
     say(f"{size.herd:,} messages due in one second")
@@ -66,11 +79,19 @@ def floor(cell: Cell, batch: int) -> list[Result]:
     if rabbit.is_here():
         orders[RABBIT] = Order("rabbit_cycle", batch, seconds=seconds)
     begin(cell, "get", FASTEST[batch] * seconds)
-    rates = cell.rates(orders)
+    slices = cell.slices(orders)
+    rates = {name: [one.rate for one in found] for name, found in slices.items()}
     ground.check(cell.ready)
     results = [
-        Result(name, batch, slices, FLOOR, ratios(slices, rates[FLOOR]))
-        for name, slices in rates.items()
+        Result(
+            name,
+            batch,
+            found,
+            FLOOR,
+            ratios(found, rates[FLOOR]),
+            slices[name] if name in OURS else [],
+        )
+        for name, found in rates.items()
         if name != FLOOR
     ]
     if batch == 1:
@@ -79,7 +100,7 @@ def floor(cell: Cell, batch: int) -> list[Result]:
     if RABBIT in rates:
         against = ratios(rates[CYCLE], rates[RABBIT])
         results.append(Result(CYCLE, batch, rates[CYCLE], "RabbitMQ", against))
-    return [Result(FLOOR, batch, rates[FLOOR]), *results]
+    return [Result(FLOOR, batch, rates[FLOOR], slices=slices[FLOOR]), *results]
 
 
 def dead_letters(cell: Cell) -> list[Result]:
@@ -130,8 +151,9 @@ def under_a_held_snapshot(cell: Cell) -> list[Result]:
             cell.do(Order("cycle", batch, "held", most=messages / clients))
         after = {batch: beside_the_floor(cell, batch) for batch in before}
     ground.check(cell.ready)
+    first = {batch: median(floors) for batch, (_, floors) in before.items()}
     return [
-        Result(HELD, batch, rates, FIRST, ratios(floors, before[batch][1]))
+        Result(HELD, batch, rates, FIRST, [one / first[batch] for one in floors])
         for batch, (rates, floors) in after.items()
     ]
 

@@ -13,6 +13,8 @@ from django.conf import settings
 from django.db import connection
 
 from broker import owner
+from tests.bench import meters
+from tests.bench.meters import NOTHING, Spent
 from tests.bench.workloads import WORKLOADS
 
 FOR_EVER = float("inf")
@@ -35,6 +37,7 @@ class Slice:
 
     messages: int
     seconds: float
+    spent: Spent = NOTHING  # where it is measured
 
     @property
     def rate(self) -> float:
@@ -52,8 +55,15 @@ class Clients:
         for pipe in self.pipes:
             pipe.send(order)
         slices: list[Slice] = [pipe.recv() for pipe in self.pipes]
+        spent = [one.spent for one in slices]
         return Slice(
-            sum(one.messages for one in slices), max(one.seconds for one in slices)
+            sum(one.messages for one in slices),
+            max(one.seconds for one in slices),
+            Spent(
+                sum(one.client_s for one in spent),
+                sum(one.server_s for one in spent),
+                max(one.wal for one in spent),
+            ),
         )
 
 
@@ -93,6 +103,7 @@ def serve(orders: Connection, database: str) -> None:
 
 def carry_out(order: Order) -> Slice:
     work = WORKLOADS[order.work]
+    before = meters.read()
     messages, seconds, began = 0, 0.0, time.perf_counter()
     while seconds < order.seconds and messages < order.most:
         done = work(order.queue, order.batch)
@@ -100,4 +111,4 @@ def carry_out(order: Order) -> Slice:
         if not done:
             break
         messages += done
-    return Slice(messages, seconds)
+    return Slice(messages, seconds, meters.read() - before)

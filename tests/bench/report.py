@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 
 from tests.bench.cells import BESIDE, CYCLE, FIRST, FLOOR, GET, HELD, PLAIN, PUT
+from tests.bench.clients import Slice
+from tests.bench.engine import MOST_US
 from tests.bench.figures import Figure
 from tests.bench.slices import Result
 
@@ -16,7 +19,6 @@ TARGETS = {  # the least ratio: what is done, in which batches, against what
     (PUT, 1000, FLOOR): 0.5,
     (CYCLE, 1, "procrastinate"): 1.5,
     (CYCLE, 1, "RabbitMQ"): 1,
-    (BESIDE, 1, "procrastinate"): 100,
     (BESIDE, 1, PLAIN): 0.83,
     (HELD, 1, FIRST): 0.9,
     (HELD, 100, FIRST): 0.9,
@@ -24,6 +26,7 @@ TARGETS = {  # the least ratio: what is done, in which batches, against what
 HEAD = ("work", "batch", "messages/s", "against", "ratio", "of slices", "target", "")
 LEFT = (0, 3)  # columns of words; the others are of numbers
 MORE = ("work", "", "", "against", "ratio", "target", "")
+COSTS = ("work", "batch", "µs", "", "client", "server", "waiting", "bytes written")
 CHARTED = (PUT, GET, CYCLE)  # against the floor, at each batch
 CHART = """```mermaid
 xychart-beta
@@ -32,6 +35,7 @@ xychart-beta
   y-axis "of the floor" 0 --> 1
   bar [{ratios}]
 ```"""
+APART = "<!-- measured apart -->\n"
 PROSE = """# Benchmarks
 
 Written by `make bench ARGS=--write`; do not edit. Judge by the ratios: rates belong to the
@@ -44,6 +48,19 @@ machine below, and to what else ran on it.
 {machine}
 
 {charts}
+
+## Where the time goes
+
+```
+{costs}
+```
+
+The same slices, by message: how long it took; what the processor worked for it in the
+client and in the two connections of the server; the rest, which is waiting for the disk and
+for each other; and the bytes that the server wrote ahead. The floor writes one row to one
+table. A put writes the message, an entry for each queue and a row of the journal for each
+statement, with an index each; a get deletes the entry and writes a claim, a unit of work and
+a row of the journal; to accept deletes those and writes another row.
 
 ## What was measured
 
@@ -68,15 +85,24 @@ was received had to be what is ready, and the consistency check had to find noth
   against as many tasks of tomorrow in procrastinate.
 - **under a held snapshot**: while another connection kept a snapshot open, after
   {held_singly:,} messages came and went one by one and {held:,} in batches of 1000, against
-  the beginning; both taken as ratios to the floor beside them.
+  the beginning; both taken as ratios to the floor beside them, ten rounds each, and
+  those after to the median of those before.
 
+- **AMQP**: durable messages of 1 KiB through a process that listens, from one client that puts
+  and one that gets, each a process of its own, with as many messages under way as the batches
+  of **the API** have that is called in its place; against RabbitMQ's plug-in with the same
+  clients. **The engine** is the protocol alone, frames, codec, sessions and AMQP links, on the
+  server's side: it is driven in the bench's own process with what these clients send. The
+  target of {engine_us} µs is about it. **The listener's loop** is the thread in which the engine
+  lives: sockets, TLS, rights and the translation of messages are in it, too. It has no target
+  of its own; the database has other threads.
 - **dead letters**: {letters:,} of one queue, planned, looked at, sent back and taken back by
   one worker, while a live consumer sends, takes and accepts one message after the other.
 - **a herd**: {herd:,} messages due in one second, beside {delayed:,} due tomorrow; one process
   releases as the worker does, one consumer gets, another works on a queue of its own. Early
   and late by the journal, against the times that were due.
-- **backed out {times} times**: {again:,} messages in batches of 100, with the worker's vacuum each
-  second; sizes before are those after each message was delivered once.
+- **backed out {times} times**: {again:,} messages in batches of 100, with the worker's vacuum on
+  each beat; sizes before are those after each message was delivered once.
 - **pages**: of 50 messages, at random positions, by the cursor that the console uses.
 - **hot tables**: of entries, claims and units of work with their indexes; not the bodies.
 
@@ -90,6 +116,30 @@ def table(results: Sequence[Result]) -> str:
 
 def table_of_figures(figures: Sequence[Figure]) -> str:
     return aligned([MORE, *map(cells_of_figure, figures)])
+
+
+def table_of_costs(results: Sequence[Result]) -> str:
+    """What a message costs, where slices tell."""
+    return aligned([COSTS, *(costs(result) for result in results if result.slices)])
+
+
+def costs(result: Result) -> tuple[str, ...]:
+    def each(cost: Callable[[Slice], float]) -> float:
+        return median(cost(one) / one.messages for one in result.slices)
+
+    took_us = each(lambda one: one.seconds) * 1e6
+    client_us = each(lambda one: one.spent.client_s) * 1e6
+    server_us = each(lambda one: one.spent.server_s) * 1e6
+    return (
+        result.work,
+        f"{result.batch}",
+        f"{took_us:,.1f}",
+        "",
+        f"{client_us:,.1f}",
+        f"{server_us:,.1f}",
+        f"{max(took_us - client_us - server_us, 0):,.1f}",
+        f"{each(lambda one: one.spent.wal):,.0f}",
+    )
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> str:
@@ -149,15 +199,37 @@ def verdict(ratio: float, target: float) -> str:
     return "reached" if ratio >= target else "missed"
 
 
+def parts_apart() -> str:
+    """What the page has that other measurements have written."""
+    written = PAGE.read_text() if PAGE.exists() else ""
+    return "".join(f"\n{APART}{part}" for part in written.split(APART)[1:])
+
+
+def write_part(title: str, said: str) -> None:
+    """Write one of them, instead of what there was under its title."""
+    first, *parts = PAGE.read_text().split(APART)
+    kept = [part.strip() for part in parts if not part.startswith(f"## {title}\n")]
+    every = [first.strip(), *kept, f"## {title}\n\n{said}"]
+    PAGE.write_text(f"\n\n{APART}".join(every) + "\n")
+
+
 def write(
-    text: str, more: str, charts: str, machine: Sequence[str], **facts: object
+    text: str,
+    more: str,
+    costs: str,
+    charts: str,
+    machine: Sequence[str],
+    **facts: object,
 ) -> None:
     PAGE.write_text(
         PROSE.format(
             table=f"```\n{text}\n```",
             figures=f"```\n{more}\n```",
+            costs=costs,
             charts=charts,
             machine="\n".join(f"- {line}" for line in machine),
+            engine_us=MOST_US,
             **facts,
         )
+        + parts_apart()
     )

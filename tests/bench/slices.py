@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from tests.bench.clients import Clients, Order, Slice
@@ -46,6 +46,7 @@ FULL = Size(
     deep=(1_000_000, 5_000_000),
     through=2_000_000,
 )
+SHORT = replace(FULL, rounds=6, deep=(1_000_000,), through=500_000)
 QUICK = Size(
     rounds=6,
     seconds=0.15,
@@ -70,6 +71,7 @@ class Result:
     rates: list[float]  # messages a second
     against: str = ""
     ratios: list[float] = field(default_factory=list)  # to slices of the same rounds
+    slices: list[Slice] = field(default_factory=list)  # where their cost is told
 
     @property
     def rate(self) -> float:
@@ -103,7 +105,12 @@ class Cell:
 
     def rates(self, orders: Mapping[str, Order]) -> dict[str, list[float]]:
         """Messages a second of each kind of work, round by round."""
-        found: dict[str, list[float]] = {name: [] for name in orders}
+        found = self.slices(orders)
+        return {name: [one.rate for one in slices] for name, slices in found.items()}
+
+    def slices(self, orders: Mapping[str, Order]) -> dict[str, list[Slice]]:
+        """The slices of each kind of work, round by round."""
+        found: dict[str, list[Slice]] = {name: [] for name in orders}
         for number in range(self.size.rounds + 1):
             for name in random.sample(list(orders), len(orders)):
                 order = orders[name]
@@ -113,7 +120,7 @@ class Cell:
                     self.stock(order.queue, fastest * order.seconds)
                 done = self.do(order)
                 if number:  # the first round warms up
-                    found[name].append(done.rate)
+                    found[name].append(done)
         return found
 
 

@@ -13,8 +13,9 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,14 +23,23 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings
 from django.db import connection
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, expect
+from playwright.sync_api import (
+    ConsoleMessage,
+    Locator,
+    Page,
+    Request,
+    Response,
+    expect,
+    sync_playwright,
+)
 
 from console import sockets, supervision
 from console.management.commands import run
-from console.supervision import MARK, Kept, Terminal
+from console.supervision import MARK, Kept, Program, Terminal
 from tests.console.until import until
 
 PROGRAMS = ("web", "worker")
+APPLICATION = "console.asgi:application"
 AXE = settings.BASE_DIR / "static" / "vendor" / "axe.min.js"
 CUT_OFF = "net::ERR_ABORTED"  # by the page that came next
 CHROMIUM = ("chromium", "chromium-browser", "/usr/bin/chromium")
@@ -37,8 +47,16 @@ LONGEST_WALK = 60  # keys
 
 
 @contextmanager
-def running_console(var: Path) -> Iterator[str]:
-    """The pages and the worker, as ``make run`` starts them; yields their URL."""
+def running_console(
+    var: Path,
+    programs: Collection[str] = PROGRAMS,
+    application: str = APPLICATION,
+) -> Iterator[str]:
+    """The pages and the worker, as ``make run`` starts them; yields their URL.
+
+    Args:
+        application: what serves the pages, where it is not the console's own.
+    """
     environment = environment_of_programs(var)
     subprocess.run(
         [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity=0"],
@@ -46,11 +64,11 @@ def running_console(var: Path) -> Iterator[str]:
         env=environment,
         check=True,
     )
-    said = {name: io.StringIO() for name in PROGRAMS}
+    said = {name: io.StringIO() for name in programs}
     kept = [
-        Kept(program, Terminal(said[program.name]))
+        Kept(serving(program, application), Terminal(said[program.name]))
         for program in run.table(settings.BASE_DIR / "Procfile", None, environment)
-        if program.name in PROGRAMS
+        if program.name in programs
     ]
     try:
         for one in kept:
@@ -61,7 +79,13 @@ def running_console(var: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         supervision.stop(kept)
-    assert said["web"].getvalue() == "", "a warning, or an error"
+    assert said["web"].getvalue() == "", said["web"].getvalue()
+
+
+def serving(program: Program, application: str) -> Program:
+    """The same program with this application in place of the console's."""
+    arguments = [one.replace(APPLICATION, application) for one in program.arguments]
+    return replace(program, arguments=arguments)
 
 
 def environment_of_programs(var: Path) -> dict[str, str]:
@@ -114,6 +138,24 @@ def complaints_of(page: Page) -> list[str]:
     return wrong
 
 
+@contextmanager
+def opened(site: str, **context: Any) -> Iterator[Page]:
+    """A page of a browser, wide unless the context says otherwise, in which nothing may
+    go wrong.
+
+    Playwright has a loop of its own on this thread, and Django's models refuse to work
+    beside one: what a test stores, it stores before it asks for a page.
+    """
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium())
+        wide = {"viewport": {"width": 1440, "height": 900}}
+        page = browser.new_page(base_url=site, **wide | context)
+        complaints = complaints_of(page)
+        yield page
+        browser.close()
+    assert complaints == []
+
+
 def sign_in(page: Page, path: str = "/") -> None:
     """Omar signs in, and gets to where he wanted."""
     page.goto(path)
@@ -146,6 +188,15 @@ def walk_to(page: Page, words: str) -> None:
             expect(here).to_be_in_viewport()
             return
     raise AssertionError(f"no key leads to {words}")
+
+
+def walk_to_choices(page: Page) -> None:
+    """Press Tab until one of several choices has the focus."""
+    for _ in range(LONGEST_WALK):
+        page.keyboard.press("Tab")
+        if page.locator('[type="radio"]:focus-visible').count():
+            return
+    raise AssertionError("no key leads to the choices")
 
 
 def violations(page: Page) -> list[str]:

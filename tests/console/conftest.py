@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,9 +10,19 @@ from django.test import Client
 from pytest_django import Settings
 
 from console import roles
+from tests.console.browsing import running_console
 from tests.make import make_user
 
 SignIn = Callable[[str], Client]
+
+
+@pytest.fixture(scope="module")
+def site(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The console of a module whose tests use a browser; its URL."""
+    with running_console(tmp_path_factory.mktemp("var")) as url:
+        yield url
 
 
 @pytest.fixture(autouse=True)

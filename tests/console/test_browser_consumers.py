@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.hashers import make_password
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from broker.connection_consumers import ConnectionConsumer
 from broker.put import put
@@ -16,9 +16,7 @@ from tests.broker.elsewhere import process, said
 from tests.broker.handling import Seen, broken, handler
 from tests.console.browsing import (
     arrive,
-    chromium,
-    complaints_of,
-    running_console,
+    opened,
     sign_in,
     violations,
     walk_to,
@@ -45,14 +43,6 @@ print("done", flush=True)
 WIDE, NARROW, NARROWEST = 1440, 390, 320  # pixels
 
 
-@pytest.fixture(scope="module")
-def site(
-    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    with running_console(tmp_path_factory.mktemp("var")) as url:
-        yield url
-
-
 @pytest.fixture
 def _bad_news(transactional_db: None) -> None:
     """Omar operates; orders has a message that cannot be read, and no way out."""
@@ -72,13 +62,8 @@ def _bad_news(transactional_db: None) -> None:
 @pytest.fixture
 def page(site: str, _bad_news: None) -> Iterator[Page]:
     """As in ``test_browser``: nothing may go wrong in it."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium())
-        page = browser.new_page(base_url=site, viewport={"width": WIDE, "height": 900})
-        complaints = complaints_of(page)
+    with opened(site) as page:
         yield page
-        browser.close()
-    assert complaints == []
 
 
 def elsewhere(script: str) -> None:

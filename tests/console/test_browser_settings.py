@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.hashers import make_password
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
 from console import roles
 from tests.console.browsing import (
     AXE,
     arrive,
-    chromium,
-    complaints_of,
-    running_console,
+    opened,
     sign_in,
     violations,
     walk_to,
@@ -30,14 +28,6 @@ ENDLESS = "/settings/effective/?address=orders.us"
 XML = """<address-settings><address-setting match="orders.#">
 <max-delivery-attempts>9</max-delivery-attempts><max-size-bytes>1</max-size-bytes>
 </address-setting></address-settings>"""
-
-
-@pytest.fixture(scope="module")
-def site(
-    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    with running_console(tmp_path_factory.mktemp("var")) as url:
-        yield url
 
 
 @pytest.fixture
@@ -63,13 +53,8 @@ def _policy(transactional_db: None) -> None:
 @pytest.fixture
 def page(site: str, _policy: None) -> Iterator[Page]:
     """As in ``test_browser``: nothing may go wrong in it."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium())
-        page = browser.new_page(base_url=site, viewport={"width": WIDE, "height": 900})
-        complaints = complaints_of(page)
+    with opened(site) as page:
         yield page
-        browser.close()
-    assert complaints == []
 
 
 def test_the_keyboard_alone_asks_about_an_address(page: Page) -> None:

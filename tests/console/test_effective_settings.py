@@ -178,7 +178,7 @@ def test_the_page_offers_the_addresses_that_one_may_see(
     assert re.findall(r"\?address=([^\"]+)", page) == ["orders"]
     assert client.get(PAGE, {"address": "orders"}).status_code == 200
     assert client.get(PAGE, {"address": "hidden"}).status_code == 200, "by its queue"
-    assert client.get(PAGE, {"address": "bills"}).status_code == 403
+    assert client.get(PAGE, {"address": "bills"}).status_code == 404
     client.force_login(make_user("nobody"))
     assert client.get(PAGE).status_code == 403
 

@@ -54,6 +54,17 @@ def test_a_name_is_locked_after_five_wrong_passwords(client: Client, db: None) -
     assert "locked for now" in right.content.decode()
 
 
+@pytest.mark.parametrize("page", ["/accounts/login/", "/admin/login/"])
+@pytest.mark.parametrize("name", ["x" * 151, "x" * 300, "ä" * 5000])
+def test_what_is_longer_than_any_name_is_nobody_s(
+    client: Client, db: None, page: str, name: str
+) -> None:
+    answer = client.post(page, {"username": name, "password": "x"})
+
+    assert answer.status_code == 200
+    assert answer.wsgi_request.user.is_anonymous
+
+
 @pytest.mark.parametrize(
     ("role", "places"),
     [("viewer", {"Queues", "Reports"}), ("administrator", {"Queues", "Settings ↗"})],
@@ -119,7 +130,9 @@ def test_production_is_said_in_words_too(
     assert "favicon-prod" in html
 
 
-@pytest.mark.parametrize("path", ["/", "/queues/orders/", "/queues/orders/pause/"])
+@pytest.mark.parametrize(
+    "path", ["/", "/messages/", "/queues/orders/", "/queues/orders/pause/"]
+)
 def test_pages_keep_to_their_policy(sign_in: SignIn, path: str) -> None:
     make_queue("orders")
 

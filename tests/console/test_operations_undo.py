@@ -150,7 +150,7 @@ def test_an_operation_and_its_undo_lead_to_each_other(
     assert f"Undone by operation {planned.pk}" in words(page)
     assert f'href="{url("operation", planned)}"' in page
     assert BANNER not in words(page)
-    assert "By now" not in words(page)
+    assert "processed" not in words(page)
     listed = words(client.get(LIST).content.decode())
     assert f"undone by {planned.pk}" in listed
     assert f"undoes {done.pk}" in listed

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import Group, User
@@ -16,6 +20,7 @@ from console import roles
 
 pytestmark = pytest.mark.django_db
 
+RIGHTS = Path(__file__).parents[2] / "docs" / "rights.md"
 MADE_AUTHORITIES = "0004_rules_of_ibm_mq"
 
 
@@ -39,8 +44,9 @@ def migrated(*names: str, undone: bool = False) -> None:
     ("role", "granted"),
     [
         ("viewer", {"inquire"}),
+        ("auditor", {"inquire"}),
         ("operator", {"inquire", "browse", "get", "put", "passall", "set"}),
-        ("administrator", {"inquire", "browse", "get", "put", "passall", "set"}),
+        ("administrator", set(authorities.ALL)),
     ],
 )
 def test_a_role_is_a_bundle_of_authorities_on_every_queue(
@@ -54,12 +60,48 @@ def test_a_role_is_a_bundle_of_authorities_on_every_queue(
         }
 
 
+def told(heading: str) -> Iterator[tuple[str, dict[str, bool]]]:
+    """What a table of the page on rights says: whether each role has it, by name."""
+    part = RIGHTS.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    rows = [row.strip("| ").split(" | ") for row in re.findall(r"^\|.*$", part, re.M)]
+    (_, _, *names), _, *rows = rows
+    for name, _, *cells in rows:
+        has = [cell != "–" for cell in cells]
+        yield name.strip("`"), dict(zip(names, has, strict=True))
+
+
+def test_the_page_on_rights_says_which_permissions_the_roles_have() -> None:
+    said: dict[str, set[str]] = {role: set() for role in roles.ROLES}
+    for name, has in told("What each role may"):
+        for action in ("add", "change", "delete", "view") if "*" in name else ("",):
+            for role in [role for role, is_had in has.items() if is_had]:
+                said[role].add(name.replace("*", action))
+
+    assert said == {name: set(role) for name, role in roles.ROLES.items()}
+
+
+def test_the_page_on_rights_says_which_authorities_the_roles_have() -> None:
+    rows = dict(told("On which queues"))
+
+    assert rows == {
+        one: {role: one in roles.AUTHORITIES[role] for role in roles.ROLES}
+        for one in authorities.ALL
+    }
+
+
 def test_each_role_may_what_the_one_before_it_may() -> None:
-    bundles = [set(roles.AUTHORITIES[role]) for role in roles.ROLES]
-    permissions = list(roles.ROLES.values())
+    steps = ("viewer", "operator", "administrator")
+    bundles = [set(roles.AUTHORITIES[role]) for role in steps]
+    viewer, operator, administrator = (roles.ROLES[role] for role in steps)
 
     assert bundles == sorted(bundles, key=len)
-    assert permissions[0] < permissions[1] < permissions[2]
+    assert viewer < operator < administrator
+
+
+def test_an_auditor_sees_the_audit_and_changes_nothing() -> None:
+    assert roles.ROLES["auditor"] - roles.VIEWER == {"broker.view_auditrecord"}
+    assert roles.AUTHORITIES["auditor"] == roles.AUTHORITIES["viewer"]
+    assert "broker.view_auditrecord" in roles.ADMINISTRATOR - roles.OPERATOR
 
 
 @pytest.mark.parametrize("permission", sorted(roles.ADMINISTRATOR))
@@ -91,6 +133,7 @@ def test_groups_that_are_older_than_authorities_get_theirs_with_the_table() -> N
     rows = Authority.objects.values_list("group__name", "pattern", "may_set")
     assert set(rows) == {
         ("viewer", "#", False),
+        ("auditor", "#", False),
         ("operator", "#", True),
         ("administrator", "#", True),
     }
@@ -120,5 +163,5 @@ def test_where_there_is_no_table_of_authorities_yet_roles_are_made_without() -> 
         app_config=apps.get_app_config("auth"), using="default", apps=earlier.apps
     )
 
-    assert Group.objects.count() == 3
+    assert Group.objects.count() == len(roles.ROLES)
     assert not Authority.objects.exists()

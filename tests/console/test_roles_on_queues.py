@@ -69,7 +69,8 @@ def test_lists_have_the_queues_that_one_may_inquire(
     may(omar, "orders", "inquire")
 
     html = console.get("/").content.decode()
-    live = console.get("/depths/").content.decode()
+    every = ",".join(str(pk) for pk in Queue.objects.values_list("pk", flat=True))
+    live = console.get("/depths/", {"shown": every}).content.decode()
 
     assert [queue.name for queue in depths.queues(user=omar)] == ["orders"]
     assert queue_url("orders") in html
@@ -84,7 +85,7 @@ def test_a_queue_that_one_may_not_inquire_has_no_page(
     omar: User, console: Client
 ) -> None:
     may(omar, "DLQ", *authorities.ALL)
-    assert LACKS.format("inquire", "orders") in refused(console, queue_url("orders"))
+    assert console.get(queue_url("orders")).status_code == 404
 
     may(omar, "orders", "inquire")
 
@@ -113,7 +114,7 @@ def test_a_message_is_for_those_who_may_inquire_a_queue_where_it_is_or_was(
     may(omar, "DLQ", *authorities.ALL)
     for one in (waiting, done):
         path = reverse("console:message", args=[one])
-        assert LACKS.format("inquire", "orders") in refused(console, path)
+        assert console.get(path).status_code == 404
 
     may(omar, "orders", "inquire")
 
@@ -147,7 +148,7 @@ def test_what_lay_on_queues_that_are_gone_goes_by_its_address(
     orders.delete()
     may(omar, "DLQ", *authorities.ALL)
     path = reverse("console:message", args=[one])
-    assert LACKS.format("inquire", "orders") in refused(console, path)
+    assert console.get(path).status_code == 404
 
     may(omar, "orders", "inquire")
 

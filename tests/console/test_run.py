@@ -19,6 +19,7 @@ from threading import Timer
 import psutil
 import pytest
 from django.conf import settings
+from pytest_django import Settings
 
 from broker.addresses import settings_for
 from broker.advice import advice
@@ -175,6 +176,30 @@ def test_the_manual_has_the_commands_of_the_procfile() -> None:
 
     for program in run.table(settings.BASE_DIR / "Procfile", None, {}):
         assert program.arguments[-1].removeprefix("exec ") in manual, program.name
+
+
+def test_the_demo_has_clients_of_the_listener() -> None:
+    procfile = settings.BASE_DIR / "Procfile"
+    names = [[one.name for one in run.table(procfile, demo, {})] for demo in (None, "")]
+    assert {*names[1]} - {*names[0]} == {"clients", "demo"}
+    assert "listener" in names[0]
+
+
+def test_all_programs_are_told_where_the_listener_is(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.delenv("BROKER_AMQP_PORT", raising=False)
+    settings.BROKER_AMQP_PORT_IS_FIXED = False
+    with socket.create_server((settings.BROKER_AMQP_HOST, 0)) as taken:
+        settings.BROKER_AMQP_PORT = port = taken.getsockname()[1]
+        other = int(run.environment_of_children(None)["BROKER_AMQP_PORT"])
+        assert port < other < port + 20
+        settings.BROKER_AMQP_PORT_IS_FIXED = True  # the listener will refuse it
+        assert run.port_of_listener() == port
+    settings.BROKER_AMQP_PORT_IS_FIXED = False
+    settings.BROKER_AMQP_HOST = "192.0.2.1"  # nobody has it
+    with pytest.raises(CannotStart):
+        run.port_of_listener()
 
 
 def test_the_demo_takes_messages_from_a_directory(tmp_path: Path) -> None:

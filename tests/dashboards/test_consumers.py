@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
-from channels.layers import get_channel_layer
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
 from django.db import connections
 from django.test import Client
+from django.utils import timezone
 
+from broker import authorities
 from broker.models import Queue
+from broker.put import put
 from console.asgi import application
-from dashboards import consumers, depths
+from console.models import BrowserSession
+from dashboards import consumers, depths, live
 from tests.make import make_queue, make_user
 
 CLOSED = {"type": "websocket.close", "code": consumers.FORBIDDEN}
@@ -45,11 +48,11 @@ def orders() -> Queue:
 class Page:
     """The browser's end of one socket."""
 
-    def __init__(self, headers: list[tuple[bytes, bytes]]) -> None:
+    def __init__(self, headers: list[tuple[bytes, bytes]], query: bytes = b"") -> None:
         scope = {
             "type": "websocket",
             "path": "/ws/depths/",
-            "query_string": b"",
+            "query_string": query,
             "headers": headers,
             "subprotocols": [],
         }
@@ -64,6 +67,9 @@ class Page:
         message: dict[str, Any] = await self.wire.receive_output(timeout=5)
         return message
 
+    async def says(self, text: str) -> None:
+        await self.wire.send_input({"type": "websocket.receive", "text": text})
+
     async def html(self) -> str:
         message = await self.next()
         assert message["type"] == "websocket.send"
@@ -77,7 +83,7 @@ class Page:
 
 @asynccontextmanager
 async def page_of(
-    user: User | None, origin: bytes = b"http://localhost"
+    user: User | None, origin: bytes = b"http://localhost", query: bytes = b""
 ) -> AsyncIterator[Page]:
     headers = [(b"host", b"localhost"), (b"origin", origin)]
     if user:
@@ -85,7 +91,7 @@ async def page_of(
         await sync_to_async(client.force_login)(user)
         cookie = client.cookies[settings.SESSION_COOKIE_NAME]
         headers.append((b"cookie", f"{cookie.key}={cookie.value}".encode()))
-    page = Page(headers)
+    page = Page(headers, query)
     try:
         yield page
     finally:
@@ -93,21 +99,41 @@ async def page_of(
 
 
 async def publish(html: str) -> None:
-    layer = get_channel_layer()
-    await layer.group_send(depths.GROUP, {"type": "depths.changed", "html": html})
+    await sync_to_async(live.send)(html)
 
 
 @pytest.mark.usefixtures("redis")
-async def test_a_page_gets_all_numbers_and_then_what_is_published(
+async def test_a_page_gets_the_sums_and_then_what_is_published(
     vera: User, orders: Queue
 ) -> None:
     async with page_of(vera) as page:
         assert (await page.opens())["type"] == "websocket.accept"
-        assert f"q{orders.pk}-ready" in await page.html()
+        first = await page.html()
+        assert 'data-slot="ready"' in first
+        assert f"q{orders.pk}-ready" not in first
 
         await publish("<data>news</data>")
 
         assert await page.html() == "<data>news</data>"
+
+
+@pytest.mark.usefixtures("redis")
+async def test_a_page_gets_the_numbers_of_the_queues_that_it_shows(
+    vera: User, orders: Queue
+) -> None:
+    other = await sync_to_async(make_queue)("other")
+    async with page_of(vera) as page:
+        await page.opens()
+        await page.html()
+
+        await page.says(f"{orders.pk},12345678")
+        answer = await page.html()
+        parts = {str(orders.pk): "<data>1</data>", str(other.pk): "<data>2</data>"}
+        await sync_to_async(live.send)("<data>sums</data>", parts)
+
+        assert f"q{orders.pk}-ready" in answer
+        assert f"q{other.pk}-ready" not in answer
+        assert await page.html() == "<data>1</data><data>sums</data>"
 
 
 @pytest.mark.usefixtures("redis")
@@ -123,24 +149,63 @@ async def test_who_may_inquire_some_queues_gets_the_numbers_of_those(
     )
     async with page_of(noor) as page:
         await page.opens()
+        await page.html()
+        await page.says(f"{orders.pk},{pay.pk}")
         first = await page.html()
 
-        await publish(f'<data id="q{pay.pk}-ready">news of pay</data>')
+        await sync_to_async(put)("orders", b"1")
+        await sync_to_async(put)("pay", b"1")
+        await sync_to_async(live.publish)()
         then = await page.html()
 
-    for html in (first, then):
-        assert f"q{orders.pk}-ready" in html
+    for html, ready in ((first, 0), (then, 1)):
+        assert f'data-slot="q{orders.pk}-ready" value="{ready}"' in html
+        assert f'data-slot="ready" value="{ready}"' in html
         assert f"q{pay.pk}-ready" not in html
-    assert "news of pay" not in then
 
 
 @pytest.mark.usefixtures("redis")
-async def test_what_a_page_says_is_ignored(vera: User, orders: Queue) -> None:
+async def test_what_is_published_costs_nobody_a_query(
+    orders: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even those who may inquire some queues only; the badge is counted anew
+    now and then, once for all."""
+    make = sync_to_async(make_user)
+    noor = await make(
+        "noor",
+        permissions=("broker.view_queue",),
+        granted=("inquire",),
+        pattern="orders",
+    )
+    async with page_of(noor) as page:
+        await page.opens()
+        await page.html()
+        await page.says(str(orders.pk))
+        await page.html()
+        await sync_to_async(put)("orders", b"1")
+
+        def refuse(*_: object) -> None:
+            raise AssertionError("a query")
+
+        await sync_to_async(live.publish)()
+        await page.html()
+        monkeypatch.setattr(depths, "queues", refuse)
+        monkeypatch.setattr(authorities, "held_by", refuse)
+        await sync_to_async(live.send)("news", {str(orders.pk): ""})
+
+        assert f'data-slot="q{orders.pk}-ready" value="1"' in await page.html()
+
+
+@pytest.mark.usefixtures("redis")
+@pytest.mark.parametrize("said", ["let me", "", "1,", "-1", "1;2", "9" * 30])
+async def test_what_a_page_says_is_ignored_unless_it_names_queues(
+    vera: User, orders: Queue, said: str
+) -> None:
     async with page_of(vera) as page:
         await page.opens()
         await page.html()
 
-        await page.wire.send_input({"type": "websocket.receive", "text": "let me"})
+        await page.says(said)
 
         assert await page.wire.receive_nothing()
 
@@ -162,7 +227,7 @@ async def test_other_sites_cannot_listen(vera: User) -> None:
 
 
 def sign_out(user: User) -> None:
-    Session.objects.all().delete()
+    BrowserSession.objects.all().delete()
 
 
 def take_away(user: User) -> None:
@@ -174,8 +239,13 @@ def deactivate(user: User) -> None:
     user.save()
 
 
+def run_out(user: User) -> None:
+    idle = timedelta(seconds=settings.BACKOUT_SESSION_IDLE_S)
+    BrowserSession.objects.update(seen_at=timezone.now() - idle)
+
+
 @pytest.mark.usefixtures("redis")
-@pytest.mark.parametrize("ending", [sign_out, take_away, deactivate])
+@pytest.mark.parametrize("ending", [sign_out, take_away, deactivate, run_out])
 async def test_who_may_no_longer_look_gets_nothing_more(
     vera: User,
     orders: Queue,
@@ -189,6 +259,21 @@ async def test_who_may_no_longer_look_gets_nothing_more(
 
         await sync_to_async(ending)(vera)
         await publish("secret")
+
+        assert await page.next() == CLOSED
+
+
+@pytest.mark.usefixtures("redis")
+async def test_who_is_shut_out_hears_of_it_though_nothing_is_published(
+    vera: User, orders: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert consumers.LOOK_AGAIN_S < 5
+    monkeypatch.setattr(consumers, "LOOK_AGAIN_S", 0.05)
+    async with page_of(vera) as page:
+        await page.opens()
+        await page.html()
+
+        await sync_to_async(deactivate)(vera)
 
         assert await page.next() == CLOSED
 

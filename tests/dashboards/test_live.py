@@ -85,7 +85,7 @@ class Page:
     async def receive(self, count: int) -> list[str]:
         messages = [await self.layer.receive(self.name) for _ in range(count)]
         assert {message["type"] for message in messages} == {"depths.changed"}
-        return [message["html"] for message in messages]
+        return ["".join([*one["parts"].values(), one["sums"]]) for one in messages]
 
 
 @pytest.mark.usefixtures("redis")

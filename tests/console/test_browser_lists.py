@@ -1,0 +1,128 @@
+"""Lists that change while somebody reads them: nothing moves until it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.hashers import make_password
+from playwright.sync_api import Page, expect
+
+from broker.clock import database_now
+from broker.models import Delayed
+from broker.put import put
+from console import roles
+from tests.broker.elsewhere import Background
+from tests.console.browsing import (
+    arrive,
+    opened,
+    sign_in,
+)
+from tests.console.letters import die, make_places
+from tests.make import make_queue, make_user
+
+pytestmark = pytest.mark.browser
+
+PASSES_MS = 5_100  # until a list looks again
+RESTS = {
+    "hidden": "() => Object.defineProperty(document, 'hidden', {get: () => true})",
+    "paused": "() => document.querySelector('.live-switch').click()",
+    "open": "() => document.getElementById('keys').showModal()",
+    "selected": "() => document.querySelector('[data-row] input').click()",
+}
+
+
+@pytest.fixture
+def waiting(transactional_db: None) -> list[int]:
+    """Omar operates; two messages wait for their time."""
+    omar = make_user("omar", permissions=tuple(roles.ROLES["operator"]))
+    omar.password = make_password("correct horse", hasher="argon2")  # as the server's
+    omar.save(update_fields=["password"])
+    make_queue("later")
+    return [wait(hours=1), wait(hours=2)]
+
+
+def wait(**how_long: float) -> int:
+    at = database_now() + timedelta(**how_long)
+    return put("later", b"{}", deliver_at=at).message_id
+
+
+@pytest.fixture
+def page(site: str, waiting: list[int]) -> Iterator[Page]:
+    """Whose time passes when a test says so; nothing may go wrong in it."""
+    with opened(site) as page:
+        page.clock.install()
+        yield page
+
+
+def apart(call: Callable[[], object]) -> None:
+    """Where no browser is driven."""
+    Background(call).join()
+
+
+def listed(page: Page) -> list[int]:
+    links = page.locator("main [data-row] th a").all_inner_texts()
+    return [int(one) for one in links]
+
+
+def test_what_is_new_is_offered_and_what_is_gone_is_struck_through(
+    page: Page, waiting: list[int]
+) -> None:
+    sign_in(page, "/scheduled/")
+    arrive(page, "Scheduled")
+    fresh = page.get_by_role("button", name="Refresh")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+
+    apart(lambda: wait(minutes=1))  # would be before all others
+    page.clock.run_for(PASSES_MS)
+    expect(fresh).to_have_text("Refresh +1")
+    assert listed(page) == waiting
+
+    apart(Delayed.objects.filter(id=waiting[0]).delete)
+    page.clock.run_for(PASSES_MS)
+    expect(page.locator("tr.stale")).to_contain_text(str(waiting[0]))
+    assert listed(page) == waiting
+
+    page.keyboard.press("r")
+    expect(fresh).to_be_hidden()
+    assert listed(page)[1:] == waiting[1:]
+    assert listed(page)[0] > waiting[1], "the new one"
+    expect(page.locator("tr.stale")).to_have_count(0)
+    expect(page.get_by_role("link", name=str(waiting[1]), exact=True)).to_be_focused()
+
+
+@pytest.mark.parametrize("why", RESTS)
+def test_a_list_rests(page: Page, waiting: list[int], why: str) -> None:
+    asked: list[str] = []
+    sign_in(page, "/messages/")
+    arrive(page, "Messages")
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate(RESTS[why])
+    apart(lambda: wait(hours=3))
+
+    page.clock.run_for(3 * PASSES_MS)
+
+    assert [one for one in asked if "/messages/" in one] == []
+    expect(page.get_by_role("button", name="Refresh")).to_be_hidden()
+
+
+def test_numbers_change_where_they_are_and_rows_do_not(
+    page: Page, waiting: list[int]
+) -> None:
+    apart(make_places)
+    apart(die)
+    sign_in(page, "/overview/")
+    arrive(page, "Overview")
+    rows = page.locator("main li[data-row]")
+    before = rows.evaluate_all("rows => rows.map((row) => row.id)")
+    lying = rows.filter(has_text="1 dead letter lies")
+    expect(lying).to_be_visible()
+
+    apart(lambda: die("KeyError: 'customer'"))
+    page.clock.run_for(PASSES_MS)
+
+    expect(page.locator("#numbers .tile-dead")).to_contain_text("2")
+    expect(rows.filter(has_text="2 dead letters lie")).to_be_visible()
+    assert rows.evaluate_all("rows => rows.map((row) => row.id)") == before

@@ -1,0 +1,139 @@
+"""Repairs in a browser: one message edited, many patched, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
+from playwright.sync_api import Page, expect
+
+from broker import operations
+from broker.models import Operation
+from broker.operations import Chosen, Order
+from broker.triage import Letter, Selection
+from console import roles
+from tests.console.browsing import (
+    arrive,
+    opened,
+    sign_in,
+    walk_to,
+)
+from tests.console.letters import die, make_places
+from tests.make import make_user
+
+pytestmark = pytest.mark.browser
+
+BODY = b"""{
+  "order": 12345678901234567890,
+  "price": 1.10,
+  "currency": "XBT",\r
+  "lines": [1, 2]
+}
+"""
+
+
+@pytest.fixture
+def letters(transactional_db: None) -> list[Letter]:
+    """Omar operates; three orders are dead, of which one is no JSON."""
+    omar = make_user("omar", permissions=tuple(roles.ROLES["operator"]))
+    omar.password = make_password("correct horse", hasher="argon2")  # as the server's
+    omar.save(update_fields=["password"])
+    make_places()
+    said: dict[str, Any] = {
+        "correlation_id": "c-17",
+        "properties": {"tenant": "t7", "tries": 2},
+    }
+    return [
+        die(body=body, content_type="application/json", **said)
+        for body in (BODY, b'{"currency": "BTC"}', b"no json")
+    ]
+
+
+@pytest.fixture(params=[True], ids=["scripted"])
+def page(
+    site: str, letters: list[Letter], request: pytest.FixtureRequest
+) -> Iterator[Page]:
+    """As in ``test_browser``: nothing may go wrong in it."""
+    with opened(site, java_script_enabled=request.param) as page:
+        yield page
+
+
+def sent_body(page: Page) -> bytes:
+    """Of the message whose page this is."""
+    return page.request.get(f"{page.url}body/").body()
+
+
+@pytest.fixture
+def plan(letters: list[Letter]) -> Operation:
+    return planned()
+
+
+@pytest.mark.parametrize("page", [True, False], indirect=True)
+def test_what_is_typed_is_sent_and_nothing_else_is_changed(
+    page: Page, letters: list[Letter]
+) -> None:
+    """A browser writes all line ends alike; one of these is another."""
+    letter = letters[0]
+    sign_in(page, f"/messages/{letter.message_id}/")
+    page.get_by_role("link", name="Repair…").click()
+    body = page.get_by_role("textbox", name="Body")
+    body.fill(body.input_value().replace("XBT", "EUR"))
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator('[data-kind="gone"]')).to_contain_text('"currency": "XBT",')
+    expect(page.locator('[data-kind="new"]')).to_contain_text('"currency": "EUR",')
+
+    page.get_by_role("button", name="Send it to orders").click()
+
+    expect(
+        page.get_by_text(f"Message {letter.message_id} was repaired")
+    ).to_be_visible()
+    repaired = page.get_by_role("heading", name="Repaired from message")
+    expect(repaired).to_be_visible()
+    assert sent_body(page) == BODY.replace(b"XBT", b"EUR")
+
+
+def test_the_keyboard_alone_repairs_a_message(
+    page: Page, letters: list[Letter]
+) -> None:
+    sign_in(page, f"/messages/{letters[1].message_id}/")
+    walk_to(page, "Repair…")
+    page.keyboard.press("Enter")
+    arrive(page, f"Repair message {letters[1].message_id}")
+    page.get_by_label("subject").focus()
+    page.keyboard.type("corrected")
+    walk_to(page, "Preview")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What you changed")).to_be_visible()
+    walk_to(page, "Send it to orders")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Repaired from message")).to_be_visible()
+    assert sent_body(page) == b'{"currency": "BTC"}'
+
+
+@pytest.mark.parametrize("page", [True, False], indirect=True)
+def test_many_are_patched_by_a_plan_and_that_is_undone(
+    plan: Operation, page: Page
+) -> None:
+    sign_in(page, f"/operations/{plan.pk}/")
+    page.get_by_text("Write a patch").click()
+    page.get_by_label("JSON merge patch").check()
+    page.get_by_label("The patch of the body").fill('{"currency": "EUR"}')
+    page.get_by_role("button", name="See what it would change").click()
+    expect(page.get_by_text("The patch fits 2 of 3.")).to_be_visible()
+    page.get_by_role("button", name="Resubmit 2 messages").click()
+    expect(page.locator(".result")).to_contain_text("2 sent")
+
+    page.get_by_role("button", name="Undo…").click()
+    page.get_by_role("button", name="Put 2 messages back").click()
+
+    expect(page.locator(".result")).to_have_text("2 put back")
+
+
+def planned() -> Operation:
+    user = User.objects.get()
+    order = Order(Operation.Kind.RESUBMIT)
+    letters = Chosen(letters=Selection())
+    return operations.plan(user, order, letters, scope="all dead letters")

@@ -1,0 +1,126 @@
+"""Probes: alive without a database, ready with all that is needed, numbers for few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import OperationalError
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+from pytest_django import Settings
+
+from broker.errors import UnsafeServer
+from console.views import probes
+from dashboards import metrics
+from tests.make import make_queue
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_kept() -> None:
+    cache.delete(metrics.KEY)
+
+
+def test_a_process_that_lives_says_so_without_a_database(client: Client) -> None:
+    answer = client.get("/healthz")  # no fixture lets it reach one
+
+    assert (answer.status_code, answer.json()) == (200, {"alive": True})
+    assert "no-store" in answer["Cache-Control"]
+    assert client.post("/healthz").status_code == 405
+
+
+@pytest.mark.django_db
+def test_a_process_that_can_work_is_ready(client: Client) -> None:
+    answer = client.get("/readyz")
+
+    assert (answer.status_code, answer.json()) == (200, {"ready": True, "missing": []})
+
+
+@pytest.mark.django_db
+def test_it_is_not_ready_before_all_migrations_are_applied(client: Client) -> None:
+    MigrationRecorder.Migration.objects.filter(app="broker", name__gte="0008").delete()
+
+    answer = client.get("/readyz")
+
+    assert answer.status_code == 503
+    sentence = answer.json()["missing"][0]
+    assert sentence.startswith("Migration broker.0008_")
+    assert sentence.endswith("is not applied; run manage.py migrate.")
+
+
+@pytest.mark.django_db
+def test_it_is_not_ready_on_a_server_that_forgets(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broker.checks.setting", lambda *_: "off")
+
+    answer = client.get("/readyz")
+
+    assert answer.status_code == 503
+    assert answer.json()["missing"] == [str(UnsafeServer("fsync"))]
+
+
+def test_it_does_not_tell_where_a_database_is_that_does_not_answer(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise OperationalError("connection to server at 10.1.2.3, user backout, failed")
+
+    monkeypatch.setattr(MigrationRecorder, "applied_migrations", away)
+    monkeypatch.setattr("dashboards.metrics.of_queues", away)
+    monkeypatch.setattr("broker.finding.patiently", away)
+
+    for where in ("/readyz", "/metrics"):
+        answer = client.get(where)
+        assert answer.status_code == 503
+        assert probes.NO_DATABASE in answer.content.decode()
+        assert "10.1.2.3" not in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_the_numbers_are_for_this_machine(client: Client) -> None:
+    make_queue("orders")
+
+    answer = client.get("/metrics")
+
+    assert answer.status_code == 200
+    assert answer["Content-Type"].startswith("text/plain; version=")
+    assert 'backout_queue_messages{queue="orders",state="ready"} 0.0' in (
+        answer.content.decode()
+    )
+    assert client.get("/metrics", REMOTE_ADDR="::1").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"REMOTE_ADDR": "10.1.2.3"},
+        {"REMOTE_ADDR": ""},
+        {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "10.1.2.3"},
+        {"REMOTE_ADDR": "127.0.0.1", "HTTP_FORWARDED": "for=10.1.2.3"},
+    ],
+)
+def test_other_machines_get_no_numbers_without_a_token(
+    client: Client, where: dict[str, str]
+) -> None:
+    answer = client.get("/metrics", **where)  # type: ignore[arg-type]
+
+    assert answer.status_code == 403
+    assert "BACKOUT_METRICS_TOKEN" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_with_a_token_it_is_the_token_that_counts(
+    client: Client, settings: Settings
+) -> None:
+    settings.BACKOUT_METRICS_TOKEN = "s3cret"
+    away = {"REMOTE_ADDR": "10.1.2.3"}
+
+    right = client.get("/metrics", headers={"Authorization": "Bearer s3cret"}, **away)  # type: ignore[arg-type]
+    wrong = client.get("/metrics", headers={"Authorization": "Bearer s3creT"})
+    without = client.get("/metrics")
+
+    assert right.status_code == 200
+    assert [wrong.status_code, without.status_code] == [401, 401]
+    assert without["WWW-Authenticate"] == 'Bearer realm="metrics"'

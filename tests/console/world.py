@@ -1,0 +1,123 @@
+"""One of everything that pages and the API have a URL for, and how each is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from broker import filters, rules
+from broker.models import AuditRecord
+from broker.put import put, put_many
+from broker.unit_of_work import UnitOfWork
+from console import saved_views
+from tests.broker.promising import promise
+from tests.console.acts import PAGES, RULES
+from tests.console.api_acts import OPERATIONS
+from tests.console.endpoints import Endpoint, at
+from tests.console.letters import die, make_places
+from tests.console.wire import make_client, make_credential, make_endpoint
+from tests.make import make_messages, make_queue, plan_resubmit
+
+Values = dict[str, Any]
+JSON = "application/json"
+LEASE = {"lease_s": 3600}  # longer than anybody takes to ask
+SAID: dict[str, Values] = {  # what is sent along, where no act of ``acts`` says it
+    "console:order": {"which": "all"},
+    "console:order_found": {"f": ["state:dead"], "which": "all"},
+    "console:effective": {"address": "orders"},
+    "put_message": {"body": "x"},
+    "put_messages": {"messages": [{"body": "x"}]},
+    "settle_messages": {"outcome": "accept"},
+    "preview_rules": {"text": RULES},
+}
+
+
+def make_world(client: Client) -> Values:
+    """What URLs name, by the name of it in their patterns.
+
+    Args:
+        client: of the first user that there is, who may do all this.
+    """
+    user = User.objects.earliest("pk")
+    make_places()
+    letter = die(content_type="application/json")
+    message_id = put("orders", message_id="order-7").message_id
+    put_many(make_messages(5))
+    plan = plan_resubmit(user, "all dead letters")
+    patch = {"body": {"merge": {"a": 1}}}
+    client.put(f"/api/v1/operations/{plan.pk}/patch", patch, content_type=JSON)
+    rules.save("DLQ", RULES, user)
+    wanted = filters.parse("state:dead")
+    view = saved_views.save(user, "All", wanted, is_shared=False)
+    connection = make_client()
+    got = client.post("/api/v1/queues/orders/get", LEASE, content_type=JSON).json()
+    make_queue("answers")
+    promised = promise(entries=1)
+    work = UnitOfWork(actor="shop.handle")
+    work.get("orders")
+    return {
+        "name": "orders",
+        "address": "orders",
+        "match": "orders",
+        "message_id": message_id,
+        "letter": letter.message_id,
+        "client_message_id": "order-7",
+        "fingerprint": letter.fingerprint,
+        "connection_id": connection.pk,
+        "endpoint_id": make_endpoint(connection).pk,
+        "credential_id": make_credential(user=user).pk,
+        "operation_id": plan.pk,
+        "record_id": AuditRecord.objects.latest("pk").pk,
+        "settlement": got["settlement"],
+        "slug": view.slug,
+        "uow": work.id,
+        "prepared": promised.id,
+        "rest": "nothing",
+    }
+
+
+def values_for(endpoint: Endpoint, world: Values) -> Values:
+    """What stands in the URL of an endpoint."""
+    values = {name: world[name] for name in endpoint.parameters}
+    if "rules/" in endpoint.route or "dead-letter-rules" in endpoint.route:
+        values["name"] = "DLQ"
+    if "prepared/" in endpoint.route:
+        values["uow"] = world["prepared"]
+    if endpoint.route.endswith("/edit/"):
+        values["message_id"] = world["letter"]
+    if endpoint.route.startswith("reports/"):
+        values = dict.fromkeys(values, "dead-letters")
+    return values
+
+
+def is_an_act(endpoint: Endpoint) -> bool:
+    """Whether what is sent to it is made by ``acts``, in a world of its own."""
+    acts = OPERATIONS if endpoint.is_of_the_api else PAGES
+    return endpoint.name in acts and endpoint.method != "get"
+
+
+def act(endpoint: Endpoint, client: Client) -> tuple[str, Values]:
+    """Make what an endpoint changes; return where it is asked, and what is sent."""
+    acts = OPERATIONS if endpoint.is_of_the_api else PAGES
+    url, said, _ = acts[endpoint.name](client)
+    return url, said
+
+
+def question(endpoint: Endpoint, world: Values) -> tuple[str, Values]:
+    """The same of what changes nothing, or is excused, in a world that is made."""
+    url = at(endpoint.route, values_for(endpoint, world))
+    return url, SAID.get(endpoint.name, {})
+
+
+def ask(client: Client, endpoint: Endpoint, url: str, said: Values, **more: Any) -> Any:
+    """Send it as a browser or a program does."""
+    call = getattr(client, endpoint.method)
+    if endpoint.method == "get":
+        return call(url, said, **more)
+    if endpoint.is_of_the_api:
+        return call(url, said, content_type=JSON, **more)
+    if endpoint.method == "post":
+        return call(url, said, **more)
+    return call(url, **more)

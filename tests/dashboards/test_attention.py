@@ -1,0 +1,36 @@
+"""The badge: to group all dead letters takes long, so that it is done once for all."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from dashboards import attention
+from tests.broker.elsewhere import Background
+from tests.console.until import until
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_who_asks_while_somebody_looks_waits_for_what_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[int] = []
+    may_end = threading.Event()
+    really_look = attention.look
+
+    def look() -> attention.Seen:
+        looks.append(1)
+        assert may_end.wait(10)
+        return really_look()
+
+    monkeypatch.setattr(attention, "look", look)
+    asking = [Background(attention.count) for _ in range(3)]
+    until(lambda: looks)
+    may_end.set()
+    for one in asking:
+        one.join()
+
+    assert len(looks) == 1
+    assert attention.count() == 0
+    assert len(looks) == 1, "what was found is kept for a while"

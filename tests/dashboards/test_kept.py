@@ -1,0 +1,68 @@
+"""What takes long to look at is looked at by one for all, while nobody waits."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from dashboards import kept
+
+SLOW = 0.0  # what counts as quick: no look does
+
+
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> list[tuple]:
+    """Threads that were started; none of them runs."""
+    started: list[tuple] = []
+
+    class Thread:
+        def __init__(self, *, args: tuple, **_: object) -> None:
+            self.args = args
+
+        def start(self) -> None:
+            started.append(self.args)
+
+    monkeypatch.setattr(kept, "Thread", Thread)
+    return started
+
+
+def test_a_quick_look_is_kept_and_then_made_again() -> None:
+    looks = count()
+
+    def ask(seconds: float) -> int:
+        return kept.recent("a", lambda: next(looks), seconds)
+
+    assert [ask(60), ask(60), ask(0), ask(60)] == [0, 0, 1, 1]
+
+
+def test_where_looks_are_slow_nobody_but_the_first_waits(
+    apart: list[tuple], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "QUICK_S", SLOW)
+    looks = count()
+
+    def look() -> int:
+        return next(looks)
+
+    assert [kept.recent("a", look, 0) for _ in range(3)] == [0, 0, 0]
+    assert apart == [("a", look)]  # one thread, however many asked
+
+    kept.look_apart("a", look)
+    assert kept.recent("a", look, 60) == 1
+    assert kept.recent("a", look, 0) == 1
+    assert len(apart) == 2
+
+
+def test_what_is_there_now_is_looked_at_anew_only_where_that_is_quick(
+    apart: list[tuple], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = count()
+
+    def ask() -> int:
+        return kept.newest("a", lambda: next(looks), 60)
+
+    assert [ask(), ask()] == [0, 1]
+    monkeypatch.setattr(kept, "QUICK_S", SLOW)
+    assert [ask(), ask()] == [1, 1]
+    assert apart == []
