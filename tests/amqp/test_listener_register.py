@@ -19,7 +19,7 @@ from broker.amqp.protocol.types import Symbol
 from broker.models import Authority, ClientConnection, ClientEndpoint
 from broker.settle import back_out_overdue
 from tests.amqp.listening import PASSWORD, Listening, Wire, listener
-from tests.broker.elsewhere import process, said
+from tests.broker.elsewhere import kill, process, said
 from tests.console.until import until
 from tests.make import make_queue
 
@@ -233,8 +233,7 @@ def test_a_container_id_is_alone_among_all_processes(here: Listening) -> None:
         assert error is not None
         assert error.condition == conditions.INVALID_FIELD
 
-        other.kill()
-        other.wait()
+        kill(other)
         client = here.client(container_id="unique", desired_capabilities=(SOLE,))
         client.connection.begin()
         client.expect(Begun)
@@ -244,8 +243,7 @@ def test_the_rows_of_a_process_that_died_go_with_it(here: Listening) -> None:
     with process(OTHER) as other:
         assert said(other) == "True"
         client = here.client(container_id="stays")
-        other.kill()
-        other.wait()
+        kill(other)
 
     def is_forgotten() -> bool:
         back_out_overdue(limit=100)

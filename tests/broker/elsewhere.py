@@ -12,6 +12,10 @@ from typing import IO, ParamSpec, TypeVar
 
 from django.db import connection, connections, transaction
 
+from broker.amqp.clients.rows import living
+from broker.models import Owner
+from tests.console.until import until
+
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
@@ -110,6 +114,14 @@ def process(script: str) -> Iterator[subprocess.Popen[str]]:
             yield other
         finally:
             other.kill()
+
+
+def kill(other: subprocess.Popen[str]) -> None:
+    """Kill a process, and wait until PostgreSQL has noticed: its locks are gone."""
+    owners = list(Owner.objects.filter(pid=other.pid).values_list("pk", flat=True))
+    other.kill()
+    other.wait()
+    until(lambda: not living(owners))
 
 
 def said(other: subprocess.Popen[str]) -> str:

@@ -8,7 +8,7 @@ from broker.client import SessionMode
 from broker.models import Claim, DeadLetter, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.settle import back_out_overdue
-from tests.broker.elsewhere import process, said
+from tests.broker.elsewhere import kill, process, said
 from tests.broker.receiving import (
     AUTO,
     CLIENT,
@@ -177,8 +177,7 @@ def test_a_killed_process_counts_all_that_it_had_taken(
     script = HOLDER.format(mode=mode.value, prefetch=prefetch, mark=False)
     with process(script) as other:
         assert said(other) == "1"
-        other.kill()
-        other.wait()
+        kill(other)
     until(lambda: back_out_overdue(limit=10))
     taken = [(str(n).encode(), 1) for n in range(1, prefetch + 1)]
     untouched = [(str(n).encode(), 0) for n in range(prefetch + 1, 5)]
@@ -195,7 +194,6 @@ def test_no_mark_outlives_its_process(transactional_db: None) -> None:
     script = HOLDER.format(mode="transacted", prefetch=1, mark=True)
     with process(script) as other:
         assert said(other) == "2"
-        other.kill()
-        other.wait()
+        kill(other)
     until(lambda: back_out_overdue(limit=10))
     assert counts() == [(b"1", 1), (b"2", 1), (b"3", 0)]

@@ -21,7 +21,7 @@ from broker.models import UnitOfWork as UnitRow
 from broker.prepared import back_out_prepared, commit_prepared, prepare
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork, unit_of_work
-from tests.broker.elsewhere import Elsewhere, process, said
+from tests.broker.elsewhere import Elsewhere, kill, process, said
 from tests.broker.promising import promise, ready
 from tests.make import NOON, make_messages, make_queue, minutes, seconds
 
@@ -70,8 +70,7 @@ def test_what_is_prepared_outlives_its_process(orders: Queue, answers: Queue) ->
     put_many(make_messages(3))
     with process(PROMISE) as other:
         assert said(other) == "prepared"
-        other.kill()
-        other.wait()
+        kill(other)
     tasks.back_out_overdue()
 
     assert not Owner.objects.filter(kind="application").exists()
