@@ -36,7 +36,7 @@ from broker.errors.units_of_work import (
 )
 from broker.get import Delivery
 from broker.leased import UnitOfWork
-from broker.models import Act, Claim, PreparedPut
+from broker.models import Act, Claim, PreparedPut, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.mq.codes import Reason
 from broker.put import NewMessage, put_many
@@ -221,7 +221,7 @@ def back_out_prepared(
 def note(act: Act, uow: int, xid: str, reason: str) -> None:
     """Write down what an operator decides, while it is still known what it is about."""
     parts = PreparedPut.objects.filter(uow=uow).count()
-    detail = {"entries": held(uow), "puts": parts}
+    detail = {"entries": held(uow), "puts": parts, "queues": held_on(uow)}
     audit.record(act, Thing("unit of work", uow, xid), reason=reason, detail=detail)
 
 
@@ -235,6 +235,13 @@ def locked(xid: str) -> int:
 
 def forget(uow: int) -> None:
     PreparedPut.objects.filter(uow=uow).delete()
+
+
+def held_on(uow: int) -> list[str]:
+    """The names of the queues whose entries it holds."""
+    queue_ids = Claim.objects.filter(uow=uow).values("queue_id")
+    names = Queue.objects.filter(pk__in=queue_ids).order_by("name")
+    return list(names.values_list("name", flat=True))
 
 
 def held(uow: int) -> int:

@@ -21,7 +21,7 @@ from broker import audit, owner, settle, sql
 from broker.audit import Thing
 from broker.errors import LockLost
 from broker.errors.units_of_work import NotForced
-from broker.models import Act
+from broker.models import Act, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.moves import Held
 
@@ -161,4 +161,7 @@ def force(uow: int, *, why: str, actor: str, now: datetime | None = None) -> Non
         settle.back_out(uow, why, actor=actor, now=now)
     else:
         settle.end_lost(uow, why, actor=actor, now=now)
-    audit.record(Act.BACK_OUT_UNIT, Thing("unit of work", uow), reason=why)
+    names = Queue.objects.filter(pk__in=unit.queue_ids).order_by("name")
+    detail = {"queues": list(names.values_list("name", flat=True))}
+    thing = Thing("unit of work", uow)
+    audit.record(Act.BACK_OUT_UNIT, thing, reason=why, detail=detail)

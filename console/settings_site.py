@@ -11,7 +11,9 @@ from django.contrib.admin import AdminSite, ModelAdmin
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 
 from broker import audit
 from broker.audit import Thing
@@ -39,14 +41,15 @@ class AuditedAdmin(ModelAdmin):
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         note(Act.CREATE, obj, {}, audit.state_of(obj))
-        return super().log_addition(request, obj, message)
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         """Not where nothing was saved by a form: a new password has its own record."""
         before = getattr(request, BEFORE, {}).pop((type(obj), obj.pk), None)
         if before is not None:
             note(Act.CHANGE, obj, before, audit.state_of(obj))
-        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        """Not here, but where it is deleted."""
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
         note(Act.DELETE, obj, audit.state_of(obj), {})
@@ -56,6 +59,15 @@ class AuditedAdmin(ModelAdmin):
         for one in queryset:
             note(Act.DELETE, one, audit.state_of(one), {})
         super().delete_queryset(request, queryset)
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: Any = None
+    ) -> HttpResponse:
+        """What the audit says of it; that has rights of its own."""
+        kind = str(self.opts.verbose_name)
+        return redirect(
+            reverse("console:audit", query={"object": f"{kind}:{object_id}"})
+        )
 
 
 def note(act: Act, one: Model, before: dict[str, Any], after: dict[str, Any]) -> None:

@@ -8,9 +8,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -19,9 +17,8 @@ from broker import settings_documents, settings_import
 from broker.admin.advising import AdvisingAdmin, advising
 from broker.errors.settings import SettingsChanged, WrongSettings
 from broker.models import AddressSetting
-from broker.settings_import import Change, Mode, Preview
+from broker.settings_import import Change, Mode
 
-FLAGS = {"added": ADDITION, "changed": CHANGE, "removed": DELETION}
 TYPES = {"json": "application/json", "xml": "application/xml"}
 MODES = [
     ("merge", "Merge: take over what the document defines, leave all else as it is"),
@@ -146,10 +143,8 @@ class ExchangingAdmin(AdvisingAdmin):
         Raises:
             SettingsChanged: the settings are not those of the preview any more.
         """
-        with advising(request), transaction.atomic():
-            before = by_match()
+        with advising(request):
             done = settings_import.apply(document, mode, token=token)
-            record(request, done, {**before, **by_match()})
         words = ", ".join(
             f"{count} {deed}" for deed, count in done.counts.items() if count
         )
@@ -185,28 +180,6 @@ def said(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if value != "" else "none"
-
-
-def by_match() -> dict[str, AddressSetting]:
-    return {one.match: one for one in AddressSetting.objects.all()}
-
-
-def record(
-    request: HttpRequest, done: Preview, settings: dict[str, AddressSetting]
-) -> None:
-    """Write down what was imported, in the history of each setting."""
-    assert request.user.pk is not None, "permissions were asked for"
-    for change in done.changes:
-        if change.deed == "unchanged":
-            continue
-        what = "; ".join(f"{r.field}: {r.before} → {r.after}" for r in rows(change))
-        LogEntry.objects.log_actions(
-            request.user.pk,
-            [settings[change.match]],
-            FLAGS[change.deed],
-            f"Imported ({done.mode}). {what}".strip(),
-            single_object=True,
-        )
 
 
 def page(what: str) -> str:

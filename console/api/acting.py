@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from django.contrib.admin.models import ADDITION
 from django.db import transaction
 from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
@@ -27,7 +26,6 @@ from console.api.letters import Which, selection_of
 from console.api.operations import OperationState, seen, state_of, told
 from console.api.problems import NO_NUL, REFUSED, require
 from console.selections import in_words, names_for
-from console.views.operations import record
 
 router = Router(tags=["operations"])
 
@@ -120,7 +118,6 @@ def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]
         usual = wanted.canary is None
         canary = orders.usual_canary(plan) if usual else wanted.canary or 0
         orders.arrange(plan.pk, pace=wanted.pace, canary=canary)
-        record(request, plan, "planned it", ADDITION)
     return state_of(plan.pk)
 
 
@@ -144,9 +141,6 @@ def start_operation(
         rights.require_ways(request.user, found, ledger)
         planned = Operation.objects.filter(pk=found.pk, state=Operation.State.PLANNED)
         planned.update(reason=reason)
-        record(request, found, "started it")
-        if found.undoes:
-            record(request, found.undoes, f"undid it, by operation {found.pk}")
         orders.start(found.pk)
     return state_of(found.pk)
 
@@ -164,7 +158,6 @@ def cancel_operation(
     with transaction.atomic():
         found, _ = seen(request, operation_id)
         orders.cancel(found.pk)
-        record(request, found, "cancelled it")
     return state_of(found.pk)
 
 
@@ -182,8 +175,6 @@ def undo_operation(
         found, _ = seen(request, operation_id)
         plan = orders.plan_undo(request.user, found.pk)
         rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
-        record(request, plan, "planned it", ADDITION)
-        record(request, found, f"planned to undo it, as operation {plan.pk}")
     return state_of(plan.pk)
 
 

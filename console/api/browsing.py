@@ -10,7 +10,7 @@ from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker import audit, authorities, browse
+from broker import audit, authorities, browse, pausing
 from broker.models import Message as StoredMessage
 from broker.models import Place, Queue
 from broker.triage import NEWEST
@@ -20,7 +20,6 @@ from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
 from console.stories import story_of
 from console.views.messages import require as require_story
-from console.views.queues import switch_and_record
 from dashboards import depths
 
 router = Router(tags=["queues"])
@@ -170,7 +169,8 @@ def switched(
     require(request, PAUSE)
     queue = named(name)
     authorities.require(request.user, "set", name)
-    switch_and_record(request, queue, reason, paused=paused)
+    change = pausing.pause if paused else pausing.resume
+    change(queue.name, user=request.user, reason=reason)
     (found,) = depths.queues(name)
     return state_of(found)
 

@@ -13,7 +13,7 @@ from broker import clients
 from broker.clients import Connected, Wanted
 from broker.models import ClientEndpoint
 from console.api.problems import NO_NUL, REFUSED, require
-from console.views.connections import CLOSE, LONGEST_TEXT, ask_and_record, seen
+from console.views.connections import CLOSE, LONGEST_TEXT, ask, seen
 
 router = Router(tags=["connections"])
 
@@ -135,7 +135,7 @@ def close_connection(
     require(request, CLOSE)
     row = seen(request, connection_id)
     if row is not None:
-        since = ask_and_record(request, row.client.connection, body.reason)
+        since = ask(request, row.client.connection, body.reason)
         if since is not None:
             return {"close_requested_at": since}
     raise Http404(f"connection {connection_id}")
@@ -155,7 +155,7 @@ def close_endpoint(
     row = seen(request, connection_id, after=endpoint_id - 1, limit=1)
     for one in row.client.endpoints if row is not None else ():
         if one.pk == endpoint_id:
-            since = ask_and_record(request, one, body.reason)
+            since = ask(request, one, body.reason)
             if since is not None:
                 return {"close_requested_at": since}
     raise Http404(f"endpoint {endpoint_id} of connection {connection_id}")

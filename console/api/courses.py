@@ -16,7 +16,6 @@ from broker.operations import canaries, pacing
 from console import ledgers, rights
 from console.api.operations import OperationState, seen, state_of
 from console.api.problems import NO_NUL, REFUSED, require
-from console.views.operations import record
 
 router = Router(tags=["operations"])
 
@@ -54,10 +53,8 @@ def take_in(request: HttpRequest, operation_id: Path[int], why: Why) -> dict[str
     require(request, rights.CHANGE)
     planned, _ = seen(request, operation_id)
     with transaction.atomic():
-        taken_in = orders.take_in(planned.pk, why.reason)
+        orders.take_in(planned.pk, why.reason)
         rights.require_ways(request.user, planned, ledgers.ledger_of(planned))
-        words = f"took in {taken_in:,} above the ceiling: {why.reason}"
-        record(request, planned, words)
         return state_of(planned.pk)
 
 
@@ -66,7 +63,7 @@ def take_in(request: HttpRequest, operation_id: Path[int], why: Why) -> dict[str
 )
 def pause_operation(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """Until somebody carries on."""
-    return steered(request, operation_id, orders.pause, "paused it")
+    return steered(request, operation_id, orders.pause)
 
 
 @router.post(
@@ -83,8 +80,7 @@ def continue_operation(
         rights.require_ways(request.user, found, ledgers.ledger_of(found))
         orders.carry_on(operation_id, at_once=how.at_once)
 
-    words = "let all the rest go" if how.at_once else "carried on"
-    return steered(request, operation_id, carry_on, words)
+    return steered(request, operation_id, carry_on)
 
 
 @router.post(
@@ -98,19 +94,15 @@ def pace_operation(
     def change(operation_id: int) -> None:
         orders.set_pace(operation_id, new.pace)
 
-    words = (
-        f"set its pace to {new.pace:,} a second" if new.pace else "took its pace away"
-    )
-    return steered(request, operation_id, change, words)
+    return steered(request, operation_id, change)
 
 
 @transaction.atomic
 def steered(
-    request: HttpRequest, operation_id: int, change: Callable[[int], None], words: str
+    request: HttpRequest, operation_id: int, change: Callable[[int], None]
 ) -> dict[str, Any]:
-    """Change how an operation goes on, and write down who did."""
+    """Change how an operation that one may see goes on."""
     require(request, rights.CHANGE)
     found, _ = seen(request, operation_id)
     change(found.pk)
-    record(request, found, words)
     return state_of(found.pk)

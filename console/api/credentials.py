@@ -14,6 +14,7 @@ from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import AwareDatetime, Field
 
+from broker import credentials as verbs
 from broker.models import Credential
 from console import cursors
 from console.api.problems import NO_NUL, REFUSED, require
@@ -23,8 +24,6 @@ from console.views.credentials import (
     REVOKE,
     VIEW,
     CredentialForm,
-    create_and_record,
-    revoke_and_record,
 )
 
 router = Router(tags=["credentials"])
@@ -125,9 +124,10 @@ def made(request: HttpRequest, form: CredentialForm) -> dict[str, Any]:
     Raises:
         ValidationError: none was made.
     """
+    assert request.user.pk, "only those who have signed in get here"
     if form.is_valid():
         try:
-            credential, secret = create_and_record(request, form.cleaned_data)
+            credential, secret = verbs.create(**form.cleaned_data, by=request.user)
         except Refusal as error:  # somebody was quicker
             form.add_error(None, error)
         else:
@@ -161,7 +161,8 @@ def revoke_credential(
     credential = known.first()
     if credential is None:
         raise Http404(f"credential {credential_id}")
-    revoke_and_record(request, credential, body.reason)
+    assert request.user.pk, "only those who have signed in get here"
+    verbs.revoke(credential, request.user, reason=body.reason)
     return told(known.get())
 
 

@@ -21,7 +21,6 @@ from broker.triage import Group
 from console.api.problems import NO_NUL, REFUSED, Problem, require
 from console.rights import CHANGE
 from console.selections import names_for
-from console.views.groups import record
 from dashboards import attention
 
 router = Router(tags=["dead letter groups"])
@@ -122,7 +121,6 @@ def describe_group(
             raise ValidationError([{"loc": ["body", "body", "owner"], "msg": why}])
     with transaction.atomic():
         groups.describe(fingerprint, owner=owner, note=body.note, ticket=body.ticket)
-        record(request, fingerprint, "Saved owner, note and ticket")
     return said(request, fingerprint)
 
 
@@ -137,7 +135,6 @@ def acknowledge_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str,
     known = seen(request, fingerprint)
     with transaction.atomic():
         groups.acknowledge(fingerprint, request.user, known)
-        record(request, fingerprint, "Acknowledged")
     return said(request, fingerprint)
 
 
@@ -156,7 +153,6 @@ def snooze_group(
     until = body.until if body.until.tzinfo else body.until.astimezone()
     with transaction.atomic():
         groups.snooze(fingerprint, request.user, known, until=until, above=body.above)
-        record(request, fingerprint, f"Put off until {until:%Y-%m-%d %H:%M %Z}")
     return said(request, fingerprint)
 
 
@@ -169,7 +165,6 @@ def ask_again_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, A
     seen(request, fingerprint)
     with transaction.atomic():
         groups.ask_again(fingerprint)
-        record(request, fingerprint, "It asks for somebody again")
     return said(request, fingerprint)
 
 

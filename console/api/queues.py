@@ -12,7 +12,7 @@ from pydantic import Field
 from broker import authorities, counters
 from broker.models import Queue
 from console.api.problems import REFUSED, require
-from console.views.counters import RESET, reset_and_record
+from console.views.counters import RESET
 
 router = Router(tags=["queues"])
 
@@ -85,7 +85,7 @@ def reset_counters(
     require(request, RESET)
     queue = named(name)
     authorities.require(request.user, "set", queue.name)
-    had = reset_and_record(request, queue, body.counters, body.reason)
+    had = counters.reset(queue, body.counters, reason=body.reason)
     return {"queue": queue.name, "had": had}
 
 

@@ -30,7 +30,6 @@ from console.patch_forms import seen_of
 from console.searches import BROWSE
 from console.selections import names_for, seen_by
 from console.views import patches
-from console.views.operations import record
 
 router = Router(tags=["repairs"])
 
@@ -115,7 +114,6 @@ def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
     with transaction.atomic():
         plan = orders.plan(request.user, order, which, scope=scope, reason=body.reason)
         rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
-        record(request, plan, "planned it")
         if body.patch is not None:
             give(request, plan, said(request)["patch"])
     return planned(request.user, plan)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Path, Query, Router, Schema
 from pydantic import Field, JsonValue
 
 from broker import settings_edits, settings_import
-from broker.admin.settings_import import by_match
-from broker.admin.settings_import import record as record_import
 from broker.models import AddressSetting
 from broker.settings_documents import defined
 from broker.settings_import import FORMATS, Preview
@@ -130,10 +126,7 @@ def import_settings(request: HttpRequest, sent: SettingsDocument) -> dict[str, A
     if not sent.apply:
         found = settings_import.preview(document, sent.mode)
         return changes_told(found, applied=False)
-    with transaction.atomic():
-        before = by_match()
-        found = settings_import.apply(document, sent.mode, token=sent.token)
-        record_import(request, found, {**before, **by_match()})
+    found = settings_import.apply(document, sent.mode, token=sent.token)
     return changes_told(found, applied=True)
 
 
@@ -167,11 +160,9 @@ def define_setting(
     if it is as it was seen; with ``If-None-Match: *`` only if it is new."""
     require(request, CHANGE_)
     require(request, ADD)
-    with transaction.atomic():
-        setting, is_new = settings_edits.define(
-            match, said.values, expected=expected_by(request)
-        )
-        record(request, setting, ADDITION if is_new else CHANGE, "By the API.")
+    setting, _ = settings_edits.define(
+        match, said.values, expected=expected_by(request)
+    )
     response.headers["ETag"] = f'"{settings_edits.version(setting)}"'
     return told(setting)
 
@@ -184,11 +175,9 @@ def define_setting(
 def remove_setting(request: HttpRequest, match: Path[str]) -> dict[str, Any]:
     """Others decide then. Answers with what it was; ``If-Match`` as for a change."""
     require(request, DELETE)
-    with transaction.atomic():
-        removed = settings_edits.remove(match, expected=expected_by(request))
-        if removed is None:
-            raise Http404(f"setting {match}")
-        record(request, removed, DELETION, "By the API.")
+    removed = settings_edits.remove(match, expected=expected_by(request))
+    if removed is None:
+        raise Http404(f"setting {match}")
     return told(removed)
 
 
@@ -209,11 +198,3 @@ def told(one: AddressSetting) -> dict[str, Any]:
 
 def changes_told(found: Preview, *, applied: bool) -> dict[str, Any]:
     return {"applied": applied, "changes": found.changes, "token": found.token}
-
-
-def record(request: HttpRequest, one: AddressSetting, flag: int, words: str) -> None:
-    """Write down who did it."""
-    assert request.user.pk, "only those who have signed in get here"
-    LogEntry.objects.log_actions(
-        request.user.pk, [one], flag, words, single_object=True
-    )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -50,9 +49,7 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
         if not does:
             transaction.set_rollback(True)
             return told(plan, ledger, state="not planned")
-        record(user, plan, "planned it", ADDITION)
     with transaction.atomic():
-        record(user, plan, "started it", CHANGE)
         orders.start(plan.pk, limit=STEP)
     with progress(errors, work.scope, ledger.total) as bar:
         while orders.step(plan.pk, limit=STEP):
@@ -60,11 +57,6 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
             bar.update(bar.task_ids[0], completed=counts["done"] + counts["skipped"])
     plan.refresh_from_db()
     return told(plan, ledgers.ledger_of(plan), state=plan.state)
-
-
-def record(user: User, what: Operation, words: str, flag: int) -> None:
-    """Write down who did it."""
-    LogEntry.objects.log_actions(user.pk, [what], flag, words, single_object=True)
 
 
 def told(operation: Operation, ledger: ledgers.Ledger, *, state: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from broker import operations
 from console.approvals import MAY, agree
 from console.rights import CHANGE
-from console.views.operations import record, seen
+from console.views.operations import seen
 
 
 @require_POST
@@ -23,7 +23,6 @@ def approve(request: HttpRequest, operation_id: int) -> HttpResponse:
     found, _ = seen(request, operation_id)
     said = request.POST
     agree(request, found, said.get("seal", ""), said.get("reason", "")[:500].strip())
-    record(request, found, "approved it")
     messages.success(
         request, f"Operation {operation_id} is approved: it can be started."
     )

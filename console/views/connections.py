@@ -8,9 +8,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -163,7 +161,7 @@ def close(
         status = 422 if form.is_bound else 200
         page = "console/connections/close.html"
         return render(request, page, context, status=status)
-    if ask_and_record(request, what, form.cleaned_data["reason"]) is None:
+    if ask(request, what, form.cleaned_data["reason"]) is None:
         messages.info(request, "It is closed already.")
     else:
         messages.success(
@@ -172,29 +170,17 @@ def close(
     return redirect("console:connection", connection_id=row.client.connection.pk)
 
 
-@transaction.atomic
-def ask_and_record(
+def ask(
     request: HttpRequest, what: ClientConnection | ClientEndpoint, reason: str
 ) -> datetime | None:
-    """Ask for a close, and write down who did; since when it is asked for, if at all.
+    """Ask for a close; since when it is asked for, if it is there at all.
 
     Raises:
-        NotAuthorized: neither is done.
+        NotAuthorized: nothing is asked for.
     """
-    assert request.user.pk, "only those who have signed in get here"
-    if isinstance(what, ClientEndpoint):
-        since = clients.close_endpoint(what.pk, request.user, reason=reason)
-        about = [what, *([what.queue] if what.queue else [])]
-        words = f"Asked to close the endpoint {what}."
-    else:
-        since = clients.close_connection(what.pk, request.user, reason=reason)
-        about = [what]
-        words = f"Asked to close {what}, from {what.host}."
-    if since is not None:
-        LogEntry.objects.log_actions(
-            request.user.pk, about, CHANGE, f"{words} {reason}".strip()
-        )
-    return since
+    is_end = isinstance(what, ClientEndpoint)
+    close = clients.close_endpoint if is_end else clients.close_connection
+    return close(what.pk, request.user, reason=reason)
 
 
 def seen(

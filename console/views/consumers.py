@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -116,14 +115,6 @@ def start(request: HttpRequest, name: str) -> HttpResponse:
     authorities.require(request.user, "inquire", chosen.name)
     with transaction.atomic():
         was_stopped = stoppages.clear(name, user=request.user)
-        if was_stopped:
-            LogEntry.objects.log_actions(
-                request.user.pk,
-                [chosen],
-                CHANGE,
-                "Delivery to ConnectionConsumers started again.",
-                single_object=True,
-            )
     if was_stopped:
         messages.success(request, f"Delivery from {name} starts again.")
     else:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
@@ -52,25 +48,7 @@ def reset(request: HttpRequest, name: str) -> HttpResponse:
         status = 422 if form.is_bound else 200
         return render(request, "console/queues/reset.html", context, status=status)
     said = form.cleaned_data
-    had = reset_and_record(request, queue, said["counters"], said["reason"])
+    had = counters.reset(queue, said["counters"], reason=said["reason"])
     words = ", ".join(WORDS[one][0].lower() for one in had)
     messages.success(request, f"{name} counts anew: {words}.")
     return redirect("console:queue", name=name)
-
-
-def reset_and_record(
-    request: HttpRequest, queue: Queue, names: Collection[str], reason: str
-) -> Mapping[str, int]:
-    """Reset some counters, and write down who did, and what they had come to."""
-    assert request.user.pk, "only those who have signed in get here"
-    with transaction.atomic():
-        had = counters.reset(queue, names, reason=reason)
-        counts = ", ".join(f"{one} was {value:,}" for one, value in had.items())
-        LogEntry.objects.log_actions(
-            request.user.pk,
-            [queue],
-            CHANGE,
-            f"Counters reset: {counts}. {reason}".strip(),
-            single_object=True,
-        )
-    return had

@@ -16,7 +16,7 @@ from broker import operations as orders
 from broker.models import Operation
 from broker.operations import Only, pacing
 from console import ledgers, rights
-from console.views.operations import record, seen
+from console.views.operations import seen
 
 MOST = 2**31 - 1
 
@@ -50,75 +50,65 @@ class CeilingForm(forms.Form):
     reason = forms.CharField(max_length=500, required=False)
 
 
-Change = Callable[[HttpRequest, Operation], str]
+Change = Callable[[HttpRequest, Operation], None]
 
 
 def changes(change: Change) -> Callable[[HttpRequest, int], HttpResponse]:
-    """A view that changes an operation, and writes down who did it, in the words that
-    the change returns; where it returns none, it has told why nothing was changed."""
+    """A view that changes an operation that one may see, and leads back to it."""
 
     @require_POST
     @permission_required(rights.CHANGE, raise_exception=True)
     @transaction.atomic
     def view(request: HttpRequest, operation_id: int) -> HttpResponse:
         found, _ = seen(request, operation_id)
-        if words := change(request, found):
-            record(request, found, words)
+        change(request, found)
         return redirect("console:operation", operation_id)
 
     return view
 
 
 @changes
-def pause(request: HttpRequest, found: Operation) -> str:
+def pause(request: HttpRequest, found: Operation) -> None:
     """Let it rest."""
     orders.pause(found.pk)
-    return "paused it"
 
 
 @changes
-def carry_on(request: HttpRequest, found: Operation) -> str:
+def carry_on(request: HttpRequest, found: Operation) -> None:
     """Go on after a rest, or after it stopped itself; for who may start it, too."""
     rights.require_ways(request.user, found, ledgers.ledger_of(found))
-    at_once = "at_once" in request.POST
-    orders.carry_on(found.pk, at_once=at_once)
-    return "let all the rest go" if at_once else "carried on"
+    orders.carry_on(found.pk, at_once="at_once" in request.POST)
 
 
 @changes
-def pace(request: HttpRequest, found: Operation) -> str:
+def pace(request: HttpRequest, found: Operation) -> None:
     """Faster, or slower."""
     form = PaceForm(request.POST)
     if not form.is_valid():
-        return refuse(request, form)
-    wanted = form.cleaned_data["pace"]
-    orders.set_pace(found.pk, wanted)
-    return f"set its pace to {wanted:,} a second" if wanted else "took its pace away"
+        refuse(request, form)
+        return
+    orders.set_pace(found.pk, form.cleaned_data["pace"])
 
 
 @changes
-def narrow(request: HttpRequest, found: Operation) -> str:
+def narrow(request: HttpRequest, found: Operation) -> None:
     """Keep so many of a plan."""
     form = NarrowForm(request.POST)
     if not form.is_valid():
-        return refuse(request, form)
-    only = form.only
-    which = "a sample of" if only.sampled else "the first"
-    taken_out = orders.narrow(found.pk, only)
-    return f"kept {which} {only.messages:,}; {taken_out:,} were taken out"
+        refuse(request, form)
+        return
+    orders.narrow(found.pk, form.only)
 
 
 @changes
-def take_in(request: HttpRequest, found: Operation) -> str:
+def take_in(request: HttpRequest, found: Operation) -> None:
     """Take those above the ceiling, too."""
     form = CeilingForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
-    taken_in = orders.take_in(found.pk, reason)
+    orders.take_in(found.pk, reason)
     rights.require_ways(request.user, found, ledgers.ledger_of(found))
-    return f"took in {taken_in:,} above the ceiling: {reason}"
 
 
-def refuse(request: HttpRequest, form: forms.Form) -> str:
+def refuse(request: HttpRequest, form: forms.Form) -> None:
     ((sentence, *_), *_) = form.errors.values()
     messages.error(request, str(sentence))
-    return ""

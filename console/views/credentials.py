@@ -8,11 +8,9 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -155,9 +153,10 @@ def credentials(request: HttpRequest) -> HttpResponse:
 def create(request: HttpRequest) -> HttpResponse:
     """Ask what it is to be; on POST make it, and show its secret, this once."""
     form = CredentialForm(request.POST if request.method == "POST" else None)
+    assert request.user.pk, "only those who have signed in get here"
     if form.is_valid():
         try:
-            credential, secret = create_and_record(request, form.cleaned_data)
+            credential, secret = verbs.create(**form.cleaned_data, by=request.user)
         except ValidationError as error:  # somebody was quicker
             form.add_error(None, error)
         else:
@@ -193,7 +192,8 @@ def revoke(request: HttpRequest, credential_id: int) -> HttpResponse:
         status = 422 if form.is_bound else 200
         page = "console/credentials/revoke.html"
         return render(request, page, context, status=status)
-    if revoke_and_record(request, credential, form.cleaned_data["reason"]):
+    assert request.user.pk, "only those who have signed in get here"
+    if verbs.revoke(credential, request.user, reason=form.cleaned_data["reason"]):
         messages.success(
             request,
             f"{credential.name} is revoked: nobody logs in with it any more, and"
@@ -202,43 +202,3 @@ def revoke(request: HttpRequest, credential_id: int) -> HttpResponse:
     else:
         messages.info(request, f"{credential.name} had been revoked already.")
     return redirect("console:credentials")
-
-
-@transaction.atomic
-@sensitive_variables("secret")
-def create_and_record(
-    request: HttpRequest, said: dict[str, Any]
-) -> tuple[Credential, str]:
-    """Make a credential, and write down who did.
-
-    Raises:
-        ValidationError: somebody else has just made one of this name.
-    """
-    assert request.user.pk, "only those who have signed in get here"
-    credential, secret = verbs.create(**said, by=request.user)
-    LogEntry.objects.log_actions(
-        request.user.pk,
-        [credential],
-        ADDITION,
-        f"Made for {credential.user.get_username()}.",
-        single_object=True,
-    )
-    return credential, secret
-
-
-@transaction.atomic
-def revoke_and_record(
-    request: HttpRequest, credential: Credential, reason: str
-) -> bool:
-    """Revoke a credential, and write down who did; whether it was not yet."""
-    assert request.user.pk, "only those who have signed in get here"
-    is_first = verbs.revoke(credential, request.user, reason=reason)
-    if is_first:
-        LogEntry.objects.log_actions(
-            request.user.pk,
-            [credential],
-            CHANGE,
-            f"Revoked. {reason}".strip(),
-            single_object=True,
-        )
-    return is_first

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import BadRequest
 from django.db import transaction
@@ -22,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from broker import authorities
 from broker import discards as bin_of
 from broker.discards import Binned, Cursor, Entry, Restored
-from broker.models import Discarded, Queue
+from broker.models import Discarded
 from broker.triage import NEWEST
 from console import cursors
 from console.selections import LARGEST
@@ -127,7 +125,6 @@ def restore(request: HttpRequest) -> HttpResponse:
         outcomes = bin_of.restore_each(
             entries, user=request.user, actor=request.user.get_username(), why=why
         )
-        record(request, outcomes, why)
     report(request, outcomes)
     return redirect("console:discards")
 
@@ -193,20 +190,6 @@ def position(cursor: str) -> Cursor | None:
     if not 0 <= queue_id <= LARGEST or message_id < 0:
         raise ValueError(cursor)
     return EPOCH + at * MICROSECOND, message_id, queue_id
-
-
-def record(request: HttpRequest, outcomes: Iterable[Restored], why: str) -> None:
-    """Write down who restored what, in the history of each queue."""
-    assert request.user.pk is not None, "permissions were asked for"
-    by_queue: dict[int, list[str]] = defaultdict(list)
-    for one in outcomes:
-        if one.error is None:
-            by_queue[one.queue_id].append(str(one.message_id))
-    for queue in Queue.objects.filter(pk__in=by_queue):
-        words = f"Restored from the discard bin: {', '.join(by_queue[queue.pk])}. {why}"
-        LogEntry.objects.log_actions(
-            request.user.pk, [queue], CHANGE, words.strip(), single_object=True
-        )
 
 
 def report(request: HttpRequest, outcomes: Sequence[Restored]) -> None:

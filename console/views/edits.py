@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin.models import ADDITION
 from django.contrib.auth.decorators import permission_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -26,7 +25,6 @@ from console.differences import Difference, difference
 from console.repairs import EditForm
 from console.stories import Now, Story
 from console.views.messages import known, require
-from console.views.operations import record
 
 WAITS = ("dead", "ready", "delayed", "redelivery")  # where it can be taken from
 TOLD = (errors.NoSuchQueue, errors.NotResubmittable, NothingChosen, NotRepaired)
@@ -124,8 +122,6 @@ def sent(request: HttpRequest, message_id: int, queue: str, form: EditForm) -> i
         request.user, message_id, queue, said["edit"], reason=said["reason"]
     )
     rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
-    record(request, plan, "planned it", ADDITION)
-    record(request, plan, "started it")
     return operations.start_edit(plan.pk)
 
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -19,7 +18,7 @@ from django.views.decorators.http import require_POST
 from broker import errors, groups, triage
 from broker.clock import database_now
 from broker.errors.groups import InvalidTicket, NoSuchGroup
-from broker.models import DeadLetter, DeadLetterGroup
+from broker.models import DeadLetter
 from console.rights import CHANGE as MAY_CHANGE
 from console.selections import names_for
 from console.views.dead_letters import shown
@@ -82,7 +81,6 @@ def say(request: HttpRequest, fingerprint: str) -> HttpResponse:
     try:
         with transaction.atomic():
             words = deeds[deed.cleaned_data["deed"]]()
-            record(request, fingerprint, words)
     except InvalidTicket as error:
         said = request.POST
         return shown(request, fingerprint, status=422, wrong=str(error), typed=said)
@@ -127,15 +125,6 @@ def snooze(request: HttpRequest, fingerprint: str, known: groups.Known) -> str:
 def wake(fingerprint: str) -> str:
     groups.ask_again(fingerprint)
     return "It asks for somebody again"
-
-
-def record(request: HttpRequest, fingerprint: str, words: str) -> None:
-    """Write down who said it."""
-    assert request.user.pk is not None, "permissions were asked for"
-    row = DeadLetterGroup.objects.get(pk=fingerprint)
-    LogEntry.objects.log_actions(
-        request.user.pk, [row], CHANGE, words, single_object=True
-    )
 
 
 def back(request: HttpRequest, fingerprint: str) -> str:

@@ -7,9 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
-from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -27,6 +25,7 @@ from console import (
     cautions,
     courses,
     cursors,
+    histories,
     ledgers,
     progress,
     rights,
@@ -133,9 +132,6 @@ def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
     orders.arrange(operation_id, pace=said["pace"], canary=said["canary"] or 0)
     reason = said["reason"] or planned.reason
     Operation.objects.filter(pk=operation_id, state=State.PLANNED).update(reason=reason)
-    record(request, planned, "started it")  # before it ends: a small one does at once
-    if planned.undoes:
-        record(request, planned.undoes, f"undid it, by operation {operation_id}")
     orders.start(operation_id)
     return redirect("console:operation", operation_id)
 
@@ -147,7 +143,6 @@ def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
     """End an operation where it is; of a plan, nothing is done."""
     found, ledger = seen(request, operation_id)
     orders.cancel(operation_id)
-    record(request, found, "cancelled it")
     if found.state != State.PLANNED:
         return redirect("console:operation", operation_id)
     messages.info(request, f"Nothing was done. Operation {operation_id} is cancelled.")
@@ -171,11 +166,9 @@ def whence(found: Operation, ledger: ledgers.Ledger) -> str:
 @transaction.atomic
 def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
     """Freeze what is to be taken back of an operation, and show that plan."""
-    done, _ = seen(request, operation_id)
+    seen(request, operation_id)
     planned = orders.plan_undo(request.user, operation_id)
     rights.require_ways(request.user, planned, ledgers.ledger_of(planned))
-    record(request, planned, "planned it", ADDITION)
-    record(request, done, f"planned to undo it, as operation {planned.pk}")
     return redirect("console:operation", planned.pk)
 
 
@@ -215,7 +208,7 @@ def shown(
         "course": course,
         "fastest": pacing.FASTEST,
         "asks_why": approvals.asks_why(found, ledger),
-        "history": history_of(found),
+        "history": histories.of_operation(found),
         "start_form": start_form or StartForm(None, ledgers.to_type(found, ledger)),
         "repair": repair,
         "turn": progress.turn_of(
@@ -299,20 +292,3 @@ def cut(
     if len(found) <= length:
         return found, None
     return found[:length], cursors.Trail.of(request).then(str(found[length - 1].pk))
-
-
-def record(
-    request: HttpRequest, what: Operation, words: str, flag: int = CHANGE
-) -> None:
-    """Write down who did it, after their name; the operation itself says what."""
-    assert request.user.pk is not None, "permissions were asked for"
-    LogEntry.objects.log_actions(
-        request.user.pk, [what], flag, words, single_object=True
-    )
-
-
-def history_of(found: Operation) -> list[LogEntry]:
-    """Who did what with it; where its plan is not written down, it knows by whom."""
-    kind = ContentType.objects.get_for_model(Operation)
-    about = LogEntry.objects.filter(content_type=kind, object_id=str(found.pk))
-    return list(about.select_related("user").order_by("pk"))

@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.admin.models import ADDITION
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import BadRequest
 from django.db import transaction
@@ -32,7 +31,6 @@ from console.selections import (
     names_for,
     seen_by,
 )
-from console.views.operations import record
 
 Kind = Operation.Kind
 NO_QUOTES = str.maketrans("", "", "“”")
@@ -224,7 +222,6 @@ def planned(
     rights.require_target(request.user, what)
     plan = operations.plan(request.user, what, chosen, scope=scope)
     rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
-    record(request, plan, "planned it", ADDITION)
     return redirect("console:operation", plan.pk)
 
 

@@ -15,7 +15,7 @@ from broker import authorities, operations
 from broker.models import Operation
 from console import ledgers, rights
 from console.patch_forms import PatchForm
-from console.views.operations import HtmxRequest, record, seen, shown
+from console.views.operations import HtmxRequest, seen, shown
 
 # What is looked at before the page answers; the worker has the rest.
 AT_ONCE, AT_ONCE_S = 3, 1.0  # chunks, and for how long
@@ -59,7 +59,6 @@ def require_reading(request: HttpRequest, plan: Operation) -> None:
 def give(request: HttpRequest, plan: Operation, document: str) -> None:
     """Give a plan a patch; of a small set it is known then what it would change."""
     operations.set_patch(plan.pk, document, by=request.user)
-    record(request, plan, "gave it a patch")
     ends = time.monotonic() + AT_ONCE_S
     for _ in range(AT_ONCE):
         if not operations.look(plan.pk) or time.monotonic() > ends:
@@ -68,4 +67,3 @@ def give(request: HttpRequest, plan: Operation, document: str) -> None:
 
 def drop(request: HttpRequest, plan: Operation) -> None:
     operations.drop_patch(plan.pk)
-    record(request, plan, "took its patch away")

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
 from django.db import transaction
 from django.db.models import Q
@@ -102,15 +101,6 @@ def end(request: HttpRequest, found: Waiting, why: str, *, commits: bool) -> Non
         commit_prepared(xid, actor=actor, reason=why)
     else:
         back_out_prepared(xid, error=BACKED_OUT + why, actor=actor, reason=why)
-    assert request.user.pk is not None, "permissions were asked for"
-    words = f"{ended(commits=commits).capitalize()} the prepared unit of work {xid}."
-    queues = Queue.objects.filter(name__in=found.queues).order_by("name")
-    LogEntry.objects.log_actions(
-        request.user.pk,
-        [UnitRow(pk=found.work.uow), *queues],
-        CHANGE,
-        f"{words} {why}",
-    )
 
 
 def ended(*, commits: bool) -> str:

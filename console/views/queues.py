@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import cache_control
@@ -20,7 +18,7 @@ from django.views.decorators.http import (
 from broker import authorities, pausing
 from broker.browse import browse
 from broker.models import Place, Queue
-from console import cursors, findings, masks, order_forms, queue_list, rights
+from console import cursors, findings, histories, masks, order_forms, queue_list, rights
 from dashboards import ages, attention, topics
 from dashboards import depths as counting
 
@@ -85,9 +83,11 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
     except (ValueError, OverflowError):  # a cursor that nobody gave out
         return redirect(f"{request.path}?place={place}")
     may_browse = may("broker.browse_queue") and held.on("browse", name)
+    about = Queue.objects.get(pk=found[0].queue_id)
     context: dict[str, Any] = {
         "queue": found[0],
-        "about": Queue.objects.get(pk=found[0].queue_id),
+        "about": about,
+        "history": histories.of_queue(about),
         "died": attention.died(held)[name],
         "oldest_s": ages.lately().get(found[0].queue_id),
         "place": place,
@@ -139,25 +139,8 @@ def switch(request: HttpRequest, name: str, *, paused: bool) -> HttpResponse:
         context = {"queue": depth, "paused": paused}
         return render(request, "console/queues/pause.html", context)
     reason = request.POST.get("reason", "").strip()
-    word = switch_and_record(request, chosen, reason, paused=paused)
+    change = pausing.pause if paused else pausing.resume
+    change(chosen.name, user=request.user, reason=reason)
+    word = "paused" if paused else "resumed"
     messages.success(request, f"{name} is {word}.")
     return redirect("console:queue", name=name)
-
-
-@transaction.atomic
-def switch_and_record(
-    request: HttpRequest, queue: Queue, reason: str, *, paused: bool
-) -> str:
-    """Pause or resume a queue, write down who did, and say which it was."""
-    assert request.user.pk, "only those who have signed in get here"
-    word = "paused" if paused else "resumed"
-    change = pausing.pause if paused else pausing.resume
-    change(queue.name, user=request.user, reason=reason)
-    LogEntry.objects.log_actions(
-        request.user.pk,
-        [queue],
-        CHANGE,
-        f"{word.capitalize()}. {reason}".strip(),
-        single_object=True,
-    )
-    return word

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.decorators import permission_required
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from broker import authorities, units_of_work
 from broker.models import Queue
-from broker.models import UnitOfWork as UnitRow
 from broker.rehearsing import Ending, rehearse
 from broker.units_of_work import Nature, OpenUnit
 from console import cursors, fates
@@ -130,26 +127,13 @@ def back_out(request: HttpRequest, uow: int) -> HttpResponse:
         context = {"unit": found, "queues": queues_of(found, names), "form": form}
         status = 422 if form.is_bound else 200
         return render(request, "console/units/back_out.html", context, status=status)
-    force(request, uow, queues, form.cleaned_data["reason"])
+    units_of_work.force(
+        uow,
+        why=FORCED + form.cleaned_data["reason"],
+        actor=request.user.get_username(),
+    )
     messages.success(request, f"Unit of work {uow} is backed out.")
     return redirect("console:units")
-
-
-@transaction.atomic
-def force(request: HttpRequest, uow: int, queues: Iterable[Queue], why: str) -> None:
-    """Back it out, with its record; both or none.
-
-    Raises:
-        BrokerError: as ``units_of_work.force``.
-    """
-    units_of_work.force(uow, why=FORCED + why, actor=request.user.get_username())
-    assert request.user.pk is not None, "permissions were asked for"
-    LogEntry.objects.log_actions(
-        request.user.pk,
-        [UnitRow(pk=uow), *queues],
-        CHANGE,
-        f"Backed out unit of work {uow} by force. {why}",
-    )
 
 
 def names_seen(held: authorities.Held) -> dict[int, str]:

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
@@ -19,6 +18,7 @@ from console import api
 from console.api import problems
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
+from tests.console.recorded import deeds
 from tests.make import make_messages, make_queue, make_setting, make_user, plan_resubmit
 
 ROOT = "/api/v1"
@@ -130,9 +130,9 @@ def test_counters_are_reset_by_who_may_and_it_is_written_down(
     told = client.get(f"{ROOT}/queues/orders/counters").json()
     assert (told["messages_added"], told["message_count"]) == (0, 3)
     assert list(told["since"]) == ["messages_added"]
-    entry = LogEntry.objects.get()
-    assert entry.user.username == "operator"
-    assert "messages_added was 3. a new month" in entry.change_message
+    (deed,) = deeds()
+    assert (deed.actor, deed.reason) == ("operator", "a new month")
+    assert deed.details["changed"] == {"messages_added": {"before": 3, "after": 0}}
     every = client.post(
         f"{ROOT}/queues/orders/counters/reset", {}, content_type="application/json"
     )

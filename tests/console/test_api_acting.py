@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from broker import credentials
@@ -15,6 +14,7 @@ from broker.put import put
 from console import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
+from tests.console.recorded import deeds
 from tests.console.test_api import ROOT, problem
 from tests.make import make_authority, make_queue, make_setting, make_user
 
@@ -80,8 +80,7 @@ def test_dead_letters_are_resubmitted(
     assert done["created_by"] == "operator"
     orders = Queue.objects.get(name="orders")
     assert set(Ready.objects.values_list("queue_id", flat=True)) == {orders.pk}
-    words = LogEntry.objects.order_by("pk").values_list("change_message", flat=True)
-    assert list(words) == ["planned it", "started it"]
+    assert [one.act for one in deeds()] == [Act.PLAN, Act.START]
 
     undo = post(client, f"operations/{plan['id']}/undo", {}).json()
     assert (undo["undoes"], undo["planned"]) == (plan["id"], 3)
@@ -175,8 +174,7 @@ def test_a_setting_is_made_read_changed_and_removed(sign_in: SignIn) -> None:
     assert gone.json() == changed.json()
     assert problem(client.delete(where), 404)["code"] == "not-found"
     assert problem(client.get(where), 404)["code"] == "not-found"
-    flags = LogEntry.objects.order_by("pk").values_list("action_flag", flat=True)
-    assert list(flags) == [1, 2, 3]
+    assert [one.act for one in deeds()] == [Act.CREATE, Act.CHANGE, Act.DELETE]
 
 
 @pytest.mark.parametrize(

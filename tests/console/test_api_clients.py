@@ -6,15 +6,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.db import connection as database
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from broker import credentials
-from broker.models import ClientConnection, ClientEndpoint, Credential
+from broker.models import Act, ClientConnection, ClientEndpoint, Credential
 from tests.console.conftest import SignIn
+from tests.console.recorded import deeds
 from tests.console.test_api import ROOT, problem
 from tests.console.wire import make_client, make_credential, make_endpoint
 from tests.make import make_queue, make_user
@@ -134,7 +134,10 @@ def test_a_connection_and_an_endpoint_are_asked_to_close(sign_in: SignIn) -> Non
         second.json()["close_requested_at"][:19]
         == (one.close_requested_at.isoformat()[:19])
     )
-    assert LogEntry.objects.filter(change_message__contains="it hangs").count() == 2
+    assert [(one.act, one.reason) for one in deeds()] == [
+        (Act.CLOSE_ENDPOINT, "it hangs"),
+        (Act.CLOSE_CONNECTION, "it hangs"),
+    ]
     (told,) = client.get(f"{ROOT}/connections").json()["connections"]
     assert told["close_requested_by"] == "operator"
     assert told["endpoints"][0]["close_requested_at"] is not None
@@ -165,7 +168,7 @@ def test_closing_needs_a_reason_a_right_and_something_to_close(
         assert problem(post(client, gone, REASON), 404)["code"] == "not-found"
     assert not ClientConnection.objects.exclude(close_requested_at=None).exists()
     assert not ClientEndpoint.objects.exclude(close_requested_at=None).exists()
-    assert not LogEntry.objects.exists()
+    assert deeds() == []
 
 
 def test_a_credential_is_made_and_its_secret_told_once(sign_in: SignIn) -> None:
@@ -192,7 +195,7 @@ def test_a_credential_is_made_and_its_secret_told_once(sign_in: SignIn) -> None:
     assert told["secret"] not in listed.content.decode()
     told.pop("secret")
     assert listed.json() == {"credentials": [told], "next": None}
-    assert LogEntry.objects.count() == 1
+    assert [one.act for one in deeds()] == [Act.CREATE_CREDENTIAL]
 
 
 @pytest.mark.parametrize(
@@ -248,7 +251,8 @@ def test_a_credential_is_revoked_once_and_it_is_written_down(sign_in: SignIn) ->
     assert first["revoked_at"] is not None
     assert (one.revoked_by, first["revoked_by"]) == (None, "administrator")
     assert second == first
-    assert LogEntry.objects.get().change_message == "Revoked. leaked"
+    (revoked,) = deeds(Act.REVOKE_CREDENTIAL)
+    assert revoked.reason == "leaked"
     told = problem(post(client, f"credentials/{'9' * 30}/revoke", {}), 404)
     assert told["code"] == "not-found"
 

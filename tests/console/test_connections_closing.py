@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
 from broker import clients
-from broker.models import ClientConnection, ClientEndpoint
+from broker.models import Act, ClientConnection, ClientEndpoint
 from tests.console.conftest import SignIn
+from tests.console.recorded import deeds
 from tests.console.wire import (
     REASON,
     close_url,
@@ -52,15 +52,15 @@ def test_an_operator_closes_a_connection_and_it_is_written_down_who_did(
     assert one.close_requested_at is not None
     assert one.close_requested_by is not None
     assert one.close_requested_by.get_username() == "operator"
-    entry = LogEntry.objects.get()
-    assert "10.0.0.7" in entry.change_message
-    assert "it hangs" in entry.change_message
+    (deed,) = deeds()
+    assert (deed.act, deed.object_id) == (Act.CLOSE_CONNECTION, str(one.pk))
+    assert deed.reason == "it hangs"
 
 
 def test_an_operator_closes_one_endpoint_and_leaves_the_others(
     sign_in: SignIn,
 ) -> None:
-    queue = make_queue("orders")
+    make_queue("orders")
     one = make_client()
     chosen = make_endpoint(one, "orders", name="rcv-1", unsettled=3)
     other = make_endpoint(one, "invoices")
@@ -77,8 +77,8 @@ def test_an_operator_closes_one_endpoint_and_leaves_the_others(
         row.refresh_from_db()
     assert one.close_requested_at is other.close_requested_at is None
     assert chosen.close_requested_at is not None
-    objects = {entry.object_repr for entry in LogEntry.objects.all()}
-    assert objects == {str(chosen), str(queue)}
+    (deed,) = deeds()
+    assert (deed.act, deed.object_name) == (Act.CLOSE_ENDPOINT, str(chosen))
 
 
 def test_whoever_asked_first_stays_and_it_is_asked_for_once(sign_in: SignIn) -> None:
@@ -118,7 +118,7 @@ def test_nothing_is_closed_without_a_reason(sign_in: SignIn, reason: str) -> Non
     assert answer.status_code == 422
     assert 'aria-invalid="true"' in answer.content.decode()
     assert not ClientConnection.objects.exclude(close_requested_at=None).exists()
-    assert not LogEntry.objects.exists()
+    assert deeds() == []
 
 
 def test_who_may_only_look_closes_nothing(sign_in: SignIn) -> None:
@@ -151,7 +151,7 @@ def test_to_close_one_must_be_allowed_to_set_every_queue_that_is_used(
         assert "lacks the authority" in text(answer.content.decode())
     assert client.post(close_url(orders), REASON).status_code == 302
     assert ClientEndpoint.objects.exclude(close_requested_at=None).get() == orders
-    assert LogEntry.objects.count() == 1
+    assert [one.act for one in deeds()] == [Act.CLOSE_ENDPOINT]
 
 
 def test_a_client_without_endpoints_is_closed_by_who_may_set_all(

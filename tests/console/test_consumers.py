@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings as configured
-from django.contrib.admin.models import LogEntry
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
@@ -17,13 +16,14 @@ from django.urls import reverse
 
 from broker import owner
 from broker.connection_consumers import ConnectionConsumer
+from broker.models import Act, Queue, Stoppage
 from broker.models import ConnectionConsumer as Row
-from broker.models import Queue, Stoppage
 from broker.put import put
 from console import findings
 from dashboards import depths
 from tests.broker.handling import Seen, broken, handler, session, stopped
 from tests.console.conftest import SignIn
+from tests.console.recorded import deeds
 from tests.make import make_authority, make_queue, make_user
 
 pytestmark = pytest.mark.django_db
@@ -153,8 +153,8 @@ def test_delivery_is_started_again_and_it_is_written_down_who_did(
     assert "Earlier stoppages" in shown
     assert not Queue.objects.get(name="orders").stopped
     assert Stoppage.objects.get().cleared_by.get_username() == "operator"  # type: ignore[union-attr]
-    entry = LogEntry.objects.get()
-    assert "started again" in entry.change_message
+    (deed,) = deeds()
+    assert (deed.act, deed.object_name) == (Act.START_DELIVERY, "orders")
     assert not Row.objects.exists()
 
 
@@ -168,13 +168,13 @@ def test_a_start_is_refused_while_the_cause_remains(sign_in: SignIn) -> None:
     assert "cannot start again yet" in shown
     assert f"There is no queue '{DLQ}'" in shown
     assert Queue.objects.get(name="orders").stopped
-    assert not LogEntry.objects.exists()
+    assert deeds() == []
 
 
 def test_what_was_started_already_is_no_fault(sign_in: SignIn) -> None:
     make_queue("orders")
     status, shown = start(sign_in("operator"))
-    assert (status, LogEntry.objects.count()) == (200, 0)
+    assert (status, deeds()) == (200, [])
     assert "had been started already" in shown
 
 

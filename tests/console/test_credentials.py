@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.core.cache import cache
 from django.db import connection as database
 from django.test import Client
@@ -17,9 +16,10 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from broker import credentials
-from broker.models import Credential
+from broker.models import Act, Credential
 from console import findings
 from tests.console.conftest import SignIn
+from tests.console.recorded import deeds
 from tests.console.wire import make_client, make_credential, text
 from tests.make import make_user, minutes
 
@@ -77,9 +77,9 @@ def test_a_secret_is_made_and_shown_once(sign_in: SignIn, settings: Settings) ->
     assert "allow_insecure_mechs=True" in shown
     for url in (LIST, NEW, revoke_url(made), "/connections/"):
         assert secret not in page(client, url)
-    entry = LogEntry.objects.get()
-    assert secret not in entry.change_message
-    assert "shop-user" in entry.change_message
+    (deed,) = deeds()
+    assert secret not in deed.detail
+    assert "shop-user" in deed.detail
 
 
 def test_with_a_certificate_programs_are_told_to_encrypt(
@@ -124,7 +124,7 @@ def test_what_is_wrong_is_said_and_nothing_is_made(
     assert answer.status_code == 422
     assert told in html.unescape(answer.content.decode())
     assert Credential.objects.count() == 1
-    assert not LogEntry.objects.exists()
+    assert [one.object_name for one in deeds()] == ["taken"]
 
 
 def test_who_is_not_active_gets_no_credential(sign_in: SignIn) -> None:
@@ -197,8 +197,8 @@ def test_revoking_is_confirmed_and_for_good(sign_in: SignIn) -> None:
     assert "shop is revoked: nobody logs in" in text(answer.content.decode())
     assert "had been revoked already" in text(again.content.decode())
     assert Credential.objects.get().revoked_at is not None
-    entry = LogEntry.objects.get()
-    assert entry.change_message == "Revoked. leaked"
+    (deed,) = deeds(Act.REVOKE_CREDENTIAL)
+    assert deed.reason == "leaked"
     assert client.get("/credentials/4711/revoke/").status_code == 404
     assert client.get(f"/credentials/{'9' * 30}/revoke/").status_code == 404
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
@@ -13,7 +12,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from broker import fsck
-from broker.models import Authority, Discarded, Message, Queue
+from broker.models import Act, Authority, Discarded, Message, Queue
 from broker.mq.codes import Report
 from broker.put import put_many
 from console.views import discards
@@ -21,6 +20,7 @@ from tests.broker.dying import on
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt
 from tests.console.poison import make_payments, poison, remove
+from tests.console.recorded import deeds
 from tests.console.test_messages import EVIL, page, words
 from tests.make import (
     make_authority,
@@ -102,11 +102,9 @@ def test_a_message_is_restored_after_a_look(sign_in: SignIn) -> None:
 
     assert "1 message is back on the queue, at the head." in said
     assert on("lossy") == [message_id]
-    entry = LogEntry.objects.get()
-    assert entry.get_edited_object() == Queue.objects.get(name="lossy")
-    assert entry.change_message == (
-        f"Restored from the discard bin: {message_id}. row 7 is mended"
-    )
+    (deed,) = deeds()
+    assert (deed.act, deed.object_name) == (Act.RESTORE, "lossy")
+    assert (deed.details["ids"], deed.reason) == ([message_id], "row 7 is mended")
     told = words(page(client, message_id))
     assert "Restored to lossy from the discard bin: row 7 is mended" in told
     assert "by operator" in told
@@ -122,7 +120,8 @@ def test_several_are_restored_and_what_cannot_be_says_why(sign_in: SignIn) -> No
     assert "2 messages are back on the queue, at the head." in said
     assert "Queue 'lossy' is full" in said
     assert on("lossy") == [first, second]
-    assert "Restored from the discard bin: " in LogEntry.objects.get().change_message
+    (deed,) = deeds()
+    assert deed.details == {"messages": 2, "ids": [first, second]}
 
 
 def test_what_is_gone_meanwhile_is_said(sign_in: SignIn) -> None:
@@ -179,7 +178,7 @@ def test_who_may_not_put_on_a_queue_restores_nothing_to_it(sign_in: SignIn) -> N
     assert "?item=" not in html
     assert "operator lacks the authority 'put' on queue 'lossy'" in said
     assert Discarded.objects.exists()
-    assert not LogEntry.objects.exists()
+    assert deeds() == []
 
 
 def test_one_sees_of_the_bin_what_was_on_queues_that_one_may_see(

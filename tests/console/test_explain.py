@@ -6,7 +6,6 @@ import re
 from html import unescape
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -17,6 +16,7 @@ from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork, unit_of_work
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
+from tests.console.recorded import deeds
 from tests.make import make_messages, make_user, minutes
 
 QUESTION = "Why is it not being delivered?"
@@ -213,9 +213,9 @@ def test_a_reset_is_confirmed_and_written_down(sign_in: SignIn, orders: Queue) -
 
     assert "orders counts anew: messages added." in answer.content.decode()
     assert counters.shown(orders.pk)[0].messages_added == 0
-    entry = LogEntry.objects.get()
-    assert entry.object_id == str(orders.pk)
-    assert entry.change_message == ("Counters reset: messages_added was 3. new month")
+    (deed,) = deeds()
+    assert (deed.object_id, deed.reason) == (str(orders.pk), "new month")
+    assert deed.details["changed"] == {"messages_added": {"before": 3, "after": 0}}
 
 
 def test_a_reset_of_nothing_is_refused_in_place(sign_in: SignIn, orders: Queue) -> None:

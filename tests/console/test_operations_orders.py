@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 from django.utils import timezone
 
@@ -13,6 +12,7 @@ from broker import triage
 from broker.browse import browse
 from broker.models import Operation, Place, Queue
 from broker.put import put
+from console import histories
 from console.wording import WORDS
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
@@ -253,8 +253,7 @@ def test_plans_starts_and_stops_are_written_down(
     started(client, second)
 
     def written(operation: Operation) -> list[tuple[str, str]]:
-        rows = LogEntry.objects.filter(object_id=str(operation.pk)).order_by("pk")
-        return [(row.user.username, row.change_message) for row in rows]
+        return [(one.actor, one.words) for one in histories.of_operation(operation)]
 
     assert written(first) == [("operator", "planned it"), ("operator", "cancelled it")]
     assert written(second) == [("operator", "planned it"), ("operator", "started it")]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from broker import authorities, fsck, journal
-from broker.models import Authority, Event, Kind, Queue
+from broker.models import Act, Authority, Event, Kind, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.poison import Removing
 from broker.prepared import commit_prepared, prepare, prepared
@@ -21,6 +20,7 @@ from broker.unit_of_work import UnitOfWork
 from console import roles
 from tests.broker.promising import promise, ready
 from tests.console.conftest import SignIn
+from tests.console.recorded import deeds
 from tests.console.test_messages import words
 from tests.make import (
     make_authority,
@@ -106,7 +106,7 @@ def test_looking_decides_nothing(sign_in: SignIn, uow: int) -> None:
         text(client, path)
 
     assert [one.uow for one in prepared()] == [uow]
-    assert not LogEntry.objects.exists()
+    assert deeds() == []
 
 
 @pytest.mark.spec("UOW-7")
@@ -154,26 +154,18 @@ def test_an_operator_backs_out_and_the_messages_say_why(
 
 
 @pytest.mark.parametrize(
-    ("deed", "ended"), [("commit", "Committed"), ("back_out", "Backed out")]
+    ("deed", "act"),
+    [("commit", Act.COMMIT_PREPARED), ("back_out", Act.BACK_OUT_PREPARED)],
 )
 def test_who_decided_and_why_is_kept_with_the_unit_and_its_queues(
-    sign_in: SignIn, uow: int, orders: Queue, answers: Queue, deed: str, ended: str
+    sign_in: SignIn, uow: int, orders: Queue, answers: Queue, deed: str, act: Act
 ) -> None:
     sign_in("operator").post(url(deed, uow), WHY)
 
-    entries = list(LogEntry.objects.order_by("pk"))
-    assert [(str(one.content_type), one.object_id) for one in entries] == [
-        ("Broker | unit of work", str(uow)),
-        ("Broker | queue", str(answers.pk)),
-        ("Broker | queue", str(orders.pk)),
-    ]
-    assert {(one.user.username, one.change_message) for one in entries} == {
-        (
-            "operator",
-            f"{ended} the prepared unit of work branch 1."
-            " The bank has it as committed.",
-        )
-    }
+    (record,) = deeds()
+    assert (record.act, record.actor, record.object_id) == (act, "operator", str(uow))
+    assert (record.object_name, record.reason) == ("branch 1", WHY["reason"])
+    assert record.details["queues"] == ["orders"]
 
 
 @pytest.mark.parametrize("deed", ["commit", "back_out"])
@@ -200,7 +192,7 @@ def test_what_was_decided_meanwhile_is_said(
     ):
         said = words(answer.content.decode())
         assert f"Unit of work {uow} is not prepared any more" in said
-    assert not LogEntry.objects.exists()
+    assert deeds() == []
 
 
 def test_what_cannot_be_committed_stays_and_says_why(
@@ -213,7 +205,7 @@ def test_what_cannot_be_committed_stays_and_says_why(
     assert answer.status_code == 409
     assert "answers" in words(answer.content.decode())
     assert [one.uow for one in prepared()] == [uow]
-    assert not LogEntry.objects.exists()
+    assert deeds() == []
 
 
 def test_one_sees_it_who_may_inquire_all_of_its_queues(

@@ -7,7 +7,6 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.core.cache import cache
 from django.db import connection
 from django.test import Client
@@ -15,11 +14,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from broker.models import Event, Queue
+from broker.models import Act, Event, Queue
 from broker.put import put, put_many
 from broker.unit_of_work import unit_of_work
 from console import findings
 from tests.console.conftest import SignIn
+from tests.console.recorded import deeds
 from tests.make import make_messages, make_queue, make_setting, make_user
 
 ODD = "eu/orders <b>of today</b>?"
@@ -221,11 +221,10 @@ def test_pausing_is_confirmed_done_and_written_down(
     assert "orders is paused." in answer.content.decode()
     with unit_of_work() as work:
         assert list(work.get("orders")) == []
-    entry = LogEntry.objects.get()
-    assert (entry.user.username, entry.change_message) == (
-        "operator",
-        "Paused. Stock is counted.",
-    )
+    (deed,) = deeds()
+    assert (deed.act, deed.actor) == (Act.PAUSE, "operator")
+    assert deed.reason == "Stock is counted."
+    assert "operator paused it" in answer.content.decode()
     client.post(reverse("console:resume", args=["orders"]))
     with unit_of_work() as work:
         assert len(list(work.get("orders"))) == 1

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.html import escape
 
 from broker import artemis_xml, settings_documents
-from broker.models import AddressSetting
+from broker.models import Act, AddressSetting
 from broker.settings_documents import defined
 from tests.console.conftest import SignIn
+from tests.console.recorded import deeds
 from tests.console.test_messages import words
 from tests.make import make_setting, make_user
 
@@ -95,17 +94,14 @@ def test_who_imported_what_is_written_down(ada: Client) -> None:
 
     confirmed(ada, mode="replace", text=more)
 
-    user = User.objects.get()
-    written = {
-        (one.object_repr, one.action_flag, one.user) for one in LogEntry.objects.all()
+    written = {one.object_name: one for one in deeds()}
+    assert {name: (one.act, one.actor) for name, one in written.items()} == {
+        "orders.#": (Act.CHANGE, "administrator"),
+        "new": (Act.CREATE, "administrator"),
+        "old": (Act.DELETE, "administrator"),
     }
-    assert written == {
-        ("orders.#", CHANGE, user),
-        ("new", ADDITION, user),
-        ("old", DELETION, user),
-    }
-    message = LogEntry.objects.get(object_repr="orders.#").change_message
-    assert "Imported (replace). max delivery attempts: 3 → 5" in message
+    changed = written["orders.#"].details["changed"]
+    assert changed["max_delivery_attempts"] == {"before": 3, "after": 5}
 
 
 def test_what_changed_since_the_preview_is_shown_again_and_not_applied(
@@ -120,7 +116,7 @@ def test_what_changed_since_the_preview_is_shown_again_and_not_applied(
     assert "have changed since this preview" in answer.content.decode()
     assert "max delivery attempts 9 5" in words(answer.content.decode())
     assert contents() == {"orders.#": {"max_delivery_attempts": 9}}
-    assert not LogEntry.objects.exists()
+    assert deeds() == []
 
 
 @pytest.mark.parametrize(
@@ -158,7 +154,7 @@ def test_importing_what_is_there_changes_nothing(ada: Client) -> None:
 
     assert "There is nothing to do." in shown
     assert 'name="apply"' not in shown
-    assert not LogEntry.objects.exists()
+    assert deeds() == []
 
 
 def test_exchange_needs_permissions(client: Client, db: None) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group
 from django.db.models import Model
 from django.test import Client
 from django.utils.html import escape
 
 from broker.models import (
+    Act,
     Address,
     AddressSetting,
     Authority,
@@ -21,6 +21,7 @@ from broker.models import (
     Subscription,
 )
 from tests.console.conftest import SignIn
+from tests.console.recorded import deeds
 from tests.console.settings_forms import page, page_of, send
 from tests.console.test_messages import words
 from tests.make import make_queue, make_user
@@ -175,7 +176,7 @@ def test_what_is_typed_is_kept_shown_and_kept_again(
     assert kept == fields
     assert {name: getattr(row, name) for name in fields} == fields
     assert ada.get(f"/admin/broker/{model._meta.model_name}/").status_code == 200
-    assert LogEntry.objects.count() == 2
+    assert [one.act for one in deeds()] == [Act.CREATE, Act.CHANGE]
 
 
 def test_a_queue_starts_with_nothing_that_ibm_mq_s_do_not(ada: Client) -> None:
@@ -303,3 +304,15 @@ def test_settings_are_the_administrators(
     client.get("/")
 
     assert client.get(page(model, "add")).status_code == 302
+
+
+def test_the_history_of_a_setting_is_the_audit_s(ada: Client) -> None:
+    setting = AddressSetting.objects.create(match="orders.#", max_delivery_attempts=3)
+    send(ada, page_of(setting, "change"), match="orders.#", max_delivery_attempts=5)
+
+    answer = ada.get(page_of(setting, "history"), follow=True)
+
+    assert answer.redirect_chain[-1][0].startswith("/audit/?object=address")
+    assert "changed settings" in answer.content.decode()
+    assert "orders.#" in answer.content.decode()
+    assert "Recent actions" not in ada.get("/admin/").content.decode()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from broker.browse import where_is
-from broker.models import Place, Queue
+from broker.models import Act, Place, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.prefetched import Prefetched
 from broker.prepared import prepare
@@ -18,6 +17,7 @@ from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
 from tests.console.conftest import SignIn
 from tests.console.letters import make_places
+from tests.console.recorded import deeds
 from tests.console.test_messages import EVIL, words
 from tests.make import make_messages, make_queue, make_setting, make_user
 
@@ -213,8 +213,10 @@ def test_an_operator_backs_one_out_with_its_number_and_a_reason(
     assert f"Unit of work {uow} is backed out." in said
     (there,) = where_is(message_id)
     assert (there.place, there.backout_count) == (Place.READY, 1)
-    entries = LogEntry.objects.filter(change_message__contains="by force. It hangs.")
-    assert entries.count() == 2  # of the unit of work, and of its queue
+    (deed,) = deeds()
+    assert (deed.act, deed.object_id) == (Act.BACK_OUT_UNIT, str(uow))
+    assert "It hangs." in deed.reason
+    assert deed.details == {"queues": ["orders"]}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,95 @@
+"""What people did with an operation, or on a queue, by the audit.
+
+Whoever may see the thing reads it on its page; all else there has its own rights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from broker.audit import Wanted, found
+from broker.models import Act, AuditRecord, Operation, Queue
+
+RECENT = 10  # acts on a queue
+LONGEST = 200  # acts with one operation
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Who did what, and why."""
+
+    actor: str
+    words: str  # as they stand after the name
+    at: datetime
+    reason: str = ""
+
+
+def altered(detail: dict[str, Any]) -> str:
+    """How an operation goes on since."""
+    if "pace" in detail:
+        pace = detail["pace"]
+        return f"set its pace to {pace:,} a second" if pace else "took its pace away"
+    if "patch" in detail:
+        return "gave it a patch" if detail["patch"] else "took its patch away"
+    if "kept" in detail:
+        which = "a sample of" if detail["sampled"] else "the first"
+        return f"kept {which} {detail['kept']:,}"
+    return f"took in {detail['above_the_ceiling']:,} above the ceiling: {detail['why']}"
+
+
+def carried_on(detail: dict[str, Any]) -> str:
+    return "let all the rest go" if detail["at_once"] else "carried on"
+
+
+WITH_IT: dict[str, str | Callable[[dict[str, Any]], str]] = {
+    Act.PLAN: "planned it",
+    Act.UNDO: "planned it",
+    Act.START: "started it",
+    Act.CANCEL: "cancelled it",
+    Act.HALT: "paused it",
+    Act.CARRY_ON: carried_on,
+    Act.ALTER: altered,
+    Act.EXPLAIN: "said why it is to be approved",
+    Act.APPROVE: "approved it",
+}
+ON_IT = {
+    Act.PAUSE: "paused it",
+    Act.RESUME: "resumed it",
+    Act.RESET_COUNTERS: "reset counters",
+    Act.START_DELIVERY: "started delivery again",
+    Act.RESTORE: "restored messages from the discard bin",
+    Act.WRITE_RULES: "wrote rules for its dead letters",
+    Act.SWITCH_RULES: "switched the rules for its dead letters",
+    Act.CREATE: "created it",
+    Act.CHANGE: "changed its settings",
+}
+
+
+def of_operation(operation: Operation) -> list[Deed]:
+    """From its plan on; the reason of the operation stands beside, once."""
+    wanted = Wanted(operation=operation.pk, outcome=AuditRecord.Outcome.DONE)
+    return list(reversed(list(told(found(wanted)[:LONGEST]))))
+
+
+def told(records: Iterable[AuditRecord]) -> Iterable[Deed]:
+    for one in records:
+        if (words := WITH_IT.get(one.act)) is not None:
+            said = words if isinstance(words, str) else words(one.details)
+            yield Deed(one.actor, said, one.at)
+
+
+def of_queue(queue: Queue) -> list[Deed]:
+    """The last that was done on it, the newest first."""
+    done = found(Wanted(outcome=AuditRecord.Outcome.DONE)).filter(
+        object_kind="queue",
+        object_id=str(queue.pk),
+        object_name=queue.name,
+        act__in=ON_IT,
+    )
+    return [
+        Deed(one.actor, ON_IT[Act(one.act)], one.at, one.reason)
+        for one in done[:RECENT]
+    ]
