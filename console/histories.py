@@ -36,7 +36,8 @@ def altered(detail: dict[str, Any]) -> str:
         return "gave it a patch" if detail["patch"] else "took its patch away"
     if "kept" in detail:
         which = "a sample of" if detail["sampled"] else "the first"
-        return f"kept {which} {detail['kept']:,}"
+        taken_out = detail.get("taken_out", 0)
+        return f"kept {which} {detail['kept']:,}; {taken_out:,} were taken out"
     return f"took in {detail['above_the_ceiling']:,} above the ceiling: {detail['why']}"
 
 

@@ -108,7 +108,8 @@ def narrow(operation_id: int, only: Only) -> int:
     check_some(only, operation.scope)
     taken_out = keep(operation_id, only)
     approvals.reseal(operation)
-    note(Act.ALTER, operation, kept=only.messages, sampled=only.sampled)
+    how = {"kept": only.messages, "sampled": only.sampled, "taken_out": taken_out}
+    note(Act.ALTER, operation, **how)
     return taken_out
 
 
