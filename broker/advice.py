@@ -10,8 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db.models import Max, Q
+from django.db.models.functions import Coalesce
 
-from broker import journal
+from broker import sql
 from broker.addresses import Policy, merge, policy_of
 from broker.models import AddressSetting, ModelQueue, Queue, QueueAlias
 from broker.mq import mqdlh
@@ -52,16 +54,14 @@ class Names:
 
 
 def advice() -> list[Advice]:
-    """All that there is to say at present, by queue. Five queries."""
-    queues = list(Queue.objects.select_related("address").order_by("name"))
+    """All that there is to say at present, by queue. Seven queries, and nothing is read
+    of a queue of which there can be nothing to say, however many there are."""
+    moves = Q(backout_threshold__gt=0) | ~Q(backout_queue="")
+    queues = list(Queue.objects.filter(moves).select_related("address"))
     models = list(ModelQueue.objects.all())
     rules = list(AddressSetting.objects.all())
-    fed: dict[str, list[str]] = {}
-    for queue in queues:
-        fed.setdefault(queue.address.name, []).append(queue.name)
-    aliases = dict(QueueAlias.objects.values_list("name", "target"))
-    names = Names({queue.name for queue in queues}, aliases, fed)
-    found = list(of_dead_letter_queue(queues, names))
+    names = names_among({one.backout_queue for one in (*queues, *models)})
+    found = list(of_dead_letter_queue(names))
     for model in models:
         found += of_backout_queue(model, names)
     for queue in queues:
@@ -71,6 +71,18 @@ def advice() -> list[Advice]:
     for rule in rules:
         found += of_setting(rule)
     return sorted(found, key=lambda one: (one.queue, one.code))
+
+
+def names_among(wanted: Iterable[str]) -> Names:
+    """What these names stand for, and that of the dead letter queue. Three queries."""
+    aliases = dict(QueueAlias.objects.values_list("name", "target"))
+    meant = {*wanted, settings.BROKER_DEAD_LETTER_QUEUE, *aliases.values()}
+    queues = set(Queue.objects.filter(name__in=meant).values_list("name", flat=True))
+    fed: dict[str, list[str]] = {}
+    feeding = Queue.objects.filter(address__name__in={*aliases.values()})
+    for address, name in feeding.values_list("address__name", "name").order_by("name"):
+        fed.setdefault(address, []).append(name)
+    return Names(queues, aliases, fed)
 
 
 def of_backout_queue(queue: Queue | ModelQueue, names: Names) -> Iterator[Advice]:
@@ -166,7 +178,7 @@ def of_setting(setting: AddressSetting) -> Iterator[Advice]:
         )
 
 
-def of_dead_letter_queue(queues: Iterable[Queue], names: Names) -> Iterator[Advice]:
+def of_dead_letter_queue(names: Names) -> Iterator[Advice]:
     """Whether what can go nowhere else can go to the broker's dead letter queue.
 
     Source:
@@ -174,7 +186,6 @@ def of_dead_letter_queue(queues: Iterable[Queue], names: Names) -> Iterator[Advi
         exist, be looked at, have room, and take the largest message and its header.
     """
     name = settings.BROKER_DEAD_LETTER_QUEUE
-    by_name = {queue.name: queue for queue in queues}
     found = names.queue(name)
     if found is None:
         yield Advice(
@@ -185,7 +196,7 @@ def of_dead_letter_queue(queues: Iterable[Queue], names: Names) -> Iterator[Advi
             "Create it, or name another one (BROKER_DEAD_LETTER_QUEUE).",
         )
         return
-    dead = by_name.pop(found)
+    dead = Queue.objects.get(name=found)
     if dead.put_inhibited:
         yield Advice(
             found,
@@ -195,7 +206,7 @@ def of_dead_letter_queue(queues: Iterable[Queue], names: Names) -> Iterator[Advi
             "Allow puts.",
         )
     if dead.max_depth is not None:
-        depth = journal.depths().get(dead.pk, journal.Depth()).total
+        (depth,) = sql.fetch_one("depth", queue_id=dead.pk)
         if depth > dead.max_depth * FULL:
             yield Advice(
                 found,
@@ -204,8 +215,10 @@ def of_dead_letter_queue(queues: Iterable[Queue], names: Names) -> Iterator[Advi
                 f" {depth:,} of {dead.max_depth:,} messages.",
                 "Resubmit or discard some, or raise its max depth.",
             )
-    largest = max(map(limit_of, by_name.values()), default=0) + mqdlh.SIZE
-    if dead.max_message_bytes is not None and dead.max_message_bytes < largest:
+    if dead.max_message_bytes is None:
+        return
+    largest = largest_beside(found) + mqdlh.SIZE
+    if dead.max_message_bytes < largest:
         yield Advice(
             found,
             "dead-letter-queue-too-short",
@@ -216,8 +229,8 @@ def of_dead_letter_queue(queues: Iterable[Queue], names: Names) -> Iterator[Advi
         )
 
 
-def limit_of(queue: Queue) -> int:
-    """The bytes that a message on a queue can have."""
-    if queue.max_message_bytes is not None:
-        return queue.max_message_bytes
-    return int(settings.BROKER_MAX_MESSAGE_BYTES)
+def largest_beside(name: str) -> int:
+    """The bytes that the largest message on any other queue can have. One query."""
+    limit = Coalesce("max_message_bytes", int(settings.BROKER_MAX_MESSAGE_BYTES))
+    others = Queue.objects.exclude(name=name)
+    return int(others.aggregate(largest=Max(limit, default=0))["largest"])

@@ -53,7 +53,9 @@ class Held:
 
     def on(self, authority: Authority, queue: str) -> bool:
         """Whether it holds for the queue of this name."""
-        return any(matches(one, queue) for one in self.patterns.get(authority, ()))
+        patterns = self.patterns.get(authority, ())
+        # Mostly asked of every queue that there is: what matches all is told at once.
+        return ANY_WORDS in patterns or any(matches(one, queue) for one in patterns)
 
 
 WITH_A_CREDENTIAL: dict[Authority, str | None] = {  # the flag that it needs, if any

@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import transaction
-from django.db.models import Count, Exists, Min, OuterRef
 
 from broker import audit, sql
 from broker.clock import database_now
@@ -25,7 +24,6 @@ from broker.models import (
     Act,
     DeadLetter,
     DeadLetterGroup,
-    Discarded,
     Kind,
     OperationItem,
 )
@@ -302,12 +300,12 @@ def consumers_of(fingerprint: str, within: Iterable[int]) -> list[tuple[str, int
     """In whose hands the newest letters of a group died, by the journal, the most
     first; an empty name is nobody's."""
     letters = newest(fingerprint, within)
-    return journalled("died_with", [origin for _, origin in letters], None)
+    return journalled("died_with", [origin for _, origin, _ in letters], None)
 
 
 def last_resubmit(fingerprint: str, within: Iterable[int]) -> LastResubmit | None:
     """The last operation that sent any of the newest letters back."""
-    ids = [message_id for message_id, _ in newest(fingerprint, within)]
+    ids = [message_id for message_id, *_ in newest(fingerprint, within)]
     found = journalled("sent_by", ids, int(Kind.RESUBMIT))
     if not found:
         return None
@@ -321,23 +319,23 @@ def last_resubmit(fingerprint: str, within: Iterable[int]) -> LastResubmit | Non
 
 def archived(fingerprint: str, within: Iterable[int]) -> Archived:
     """What is in the discard bin of a group: taken off its queue, and restorable."""
-    letters = DeadLetter.objects.filter(
-        fingerprint=fingerprint,
-        message_id=OuterRef("message_id"),
-        queue_id=OuterRef("queue_id"),
-    )
-    kept = Discarded.objects.filter(Exists(letters), queue_id__in=list(within))
-    found = kept.aggregate(letters=Count("message_id"), until=Min("keep_until"))
-    return Archived(found["letters"], found["until"])
+    asked = {"fingerprint": fingerprint, "within": list(within)}
+    return Archived(*sql.fetch_one("archived_of_group", **asked))
 
 
-def newest(fingerprint: str, within: Iterable[int]) -> list[tuple[int, int]]:
-    """The newest letters of a group, and what they are copies of; also those that lie
-    there no more."""
-    alike = DeadLetter.objects.filter(
-        fingerprint=fingerprint, queue_id__in=list(within)
-    ).order_by("-message_id")
-    return list(alike.values_list("message_id", "origin_id")[:SAMPLE])
+def pattern_of(fingerprint: str, within: Iterable[int]) -> str | None:
+    """What the errors of a group have in common; None where it never had a letter."""
+    found = newest(fingerprint, within, limit=1)
+    return found[0][2] if found else None
+
+
+def newest(
+    fingerprint: str, within: Iterable[int], *, limit: int = SAMPLE
+) -> list[tuple[int, int, str]]:
+    """The newest letters of a group, what they are copies of, and the pattern of each;
+    also those that lie there no more."""
+    asked = {"fingerprint": fingerprint, "within": list(within), "limit": limit}
+    return sql.run("newest_of_group", asked)
 
 
 def journalled(statement: str, ids: Iterable[int], kind: int | None) -> list[Any]:

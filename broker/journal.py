@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -67,13 +68,17 @@ class LifelineEvent:
     message_id: int
 
 
-def depths() -> dict[int, Depth]:
+def depths(queue_ids: Iterable[int] | None = None) -> dict[int, Depth]:
     """Every queue's depth, by queue id: exact, at one moment, in one query.
 
     A queue on which nothing ever happened is missing.
+
+    Args:
+        queue_ids: of those that are wanted; None is all of them.
     """
     result: dict[int, Depth] = defaultdict(Depth)
-    for queue_id, kind, came_from, went_to, entries in sql.run("depths", {}):
+    asked = {"queue_ids": None if queue_ids is None else list(queue_ids)}
+    for queue_id, kind, came_from, went_to, entries in sql.run("depths", asked):
         depth = result[queue_id]
         depth.add(went_to, entries)
         depth.add(came_from, -entries)

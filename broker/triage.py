@@ -85,6 +85,7 @@ class Growing:
     last_died_at: datetime
 
 
+Deaths = tuple[str, int, int, int]  # fingerprint, queue, how many hours ago, letters
 NEWEST = 2**63 - 1
 LATELY = timedelta(hours=1)
 LOOKED_AT = 1000  # of the newest dead letters
@@ -95,9 +96,23 @@ def groups(fingerprint: str | None = None) -> list[Group]:
     """The dead letters that lie on a queue now, the largest group first.
 
     Args:
-        fingerprint: of an error, where only letters that died of it are meant.
+        fingerprint: of an error, where only letters that died of it are meant. It costs
+            what those are many; all groups cost what all dead letters are.
     """
-    return sql.fetch("dead_letter_groups", Group, fingerprint=fingerprint)
+    if fingerprint is None:
+        return sql.fetch("dead_letter_groups", Group)
+    return sql.fetch("dead_letter_group", Group, fingerprint=fingerprint)
+
+
+def deaths(hours: int, *, now: datetime | None = None) -> list[Deaths]:
+    """How many letters died in each of the last hours, of all errors and queues; also
+    those that lie there no more. It costs what all dead letters are.
+
+    Args:
+        hours: up to now.
+        now: when; the database's clock when not given.
+    """
+    return sql.run("deaths_by_hour", {"hours": hours, "now": now})
 
 
 def growing(

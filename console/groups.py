@@ -123,19 +123,20 @@ def rows_of(
     chosen: Sequence[Group],
     every: Sequence[Group],
     names: Mapping[int, str],
+    trends: Mapping[str, Trend],
     at: datetime,
 ) -> list[Row]:
-    """Groups as rows. Two queries.
+    """Groups as rows. One query.
 
     Args:
         chosen: what is listed.
         every: what this person sees, of which each stands as a whole.
         names: the queues that this person sees: their names, by id.
+        trends: how many died in each hour, by fingerprint.
         at: when.
     """
     keys = {group.fingerprint for group in chosen}
     said = groups.said_of(keys)
-    trends = groups.trends(keys, names, now=at)
     stands = {
         key: groups.standing(said.get(key), parts, at)
         for key, parts in groups.by_fingerprint(every).items()
@@ -152,12 +153,6 @@ def rows_of(
         )
         for group in chosen
     ]
-
-
-def hours_of(fingerprint: str, names: Mapping[int, str], at: datetime) -> Hours:
-    """The last day of one group, also of one that is empty now."""
-    trends = groups.trends([fingerprint], names, now=at)
-    return Hours(trends.get(fingerprint, Trend()))
 
 
 def kept(rows: Iterable[Row], standing: str, user_id: int | None) -> list[Row]:

@@ -5,7 +5,7 @@ Whoever may see the thing reads it on its page; all else there has its own right
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,9 @@ from broker.models import Act, AuditRecord, Operation, Queue
 
 RECENT = 10  # acts on a queue
 LONGEST = 200  # acts with one operation
+DONE = AuditRecord.Outcome.DONE
+
+Words = str | Callable[[dict[str, Any]], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ def carried_on(detail: dict[str, Any]) -> str:
     return "let all the rest go" if detail["at_once"] else "carried on"
 
 
-WITH_IT: dict[str, str | Callable[[dict[str, Any]], str]] = {
+WITH_IT: dict[str, Words] = {
     Act.PLAN: "planned it",
     Act.UNDO: "planned it",
     Act.START: "started it",
@@ -70,21 +73,32 @@ ON_IT = {
 
 
 def of_operation(operation: Operation) -> list[Deed]:
-    """From its plan on; the reason of the operation stands beside, once."""
-    wanted = Wanted(operation=operation.pk, outcome=AuditRecord.Outcome.DONE)
-    return list(reversed(list(told(found(wanted)[:LONGEST]))))
+    """From its plan on, with what takes it back; its reason stands elsewhere, once."""
+    undo = Operation.objects.filter(undoes=operation).first()
+    records = found(Wanted(operation=operation.pk, outcome=DONE))[:LONGEST]
+    deeds = list(told(records, WITH_IT))
+    if undo is not None:
+        records = found(Wanted(operation=undo.pk, outcome=DONE))[:LONGEST]
+        deeds += told(
+            records,
+            {
+                Act.UNDO: f"planned to undo it, as operation {undo.pk}",
+                Act.START: f"undid it, by operation {undo.pk}",
+            },
+        )
+    return sorted(deeds, key=lambda deed: deed.at)
 
 
-def told(records: Iterable[AuditRecord]) -> Iterable[Deed]:
+def told(records: Iterable[AuditRecord], of: Mapping[str, Words]) -> Iterable[Deed]:
     for one in records:
-        if (words := WITH_IT.get(one.act)) is not None:
+        if (words := of.get(one.act)) is not None:
             said = words if isinstance(words, str) else words(one.details)
             yield Deed(one.actor, said, one.at)
 
 
 def of_queue(queue: Queue) -> list[Deed]:
     """The last that was done on it, the newest first."""
-    done = found(Wanted(outcome=AuditRecord.Outcome.DONE)).filter(
+    done = found(Wanted(outcome=DONE)).filter(
         object_kind="queue",
         object_id=str(queue.pk),
         object_name=queue.name,

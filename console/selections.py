@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from django import forms
 
-from broker import authorities
+from broker import authorities, groups
 from broker.models import DeadLetter, Queue
 from broker.triage import NEWEST, Group, Selection
 
@@ -102,9 +102,6 @@ def in_words(selection: Selection, names: Mapping[int, str]) -> str:
     if selection.cause:
         words += f", {DeadLetter.Cause(selection.cause).label}"
     if selection.fingerprint:
-        alike = DeadLetter.objects.filter(
-            fingerprint=selection.fingerprint, queue_id__in=names
-        )
-        error = alike.values_list("pattern", flat=True).first() or "no error text"
+        error = groups.pattern_of(selection.fingerprint, names) or "no error text"
         words += f", with “{error[:WORDS]}{'…' if len(error) > WORDS else ''}”"
     return words

@@ -7,8 +7,8 @@ while and for everyone, and each sees what is on the queues that they may inquir
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -30,6 +30,25 @@ class Seen:
     at: datetime
     parts: list[tuple[str, triage.Group]]  # and the queue where each lies
     said: dict[str, DeadLetterGroup]
+    deaths: list[triage.Deaths]
+
+    @property
+    def groups(self) -> list[triage.Group]:
+        """The largest first."""
+        return [group for _, group in self.parts]
+
+    def trends(self, within: Container[int]) -> Mapping[str, groups.Trend]:
+        """How many letters died in each hour of the last day, by fingerprint; also
+        those that lie there no more.
+
+        Args:
+            within: the queues that are looked at, by id.
+        """
+        hours: dict[str, list[int]] = defaultdict(lambda: [0] * groups.HOURS)
+        for fingerprint, queue_id, ago, letters in self.deaths:
+            if queue_id in within:
+                hours[fingerprint][groups.HOURS - 1 - ago] += letters
+        return {key: groups.Trend(tuple(counts)) for key, counts in hours.items()}
 
 
 def count(held: authorities.Held = authorities.EVERYTHING) -> int:
@@ -59,10 +78,10 @@ def died(held: authorities.Held = authorities.EVERYTHING) -> Counter[str]:
     return origins
 
 
-def groups_now() -> list[triage.Group]:
-    """All groups, the largest first; where there are so many dead letters that to group
-    them takes long, as they were some seconds ago."""
-    return [group for _, group in kept.newest(KEY, look, KEPT_S).parts]
+def newest() -> Seen:
+    """All groups as they are now; where there are so many dead letters that to group
+    them takes long, as they were at the moment that this says."""
+    return kept.newest(KEY, look, KEPT_S)
 
 
 def visible(
@@ -77,12 +96,14 @@ def seen() -> Seen:
 
 
 def look() -> Seen:
-    """Group everything. Four queries."""
+    """Group everything. Five queries."""
+    at = database_now()
     every = triage.groups()
-    names = dict(Queue.objects.values_list("pk", "name"))
+    lie_on = Queue.objects.filter(pk__in={group.queue_id for group in every})
+    names = dict(lie_on.values_list("pk", "name"))
     said = groups.said_of({group.fingerprint for group in every})
     parts = [(names.get(group.queue_id, ""), group) for group in every]
-    return Seen(database_now(), parts, said)
+    return Seen(at, parts, said, triage.deaths(groups.HOURS, now=at))
 
 
 def forget() -> None:

@@ -76,7 +76,8 @@ def queues(
     rows = chosen.order_by(Lower("name"), "name").values_list(
         "pk", "name", F("address__name"), "paused", "stopped", takes
     )
-    counts = journal.depths() if counts is None else counts
+    if counts is None:
+        counts = journal.depths(None if name is None else [row[0] for row in rows])
     rates = samples.rates(counts, now)
     held = authorities.held_by(user)
     return [
@@ -107,13 +108,9 @@ def dead_letters(held: authorities.Held = authorities.EVERYTHING) -> int:
     Args:
         held: what they may do.
     """
-    queues = Queue.objects.filter(takes_dead_letters())
-    counts = journal.depths()
-    return sum(
-        counts.get(pk, NOTHING).total
-        for pk, name in queues.values_list("pk", "name")
-        if held.on("inquire", name)
-    )
+    queues = Queue.objects.filter(takes_dead_letters()).values_list("pk", "name")
+    seen = [pk for pk, name in queues if held.on("inquire", name)]
+    return sum(depth.total for depth in journal.depths(seen).values())
 
 
 def takes_dead_letters() -> Q:

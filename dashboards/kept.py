@@ -1,7 +1,8 @@
 """What everybody asks for, and what takes long where there is very much of it.
 
 It is kept for some seconds. Where to look takes long, whoever comes next gets what is
-kept, at once, and another thread looks anew meanwhile.
+kept, at once, and another thread looks anew meanwhile: the longer that takes the less
+often, so that it never is most of what the database does.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from django.db import connection
 T = TypeVar("T")
 
 QUICK_S = 0.1  # a look that takes less makes nobody wait
+TIMES = 50  # as long as a look took is what it saw kept, at least
+LONGEST_S = 30  # for which that is so
 STALE_S = 60  # what is older is shown to nobody
 FIRST = RLock()
 LOOKING = "{}.looking"  # key: some thread is at it
@@ -36,12 +39,18 @@ class Kept(Generic[T]):
         return time.monotonic() - self.at
 
     @property
+    def rests_s(self) -> float:
+        """For how long nobody looks again: in proportion to what it costs."""
+        return min(self.took_s * TIMES, LONGEST_S)
+
+    @property
     def is_quick(self) -> bool:
         return self.took_s < QUICK_S
 
 
 def recent(key: str, look: Callable[[], T], seconds: float) -> T:
-    """What was seen so many seconds ago at most, or longer while somebody looks."""
+    """What was seen so many seconds ago at most; where to look takes long, up to
+    ``LONGEST_S``, and longer while somebody looks."""
     kept: Kept[T] | None = cache.get(key)
     if kept is None:
         with FIRST:  # whoever asks meanwhile gets what is seen now
@@ -49,7 +58,8 @@ def recent(key: str, look: Callable[[], T], seconds: float) -> T:
             return kept.value if kept else look_now(key, look)
     if kept.is_quick and kept.age_s > seconds:
         return look_now(key, look)
-    if kept.age_s > seconds and cache.add(LOOKING.format(key), 1, STALE_S):
+    rests_s = max(seconds, kept.rests_s)
+    if kept.age_s > rests_s and cache.add(LOOKING.format(key), 1, STALE_S):
         Thread(target=look_apart, args=(key, look), daemon=True).start()
     return kept.value
 

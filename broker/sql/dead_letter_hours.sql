@@ -6,7 +6,7 @@
 SELECT fingerprint, ago, sum(letters)::bigint
 FROM (
     SELECT dead.fingerprint, dead.queue_id, count(*) AS letters,
-        floor(extract(epoch FROM at - dead.died_at) / 3600)::integer AS ago
+        floor(date_part('epoch', at - dead.died_at) / 3600)::integer AS ago
     FROM coalesce(%(now)s::timestamptz, statement_timestamp()) AS at,
         unnest(%(fingerprints)b::text[]) AS named (fingerprint), LATERAL (
             SELECT * FROM broker_dead_letter AS letter

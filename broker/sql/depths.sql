@@ -1,4 +1,4 @@
--- Add up what was ever done to the entries of each queue: the tally, and the journal
+-- Add up what was ever done to the entries of each queue, or of some: the tally, and the journal
 -- beyond it. One snapshot, so the sums are exact at one moment.
 --
 -- Locks    none.
@@ -7,11 +7,14 @@
 SELECT queue_id, kind, came_from, went_to, sum(entries)::bigint
 FROM (
     SELECT queue_id, kind, came_from, went_to, entries FROM broker_tally
+    WHERE %(queue_ids)s::integer[] IS NULL OR queue_id = ANY (%(queue_ids)s::integer[])
     UNION ALL
     SELECT queue_id, kind, coalesce(came_from, 0), coalesce(went_to, 0), n
     FROM broker_event
     WHERE xid >= coalesce(
             (SELECT xid FROM broker_watermark WHERE reader = 'tally'), 0)
         AND xid < 9223372036854775807  -- a range is what the planner takes for small
+        AND (%(queue_ids)s::integer[] IS NULL
+            OR queue_id = ANY (%(queue_ids)s::integer[]))
 ) AS done
 GROUP BY 1, 2, 3, 4;

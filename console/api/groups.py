@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from pydantic import Field
 from broker import groups, triage
 from broker.clock import database_now
 from broker.errors.groups import NoSuchGroup
-from broker.models import DeadLetter, DeadLetterGroup
+from broker.models import DeadLetterGroup
 from broker.triage import Group
 from console.api.problems import NO_NUL, REFUSED, Problem, require
 from console.rights import CHANGE
@@ -59,6 +59,7 @@ class GroupState(Schema):
 
 
 class EveryGroup(Schema):
+    as_of: datetime  # that was counted: some seconds ago, where letters are many
     groups: list[GroupState]
 
 
@@ -89,10 +90,11 @@ def list_groups(request: HttpRequest) -> dict[str, Any]:
     """Of letters that lie on queues one may inquire, the largest part first."""
     require(request, "broker.view_queue")
     names = names_for(request.user)
+    seen = attention.newest()
     found = groups.by_fingerprint(
-        group for group in triage.groups() if group.queue_id in names
+        group for group in seen.groups if group.queue_id in names
     )
-    return {"groups": told(found, names)}
+    return {"as_of": seen.at, "groups": told(found, names, seen.trends(names))}
 
 
 @router.get(ONE, response={200: GroupState, **REFUSED}, summary="A group")
@@ -174,15 +176,20 @@ def seen(request: HttpRequest, fingerprint: str) -> set[tuple[str, str]]:
     Raises:
         NoSuchGroup: they see no letter of it.
     """
-    names = names_for(request.user)
-    alike = DeadLetter.objects.filter(fingerprint=fingerprint, queue_id__in=names)
-    if not alike.exists():
+    parts = parts_of(fingerprint, names_for(request.user))
+    return {(group.origin_queue, group.cause) for group in parts}
+
+
+def parts_of(fingerprint: str, names: dict[int, str]) -> list[Group]:
+    """What of a group lies on these queues now.
+
+    Raises:
+        NoSuchGroup: no letter of it ever lay there.
+    """
+    parts = [one for one in triage.groups(fingerprint) if one.queue_id in names]
+    if not parts and groups.pattern_of(fingerprint, names) is None:
         raise NoSuchGroup(fingerprint)
-    return {
-        (group.origin_queue, group.cause)
-        for group in triage.groups(fingerprint)
-        if group.queue_id in names
-    }
+    return parts
 
 
 def said(request: HttpRequest, fingerprint: str) -> dict[str, Any]:
@@ -192,18 +199,21 @@ def said(request: HttpRequest, fingerprint: str) -> dict[str, Any]:
 
 
 def state_of(request: HttpRequest, fingerprint: str) -> dict[str, Any]:
-    seen(request, fingerprint)
     names = names_for(request.user)
-    parts = [one for one in triage.groups(fingerprint) if one.queue_id in names]
-    (found,) = told({fingerprint: parts}, names)
+    parts = parts_of(fingerprint, names)
+    trends = groups.trends([fingerprint], names)
+    (found,) = told({fingerprint: parts}, names, trends)
     return found
 
 
-def told(found: dict[str, list[Group]], names: dict[int, str]) -> list[dict[str, Any]]:
-    """Groups with what was said of them. Three queries."""
+def told(
+    found: dict[str, list[Group]],
+    names: dict[int, str],
+    trends: Mapping[str, groups.Trend],
+) -> list[dict[str, Any]]:
+    """Groups with what was said of them. Two queries."""
     at = database_now()
     rows = groups.said_of(found)
-    trends = groups.trends(found, names, now=at)
     return [
         {
             "fingerprint": key,

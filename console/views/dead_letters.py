@@ -16,13 +16,13 @@ from django.views.decorators.http import require_safe
 
 from broker import groups, triage
 from broker.clock import database_now
-from broker.models import DeadLetter, Operation
+from broker.models import Operation
 from broker.triage import Group
 from console import cursors
 from console.groups import (
     STANDINGS,
+    Hours,
     cause_in_words,
-    hours_of,
     kept,
     rows_of,
     sums_by,
@@ -50,15 +50,16 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return redirect("console:dead_letters")
     names = names_for(request.user)
-    every = [group for group in attention.groups_now() if group.queue_id in names]
+    seen = attention.newest()
+    every = [group for group in seen.groups if group.queue_id in names]
     chosen = [group for group in every if matches(group, form.selection)]
     standing = form.cleaned_data["standing"]
-    rows = kept(
-        rows_of(chosen, every, names, database_now()), standing, request.user.pk
-    )
+    every_row = rows_of(chosen, every, names, seen.trends(names), database_now())
+    rows = kept(every_row, standing, request.user.pk)
     by = form.cleaned_data["by"] or "fingerprint"
     context = {
         "rows": rows,
+        "as_of": seen.at,
         "by": by,
         "keys": KEYS,
         "grouped": [] if by == "fingerprint" else sums_by(rows, by),
@@ -95,13 +96,14 @@ def shown(
         return redirect(request.path)
     names = names_for(request.user)
     selection = replace(form.selection, within=tuple(names))
+    seen = attention.newest()
     whole = [
         group
-        for group in attention.groups_now()
+        for group in seen.groups
         if group.fingerprint == fingerprint and group.queue_id in names
     ]
-    alike = DeadLetter.objects.filter(fingerprint=fingerprint, queue_id__in=names)
-    if not whole and not alike.exists():
+    pattern = whole[0].pattern if whole else groups.pattern_of(fingerprint, names)
+    if pattern is None:
         raise Http404(fingerprint)
     chosen = [group for group in whole if matches(group, selection)]
     before = form.cleaned_data["after"] or triage.NEWEST
@@ -109,7 +111,8 @@ def shown(
     page = cursors.Trail.of(request)
     context = {
         "fingerprint": fingerprint,
-        "pattern": pattern_of(fingerprint, chosen, names),
+        "as_of": seen.at,
+        "pattern": pattern,
         "sums": sums_of(chosen),
         "fields": fields_of(form.selection),
         "lie_on": names.get(form.selection.queue_id or 0, ""),
@@ -118,14 +121,18 @@ def shown(
         "next": page.then(str(letters[PAGE - 1].message_id))
         if len(letters) > PAGE
         else None,
-        **about(fingerprint, chosen, whole, names),
+        **about(fingerprint, chosen, whole, names, seen.trends(names)),
         **more,
     }
     return render(request, "console/dead_letters/group.html", context, status=status)
 
 
 def about(
-    fingerprint: str, chosen: list[Group], whole: list[Group], names: Mapping[int, str]
+    fingerprint: str,
+    chosen: list[Group],
+    whole: list[Group],
+    names: Mapping[int, str],
+    trends: Mapping[str, groups.Trend],
 ) -> dict[str, Any]:
     """What is said of a group, how it grows, and what was done with it."""
     at = database_now()
@@ -135,12 +142,12 @@ def about(
     if last is not None:
         known = Operation.objects.select_related("created_by")
         operation = known.filter(pk=last.operation_id).first()
-    rows = rows_of(chosen, whole, names, at)
+    rows = rows_of(chosen, whole, names, trends, at)
     return {
         "rows": rows,
         "said": said,
         "standing": groups.standing(said, whole, at),
-        "hours": rows[0].hours if rows else hours_of(fingerprint, names, at),
+        "hours": Hours(trends.get(fingerprint, groups.Trend())),
         "consumers": groups.consumers_of(fingerprint, names),
         "sample": groups.SAMPLE,
         "archived": groups.archived(fingerprint, names),
@@ -156,11 +163,3 @@ def counted(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     for name, count in pairs:
         sums[name] += count
     return sorted(sums.items())
-
-
-def pattern_of(fingerprint: str, groups: list[Group], names: Mapping[int, str]) -> str:
-    """What the errors of a group have in common, also of one that is empty now."""
-    if groups:
-        return groups[0].pattern
-    alike = DeadLetter.objects.filter(fingerprint=fingerprint, queue_id__in=names)
-    return alike.values_list("pattern", flat=True).first() or ""

@@ -18,7 +18,6 @@ from django.views.decorators.http import require_POST
 from broker import errors, groups, triage
 from broker.clock import database_now
 from broker.errors.groups import InvalidTicket, NoSuchGroup
-from broker.models import DeadLetter
 from console.rights import CHANGE as MAY_CHANGE
 from console.selections import names_for
 from console.views.dead_letters import shown
@@ -64,8 +63,7 @@ def say(request: HttpRequest, fingerprint: str) -> HttpResponse:
     if not deed.is_valid():
         return redirect("console:dead_letter_group", fingerprint)
     names = names_for(request.user)
-    seen = DeadLetter.objects.filter(fingerprint=fingerprint, queue_id__in=names)
-    if not seen.exists():
+    if groups.pattern_of(fingerprint, names) is None:
         raise NoSuchGroup(fingerprint)
     known = {
         (group.origin_queue, group.cause)

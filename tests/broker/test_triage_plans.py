@@ -53,13 +53,34 @@ def test_many_that_died_at_once_are_grouped_by_equality_alone() -> None:
     """A join that compares each letter with each entry takes minutes."""
     assert list(bury(LETTERS, 3))[-1] == LETTERS == DeadLetter.objects.count()
 
-    plan = explained("dead_letter_groups", fingerprint=None)
+    plan = explained("dead_letter_groups")
 
     assert not any("Join Filter" in one for one in plan)
+    assert not any(one["Node Type"] == "Nested Loop" for one in plan)
     keys = {f"{by} Cond" for by in ("Hash", "Merge", "Index")}
     conditions = [one[key] for one in plan for key in keys & one.keys()]
     assert any("message_id" in one for one in conditions), conditions
     assert sum(group.messages for group in triage.groups()) == LETTERS
+
+
+def test_one_group_costs_what_it_is_large_however_much_lies_beside_it() -> None:
+    assert list(bury(LETTERS, 3))[-1] == LETTERS
+    largest, *_, smallest = triage.groups()
+    gone = triage.letters(largest.selection, limit=1)[0].message_id
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM broker_ready WHERE pos = %s", [gone])
+        cursor.execute("ANALYZE broker_dead_letter, broker_message, broker_ready")
+
+    plan = executed("dead_letter_group", fingerprint=smallest.fingerprint)
+
+    looks = [one for one in plan if one.get("Relation Name") == "broker_ready"]
+    assert len(looks) == 2  # which lanes there are, and each letter
+    assert max(one["Actual Loops"] for one in looks) == smallest.messages
+    assert triage.groups(smallest.fingerprint) == [smallest]
+    (left,) = triage.groups(largest.fingerprint)
+    assert left.messages == largest.messages - 1
+    assert triage.groups() == [left, *triage.groups()[1:-1], smallest]
+    assert triage.groups("0" * 12) == []
 
 
 def test_whether_groups_grow_is_looked_up_by_whole_keys() -> None:

@@ -270,7 +270,7 @@ def test_settings_show_it_as_text(world: Client) -> None:
         addresses += [reverse(f"{space}_history", args=[key]) for key in keys[:1]]
         addresses += [reverse(f"{space}_delete", args=[key]) for key in keys[:1]]
         for address in addresses:
-            answer = world.get(address)
+            answer = world.get(address, follow=True)
             assert answer.status_code in (200, 403), address
             traces += [f"{address}: {one}" for one in strange(answer.content.decode())]
     assert traces == []

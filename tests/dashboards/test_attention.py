@@ -6,8 +6,11 @@ import threading
 
 import pytest
 
+from broker import groups, triage
+from broker.models import DeadLetter
 from dashboards import attention
 from tests.broker.elsewhere import Background
+from tests.console.graveyard import bury
 from tests.console.until import until
 
 
@@ -34,3 +37,18 @@ def test_who_asks_while_somebody_looks_waits_for_what_is_found(
     assert len(looks) == 1
     assert attention.count() == 0
     assert len(looks) == 1, "what was found is kept for a while"
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_what_is_kept_tells_of_each_group_how_it_grew() -> None:
+    """The same as to ask for each of them, and of queues that one may see."""
+    list(bury(600, 3))
+    lie_on = set(DeadLetter.objects.values_list("queue_id", flat=True))
+
+    seen = attention.newest()
+
+    keys = [group.fingerprint for group in triage.groups()]
+    assert [group.fingerprint for group in seen.groups] == keys
+    assert seen.trends(lie_on) == groups.trends(keys, lie_on)
+    assert sum(one.last_hour for one in seen.trends(lie_on).values()) == 600
+    assert seen.trends([]) == {}

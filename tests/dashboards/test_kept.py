@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 import pytest
+from django.core.cache import cache
 
 from dashboards import kept
 
@@ -40,6 +41,7 @@ def test_where_looks_are_slow_nobody_but_the_first_waits(
     apart: list[tuple], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "QUICK_S", SLOW)
+    monkeypatch.setattr(kept, "TIMES", 0)
     looks = count()
 
     def look() -> int:
@@ -66,3 +68,24 @@ def test_what_is_there_now_is_looked_at_anew_only_where_that_is_quick(
     monkeypatch.setattr(kept, "QUICK_S", SLOW)
     assert [ask(), ask()] == [1, 1]
     assert apart == []
+
+
+def test_what_costs_more_is_looked_at_more_seldom(
+    apart: list[tuple], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "QUICK_S", SLOW)
+
+    def seen(*, age_s: float, took_s: float) -> kept.Kept[str]:
+        return kept.Kept("seen", kept.time.monotonic() - age_s, took_s)
+
+    def starts(what: kept.Kept[str]) -> bool:
+        cache.set("a", what)
+        assert kept.recent("a", lambda: "new", 5) == "seen"
+        started, _ = len(apart), apart.clear()
+        cache.delete(kept.LOOKING.format("a"))
+        return bool(started)
+
+    assert not starts(seen(age_s=9, took_s=0.2))
+    assert starts(seen(age_s=11, took_s=0.2))
+    assert not starts(seen(age_s=29, took_s=5))
+    assert starts(seen(age_s=31, took_s=5))  # however long it takes

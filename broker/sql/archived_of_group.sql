@@ -1,0 +1,12 @@
+-- Count what is in the discard bin of the letters of one error, on some queues.
+--
+-- Locks    none: looking changes nothing.
+-- Index    broker_dead_letter_pkey
+-- Returns  how many, and when the first of them leaves.
+SELECT count(*), min(kept.keep_until)
+FROM broker_discarded AS kept, LATERAL (
+    SELECT fingerprint FROM broker_dead_letter
+    WHERE message_id = kept.message_id AND queue_id = kept.queue_id LIMIT 1
+) AS dead
+WHERE dead.fingerprint = %(fingerprint)s::text
+  AND kept.queue_id = ANY (%(within)b::integer[]);
