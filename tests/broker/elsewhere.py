@@ -92,7 +92,7 @@ class Background:
         finally:
             connection.close()
 
-    def join(self, seconds: float = 30) -> None:
+    def join(self, seconds: float = 60) -> None:
         """Wait for its end, and raise what it raised."""
         self.thread.join(seconds)
         assert not self.thread.is_alive(), f"not done within {seconds} s"
