@@ -17,6 +17,7 @@ from broker.amqp.threads import Batches
 from broker.models import Message, Queue
 from tests.amqp.listening import Listening, listener
 from tests.amqp.putting import command, message, speaking
+from tests.console.until import until
 from tests.make import make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -68,13 +69,13 @@ def away(here: Listening) -> Iterator[None]:
 def wait_for_a_lock(backend: int) -> None:
     """Until a process of the server waits for somebody else's transaction."""
     waits = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = %s"
-    for _ in range(1000):
+
+    def is_waiting() -> bool:
         with connection.cursor() as cursor:
             cursor.execute(waits, [backend])
-            if cursor.fetchone() == (True,):
-                return
-            cursor.execute("SELECT pg_sleep(0.005)")
-    pytest.fail("nobody waits")
+            return cursor.fetchone() == (True,)
+
+    until(is_waiting)
 
 
 def test_a_put_that_the_server_undid_is_made_again_and_once() -> None:

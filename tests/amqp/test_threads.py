@@ -14,7 +14,7 @@ from django.db import DatabaseError, OperationalError, connection
 from broker.amqp import threads
 from broker.amqp.threads import Batches, DatabaseAway, Pool, is_certain, is_in_doubt
 
-WITHIN_S = 5
+WITHIN_S = 30
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +21,9 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 BEGINNING = """
+import os
 import sys
+os.environ["PGAPPNAME"] = f"process {os.getpid()}"
 import django
 from django.conf import settings
 django.setup()
@@ -92,7 +95,7 @@ class Background:
         finally:
             connection.close()
 
-    def join(self, seconds: float = 30) -> None:
+    def join(self, seconds: float = 60) -> None:
         """Wait for its end, and raise what it raised."""
         self.thread.join(seconds)
         assert not self.thread.is_alive(), f"not done within {seconds} s"
@@ -117,11 +120,26 @@ def process(script: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def kill(other: subprocess.Popen[str]) -> None:
-    """Kill a process, and wait until PostgreSQL has noticed: its locks are gone."""
+    """Kill a process, and wait until PostgreSQL has noticed.
+
+    Its locks are gone then, and what it had asked for is done or undone: a statement
+    under way goes on without who asked for it, and be it a commit.
+    """
     owners = list(Owner.objects.filter(pid=other.pid).values_list("pk", flat=True))
     other.kill()
-    other.wait()
-    until(lambda: not living(owners))
+    assert other.wait() == -signal.SIGKILL
+    until(lambda: not living(owners) and not is_served(other))
+
+
+def is_served(other: subprocess.Popen[str]) -> bool:
+    """Whether the server has a process for another that ``process`` has begun."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = %s"
+            " AND datname = current_database())",
+            [f"process {other.pid}"],
+        )
+        return bool(cursor.fetchone()[0])
 
 
 def said(other: subprocess.Popen[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from datetime import timedelta
 
 import pytest
@@ -14,6 +13,7 @@ from broker import answers
 from broker.answers import Answer
 from broker.errors.answers import AnotherRequest
 from broker.models import KeptAnswer
+from tests.console.until import until
 from tests.make import NOON
 
 DONE = Answer(200, "application/json", b"{}")
@@ -66,7 +66,7 @@ def test_who_comes_meanwhile_waits_for_the_end(
         answers.claim("user 1", "k", b"digest")
         waiting = threading.Thread(target=second)
         waiting.start()
-        wait_until_one_is_blocked()
+        until(one_is_blocked)
         if commits:
             answers.keep("user 1", "k", DONE)
         else:
@@ -97,16 +97,12 @@ def test_nobody_waits_longer_than_for_a_lock(transactional_db: None) -> None:
     assert len(refused) == 1
 
 
-def wait_until_one_is_blocked() -> None:
+def one_is_blocked() -> bool:
     """By the locks of PostgreSQL, which are never read from a snapshot."""
-    ends_s = time.monotonic() + 9
-    while time.monotonic() < ends_s:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(*) FROM pg_locks AS held JOIN pg_locks AS waiting"
-                " USING (transactionid) WHERE held.granted AND NOT waiting.granted"
-                " AND held.pid = pg_backend_pid()"
-            )
-            if cursor.fetchone() == (1,):
-                return
-    pytest.fail("nobody waits")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks AS held JOIN pg_locks AS waiting"
+            " USING (transactionid) WHERE held.granted AND NOT waiting.granted"
+            " AND held.pid = pg_backend_pid()"
+        )
+        return cursor.fetchone() == (1,)

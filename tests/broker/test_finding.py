@@ -13,6 +13,7 @@ from broker import finding
 from broker.errors.messages import SearchTooLong
 from broker.filters import Filter, parse
 from broker.finding import Count, pages, walking
+from broker.floors import FLOORS
 from broker.models import Message, Queue
 from broker.put import put, put_many
 from tests.broker.dying import make_dead_letters
@@ -48,7 +49,11 @@ def pages_of(wanted: Filter, limit: int) -> Iterator[Keys]:
 
 @pytest.fixture
 def numbers_from_1() -> None:
-    """Small steps through all that other tests have put would be many."""
+    """Small steps through all that other tests have put would be many.
+
+    What gets have learned of larger numbers would have them begin behind these.
+    """
+    FLOORS.forget()
     with connection.cursor() as cursor:
         cursor.execute("ALTER SEQUENCE broker_message_id_seq RESTART")
 

@@ -3,7 +3,6 @@ beyond what may be."""
 
 from __future__ import annotations
 
-import signal
 from itertools import count
 
 import pytest
@@ -13,7 +12,7 @@ from broker.models import Course, Experience, Message, Operation, OperationItem
 from broker.operations import canaries
 from broker.unit_of_work import UnitOfWork
 from tests.broker.dying import make_dead_letters, on, operator, plan
-from tests.broker.elsewhere import process, said
+from tests.broker.elsewhere import kill, process, said
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
 
@@ -44,8 +43,7 @@ def work_and_die(turns: int) -> None:
     with process(WORKING) as worker:
         for _ in range(turns):
             assert said(worker)
-        worker.send_signal(signal.SIGKILL)
-        assert worker.wait(30) == -signal.SIGKILL
+        kill(worker)
 
 
 @pytest.mark.spec("ADMIN-7")

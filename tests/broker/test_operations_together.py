@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-
 import pytest
 
 from broker import floors, fsck, operations
@@ -12,7 +10,7 @@ from broker.operations import Chosen, Outcome
 from broker.put import put_many
 from broker.unit_of_work import UnitOfWork, unit_of_work
 from tests.broker.dying import make_dead_letters, on, operator, plan
-from tests.broker.elsewhere import Elsewhere, process, said
+from tests.broker.elsewhere import Elsewhere, kill, process, said
 from tests.broker.ordering import (
     copies_of,
     make_map,
@@ -96,8 +94,7 @@ def work_and_die(steps: int) -> None:
     with process(STEPPING) as other:
         for _ in range(steps):
             assert said(other)
-        other.send_signal(signal.SIGKILL)
-        assert other.wait(30) == -signal.SIGKILL
+        kill(other)
 
 
 @pytest.mark.spec("ADMIN-7")

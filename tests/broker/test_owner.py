@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 
 import pytest
 from django.db import connection
@@ -15,7 +13,7 @@ from broker.models import Claim, Kind, Message, Owner, Place, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
-from tests.broker.elsewhere import Elsewhere, process, said, tell
+from tests.broker.elsewhere import Elsewhere, kill, process, said, tell
 from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue, make_setting
 
@@ -224,11 +222,6 @@ def test_a_live_process_that_takes_too_long_is_backed_out_at_its_deadline() -> N
     assert last.detail["error"] == settle.OVERDUE
     with pytest.raises(LockLost):
         work.commit()
-
-
-def kill(other: subprocess.Popen[str]) -> None:
-    other.send_signal(signal.SIGKILL)
-    assert other.wait(30) == -signal.SIGKILL
 
 
 def break_the_lock_of(owner_id: int) -> None:

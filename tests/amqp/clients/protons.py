@@ -17,7 +17,7 @@ proton = pytest.importorskip("proton", reason="python-qpid-proton is not install
 utils = pytest.importorskip("proton.utils")
 reactor = pytest.importorskip("proton.reactor")
 
-WITHIN_S = 10
+WITHIN_S = 30
 
 
 class Got(NamedTuple):

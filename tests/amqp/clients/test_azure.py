@@ -22,7 +22,7 @@ servicebus = pytest.importorskip(
 )
 exceptions = pytest.importorskip("azure.servicebus.exceptions")
 
-WITHIN_S = 10
+WITHIN_S = 30
 
 
 @pytest.fixture

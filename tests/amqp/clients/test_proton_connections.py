@@ -105,8 +105,8 @@ def test_one_connection_has_many_sessions(here: Listening) -> None:
 
 @pytest.mark.case(27)
 def test_heartbeats_keep_an_idle_client(transactional_db: None) -> None:
-    with listener(idle_timeout_s=2) as here, connected(here, heartbeat=2) as client:
-        until_s = time.monotonic() + 3
+    with listener(idle_timeout_s=4) as here, connected(here, heartbeat=4) as client:
+        until_s = time.monotonic() + 5
         client.until(lambda: time.monotonic() > until_s)
 
         client.put("still here")

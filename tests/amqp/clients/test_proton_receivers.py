@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker.models import Subscription
-from tests.amqp.clients.protons import Proton, connected, proton, reactor
+from tests.amqp.clients.protons import WITHIN_S, Proton, connected, proton, reactor
 from tests.amqp.listening import Listening
 from tests.console.until import until
 
@@ -131,7 +131,7 @@ def test_waiting_with_a_timeout(here: Listening) -> None:
             receiver.receive(timeout=0.1)
         client.put("later")
 
-        assert receiver.receive(timeout=5).body == "later"
+        assert receiver.receive(timeout=WITHIN_S).body == "later"
 
 
 @pytest.mark.case(19)

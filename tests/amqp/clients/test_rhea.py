@@ -110,7 +110,7 @@ def test_tls(
 
 @pytest.mark.case(27)
 def test_heartbeats_keep_an_idle_client(rhea: Path, transactional_db: None) -> None:
-    with listener(idle_timeout_s=2) as here:
+    with listener(idle_timeout_s=4) as here:
         rheas.run(rhea, "heartbeatsKeepIt", here)
 
 

@@ -14,7 +14,7 @@ from tests.amqp.listening import Listening, listener
 uamqp = pytest.importorskip("uamqp", reason="uamqp is not installed")
 authentication = pytest.importorskip("uamqp.authentication")
 
-WITHIN_MS = 10_000
+WITHIN_MS = 30_000
 OK = uamqp.constants.MessageState.SendComplete
 
 

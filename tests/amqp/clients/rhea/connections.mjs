@@ -68,8 +68,8 @@ export async function oneConnectionHasManySessions(options) {
 }
 
 export async function heartbeatsKeepIt(options) {
-  const client = await connect({ ...options, idle_time_out: 2000 });
-  await new Promise((resolve) => { setTimeout(resolve, 3000); });
+  const client = await connect({ ...options, idle_time_out: 4000 });
+  await new Promise((resolve) => { setTimeout(resolve, 5000); });
   await client.put('orders', 'still here');
 }
 
