@@ -90,7 +90,8 @@ def of_operation(operation: Operation) -> list[Deed]:
 
 
 def told(records: Iterable[AuditRecord], of: Mapping[str, Words]) -> Iterable[Deed]:
-    for one in records:
+    """Newest first in, oldest first out."""
+    for one in reversed(list(records)):
         if (words := of.get(one.act)) is not None:
             said = words if isinstance(words, str) else words(one.details)
             yield Deed(one.actor, said, one.at)
