@@ -25,7 +25,8 @@ FIELDS = {  # of what was found, where a key has another name
     "origin": "origin_queue",
 }
 FEW = 4  # terms; of more, nobody counts what each leaves out
-EFFORT = 6  # looks, to count for a page: few messages among millions are found so
+SEARCH = finding.Effort(seconds=0.06)  # for a page; then it says how far it came
+COUNTING = finding.Effort(looks=6, seconds=0.03)  # few among millions are counted so
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +139,9 @@ def counted(
     start = page.count
     if is_first and (not page.after or page.is_limited):
         return start
-    after, most = (page.after, MOST - start.messages) if is_first else ("", MOST)
+    after, most = (page, MOST - start.messages) if is_first else (None, MOST)
     rest = finding.count(
-        search.filter, within=search.within, after=after, most=most, effort=EFFORT
+        search.filter, within=search.within, after=after, most=most, effort=COUNTING
     )
     return start + rest if is_first else max(start, rest, key=lambda one: one.messages)
 
@@ -165,7 +166,7 @@ def without(user: User | AnonymousUser, wanted: Filter, term: Term) -> Fewer:
         search = searches.search(user, map(str, rest.terms))
     except PermissionDenied:
         return fewer
-    count = finding.count(rest, within=search.within, effort=EFFORT)
+    count = finding.count(rest, within=search.within, effort=COUNTING)
     return Fewer(fewer.term, fewer.query, count)
 
 

@@ -33,7 +33,7 @@ class Seen:
     deaths: list[triage.Deaths]
 
     @property
-    def groups(self) -> list[triage.Group]:
+    def every(self) -> list[triage.Group]:
         """The largest first."""
         return [group for _, group in self.parts]
 

@@ -16,7 +16,7 @@ such as an error, finds only them.
 
 from __future__ import annotations
 
-from broker.finding.pages import Count, Found, Page, count, find, keys
+from broker.finding.pages import Count, Effort, Found, Page, count, find, keys
 from broker.finding.scopes import states_of
 from broker.finding.tallies import values
 from broker.finding.walking import PATIENCE, patiently
@@ -24,6 +24,7 @@ from broker.finding.walking import PATIENCE, patiently
 __all__ = [
     "PATIENCE",
     "Count",
+    "Effort",
     "Found",
     "Page",
     "count",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
+from time import monotonic
 from typing import Any
 
 from psycopg.sql import SQL
 
 from broker.browse import bigint
 from broker.filters import Filter
+from broker.finding.lanes import Lanes
 from broker.finding.walking import (
     ONLY_KEYS,
     PATIENCE,
@@ -48,6 +51,17 @@ LISTED = Columns(
     ),
     SHOWN,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is looked at before a search stops and says so."""
+
+    looks: int | None = None  # ``LOOKS`` when not given
+    seconds: float = inf  # after which no further look begins
+
+
+USUAL = Effort()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +127,7 @@ class Page:
     after: str  # where the list goes on; "" where it ends
     looked_at: int  # entries
     is_limited: bool  # there was more to look at, and it stopped
+    lanes: Lanes | None = field(default=None, repr=False, compare=False)  # to go on
 
     @property
     def count(self) -> Count:
@@ -127,6 +142,7 @@ def find(
     within: Mapping[int, str],
     after: str = "",
     limit: int = 50,
+    effort: Effort = USUAL,
     now: datetime | None = None,
 ) -> Page:
     """One page of the entries that meet a filter, the newest message first.
@@ -139,6 +155,7 @@ def find(
         within: the queues that may be looked at: their names, by id.
         after: where the page before ended.
         limit: entries at most.
+        effort: after which it stops.
         now: from when ages are counted; the database's clock when not given.
 
     Raises:
@@ -148,11 +165,13 @@ def find(
     before = cursor_of(after)
     with patiently(PATIENCE):
         walk = Walk(wanted, within, LISTED, before=before, now=now)
-        rows = [row for some in looks(walk, limit + 1) for row in some]
+        some = looks(walk, limit + 1, effort)
+        rows = [row for look in some for row in look]
+    lanes = None if "ready" not in walk.scope.states or walk.at_end else walk.lanes
     found = [as_found(row[1:]) for row in rows[:limit]]
     if len(rows) > limit:
         goes_on = f"{found[-1].message_id}.{found[-1].queue_id}"
-        return Page(found, goes_on, walk.looked_at, is_limited=False)
+        return Page(found, goes_on, walk.looked_at, is_limited=False, lanes=lanes)
     goes_on = "" if walk.at_end else f"{walk.before[0]}.{walk.before[1]}"
     return Page(found, goes_on, walk.looked_at, is_limited=not walk.at_end)
 
@@ -161,9 +180,9 @@ def count(
     wanted: Filter,
     *,
     within: Mapping[int, str],
-    after: str = "",
+    after: Page | None = None,
     most: int = MOST,
-    effort: int | None = None,
+    effort: Effort = USUAL,
     now: datetime | None = None,
 ) -> Count:
     """How many entries meet a filter, up to a number, and to a number looked at.
@@ -171,19 +190,19 @@ def count(
     Args:
         wanted: the filter.
         within: the queues that may be looked at: their names, by id.
-        after: where a page ended, to count what follows it.
+        after: a page, to count what follows it.
         most: at which counting ends.
-        effort: looks at most; as many as a page takes when not given.
+        effort: after which it stops.
         now: from when ages are counted; the database's clock when not given.
 
     Raises:
-        ValueError: ``after`` is not a cursor.
         SearchTooLong: the database took too long for one step.
     """
-    before = cursor_of(after)
+    before, lanes = (cursor_of(after.after), after.lanes) if after else (START, None)
     with patiently(PATIENCE):
-        walk = Walk(wanted, within, ONLY_KEYS, before=before, now=now)
-        found = [row for some in looks(walk, most + 1, effort) for row in some]
+        walk = Walk(wanted, within, ONLY_KEYS, before=before, now=now, lanes=lanes)
+        some = looks(walk, most + 1, effort)
+        found = [row for look in some for row in look]
     is_exact = walk.at_end and len(found) <= most
     at_hand = sum(place in AT_HAND for *_, place in found[:most])
     return Count(min(len(found), most), is_exact, walk.looked_at, at_hand)
@@ -195,17 +214,20 @@ def keys(
     """Message and queue of all that meet a filter, some at a time; for a plan, which
     is not to end before it is whole."""
     walk = Walk(wanted, within, ONLY_KEYS, now=now)
+    walk.is_whole = True
     while not walk.at_end:
         yield [(message_id, queue_id) for _, message_id, queue_id, _ in walk.on(BATCH)]
 
 
 def looks(
-    walk: Walk, limit: int, effort: int | None = None
+    walk: Walk, limit: int, effort: Effort = USUAL
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """What is found by a bounded number of looks, until there is enough."""
-    missing = limit
-    for _ in range(LOOKS if effort is None else effort):
-        if not missing or walk.at_end:
+    """What is found by a bounded number of looks, until there is enough or the time is
+    over; by one look at least."""
+    missing, began_s = limit, monotonic()
+    for number in range(effort.looks or LOOKS):
+        is_late = number > 0 and monotonic() - began_s > effort.seconds
+        if not missing or walk.at_end or is_late:
             return
         rows = walk.on(missing)
         missing -= len(rows)

@@ -11,11 +11,11 @@ from psycopg.sql import SQL, Composable, Literal
 
 from broker.filters import PROPERTY, Filter, Key
 from broker.finding.conditions import COLUMNS
-from broker.finding.pages import looks
+from broker.finding.pages import Effort, looks
 from broker.finding.walking import KEYS, PATIENCE, SHOWN, Columns, Walk, patiently
 
 NEWEST = 2000  # messages of which the values are told
-EFFORT = 3  # looks
+EFFORT = Effort(looks=3)
 LONGEST = 200  # characters; nobody picks a longer value from a list
 
 

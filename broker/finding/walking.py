@@ -18,10 +18,10 @@ from broker import sql
 from broker.errors.messages import SearchTooLong
 from broker.filters import Filter
 from broker.finding.conditions import Condition, reads_bodies, reads_messages
+from broker.finding.lanes import RETURNED, Lanes, Part
 from broker.finding.scopes import BEYOND, Scope, scope_of
 from broker.models import DeadLetter
 
-RETURNED = 2**62  # by which entries that came back stand lower than their numbers
 FIRST_SCAN = 250  # entries that the first look is at: most pages are found at once
 SCAN = 5000  # that further ones are at
 OF_MESSAGES = 2000  # the same, where each message is read
@@ -100,7 +100,16 @@ class Walk:
         *,
         before: Cursor = START,
         now: datetime | None = None,
+        lanes: Lanes | None = None,
     ) -> None:
+        """Args:
+        wanted: the filter.
+        queues: that may be looked at: their names, by id.
+        columns: what is told of an entry.
+        before: where to begin.
+        now: from when ages are counted; the database's clock when not given.
+        lanes: of a walk for the same that ended here, where this one goes on.
+        """
         at: datetime = now or sql.fetch_one("now")[0]
         self.scope: Scope = scope_of(wanted, queues, at)
         self.condition = Condition(wanted, at)
@@ -114,6 +123,8 @@ class Walk:
         self.before = min(before, (min(last + 1, self.scope.top), 0))
         self.looked_at = 0
         self.at_end = self.scope.is_empty
+        self.is_whole = False  # all lanes are looked at everywhere, as they are by then
+        self.known_lanes = lanes
 
     def on(self, limit: int) -> list[tuple[Any, ...]]:
         """Go on with one look; return the next that meet the filter, in order."""
@@ -175,10 +186,20 @@ class Walk:
     @property
     def values(self) -> dict[str, Any]:
         scope = self.scope
-        lanes = self.lanes if "ready" in scope.states else []
-        # Without lanes each source is in order by itself.
-        floor = max(self.before[0] - self.width, 0) if lanes else 0
         beyond = self.before[0] + 1
+        # Without lanes each source is in order by itself.
+        floor, parts = 0, list[Part]()
+        if self.is_whole and "ready" in scope.states:
+            floor = max(beyond - 1 - self.width, 0) if self.all_lanes else 0
+            parts = [
+                Part(queue_id, priority, moved)
+                for queue_id, priority, _ in self.all_lanes
+                for moved in (0, -RETURNED)
+            ]
+        elif "ready" in scope.states:
+            floor = max(self.lanes.highest(beyond) - self.width, 0)
+            parts = self.lanes.down_to(floor)
+        lanes = self.within(parts)
         return {
             **self.condition.values,
             "lane_queues": [lane[0] for lane in lanes],
@@ -186,7 +207,7 @@ class Walk:
             "lane_lows": [max(lane[2], floor + lane[4]) for lane in lanes],
             "lane_highs": [min(lane[3], beyond + lane[4]) for lane in lanes],
             "floor": floor,
-            "priorities": sorted({one for _, one in self.all_lanes}),
+            "priorities": self.priorities,
             "lows": [low for low, _ in scope.ranges],
             "highs": [high for _, high in scope.ranges],
             "queue_ids": list(scope.queue_ids),
@@ -201,22 +222,30 @@ class Walk:
 
     @cached_property
     def all_lanes(self) -> list[tuple[Any, ...]]:
-        """Queue and priority of what is ready."""
+        """Queue, priority and last position of what is ready."""
         wanted = set(self.scope.queue_ids)
         bounds = {"lowest": min(wanted, default=0), "highest": max(wanted, default=0)}
         return [lane for lane in sql.run("lanes", bounds) if lane[0] in wanted]
 
     @cached_property
-    def lanes(self) -> list[tuple[int, int, int, int, int]]:
+    def priorities(self) -> list[int]:
+        """Those on which dead letters may lie that are looked for by themselves."""
+        has_letters = self.scope.letter_ranges or self.scope.late_ranges
+        return sorted({one for _, one, _ in self.all_lanes}) if has_letters else []
+
+    @cached_property
+    def lanes(self) -> Lanes:
+        return self.known_lanes or Lanes(self.all_lanes)
+
+    def within(self, parts: list[Part]) -> list[tuple[int, int, int, int, int]]:
         """Queue, priority and positions; and by how much those differ from numbers."""
         ranges = self.scope.ranges
-        if len(ranges) * len(self.all_lanes) > MOST_LANES:
+        if len(ranges) * len(parts) > MOST_LANES:
             ranges = ((ranges[0][0], ranges[-1][1]),)
         return [
             (queue_id, priority, low + moved, high + moved, moved)
-            for queue_id, priority in self.all_lanes
+            for queue_id, priority, moved in parts
             for low, high in ranges
-            for moved in (0, -RETURNED)
         ]
 
 

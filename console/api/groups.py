@@ -92,7 +92,7 @@ def list_groups(request: HttpRequest) -> dict[str, Any]:
     names = names_for(request.user)
     seen = attention.newest()
     found = groups.by_fingerprint(
-        group for group in seen.groups if group.queue_id in names
+        group for group in seen.every if group.queue_id in names
     )
     return {"as_of": seen.at, "groups": told(found, names, seen.trends(names))}
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from broker import authorities, explain, finding
 from broker.triage import NEWEST
-from console import exports, searches
+from console import exports, found, searches
 from console.api.problems import NO_NUL, REFUSED, require
 
 router = Router(tags=["messages"])
@@ -118,7 +118,11 @@ def find_messages(request: HttpRequest, wanted: Query[WantedPage]) -> dict[str, 
     search = searches.search(request.user, wanted.f)
     try:
         page = finding.find(
-            search.filter, within=search.within, after=wanted.after, limit=wanted.limit
+            search.filter,
+            within=search.within,
+            after=wanted.after,
+            limit=wanted.limit,
+            effort=found.SEARCH,
         )
     except ValueError as error:
         where = ("query", "after")
@@ -178,17 +182,15 @@ def explain_message(request: HttpRequest, message_id: Path[int]) -> dict[str, An
     """What stands between a message and its next delivery, on the queues that one may
     browse; or how it ended."""
     require(request, "broker.view_queue")
-    found = explain.explain(message_id) if message_id <= NEWEST else []
-    if not found:
+    told = explain.explain(message_id) if message_id <= NEWEST else []
+    if not told:
         raise Http404(f"message {message_id}")
     held = authorities.held_by(request.user)
     seen = [
-        one
-        for one in found
-        if held.everywhere("browse") or held.on("browse", one.queue)
+        one for one in told if held.everywhere("browse") or held.on("browse", one.queue)
     ]
     if not seen:
-        queues = {one.queue or "#" for one in found}
+        queues = {one.queue or "#" for one in told}
         known = {one for one in queues if held.on("inquire", one)}
         lacks: authorities.Authority = "browse" if known else "inquire"
         raise authorities.refusal(request.user, lacks, min(known or queues))

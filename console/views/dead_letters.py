@@ -51,7 +51,7 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
         return redirect("console:dead_letters")
     names = names_for(request.user)
     seen = attention.newest()
-    every = [group for group in seen.groups if group.queue_id in names]
+    every = [group for group in seen.every if group.queue_id in names]
     chosen = [group for group in every if matches(group, form.selection)]
     standing = form.cleaned_data["standing"]
     every_row = rows_of(chosen, every, names, seen.trends(names), database_now())
@@ -99,7 +99,7 @@ def shown(
     seen = attention.newest()
     whole = [
         group
-        for group in seen.groups
+        for group in seen.every
         if group.fingerprint == fingerprint and group.queue_id in names
     ]
     pattern = whole[0].pattern if whole else groups.pattern_of(fingerprint, names)

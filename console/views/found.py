@@ -47,7 +47,11 @@ def messages(request: HttpRequest) -> HttpResponse:
         trail = cursors.Trail.of(request)
         try:
             page = finding.find(
-                search.filter, within=search.within, after=trail.after, limit=PAGE
+                search.filter,
+                within=search.within,
+                after=trail.after,
+                limit=PAGE,
+                effort=found.SEARCH,
             )
         except ValueError:  # a cursor that nobody gave out
             return redirect(found.url_of(search.filter))

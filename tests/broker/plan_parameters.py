@@ -17,6 +17,9 @@ LANES = {
     "near_from": LOWEST,
     "near_to": HIGHEST,
 }
+ONES_OF_LANES = {
+    *("get", "get_one", "browse_ready", "browse_chosen", "choose", "lane_tops"),
+}
 ONE_MESSAGE = {
     "priorities": [4],
     "routing_types": [None],
@@ -181,7 +184,7 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
     }
     arrays = (
         LANES
-        if name in ("get", "get_one", "browse_ready", "browse_chosen", "choose")
+        if name in ONES_OF_LANES
         else ITS_VALUES
         if name == "put_one"
         else ONE_MESSAGE

@@ -135,7 +135,7 @@ def test_a_count_goes_on_where_a_page_ended() -> None:
     whole = finding.count(wanted, within=within, now=NOW)
     page = finding.find(wanted, within=within, limit=4, now=NOW)
 
-    rest = finding.count(wanted, within=within, after=page.after, now=NOW)
+    rest = finding.count(wanted, within=within, after=page, now=NOW)
 
     assert (page.count.messages, page.count.is_exact) == (4, False)
     total = page.count + rest

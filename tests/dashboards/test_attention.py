@@ -48,7 +48,7 @@ def test_what_is_kept_tells_of_each_group_how_it_grew() -> None:
     seen = attention.newest()
 
     keys = [group.fingerprint for group in triage.groups()]
-    assert [group.fingerprint for group in seen.groups] == keys
+    assert [group.fingerprint for group in seen.every] == keys
     assert seen.trends(lie_on) == groups.trends(keys, lie_on)
     assert sum(one.last_hour for one in seen.trends(lie_on).values()) == 600
     assert seen.trends([]) == {}
