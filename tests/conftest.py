@@ -18,7 +18,8 @@ from pytest_django import DjangoDbBlocker
 
 from broker import arrivals, owner
 from broker.finding import pages
-from dashboards import kept
+from console import findings
+from dashboards import ages, attention, kept
 
 # What hears of the tests of all processes has to be known where none is collected.
 pytest_plugins = ["tests.amqp.clients.cases"]
@@ -101,10 +102,15 @@ def _nothing_is_said_to_other_processes(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What pages keep for some seconds is of another test; no look is slow."""
+    """What pages keep for some seconds is of another test; no look is slow.
+
+    Within a test it is kept however long that takes: who counts queries counts alike.
+    """
     cache.clear()
     monkeypatch.setattr(kept, "QUICK_S", math.inf)
     monkeypatch.setattr(pages, "monotonic", lambda: 0.0)  # nor does a search stop early
+    for keeper in (ages, attention, findings):
+        monkeypatch.setattr(keeper, "KEPT_S", math.inf)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def is_closed_by_an_operator(here: Listening, client: Wire) -> None:
 
 
 def may_not_get_any_more(here: Listening, client: Wire) -> None:
-    Authority.objects.update(may_get=False)
+    Authority.objects.exclude(user=None).update(may_get=False)  # groups keep theirs
 
 
 def vanishes(here: Listening, client: Wire) -> None:

@@ -23,10 +23,11 @@ WORKING = """
 from broker import operations
 from broker.models import Operation
 (operation,) = Operation.objects.all()
-while True:
+for _ in range({turns} + 1):  # and no further, however late it is killed
     worked = operations.step(operation.pk, limit=4)
     settled = operations.settle(operation.pk, limit=4)
     print(worked, settled, flush=True)
+sys.stdin.read()
 """
 
 
@@ -40,7 +41,7 @@ def consume() -> int:
 
 def work_and_die(turns: int) -> None:
     """A worker goes on for some turns, and is killed in the middle of what follows."""
-    with process(WORKING) as worker:
+    with process(WORKING.format(turns=turns)) as worker:
         for _ in range(turns):
             assert said(worker)
         kill(worker)

@@ -82,16 +82,15 @@ STEPPING = """
 from broker import operations
 from broker.models import Operation
 operation = Operation.objects.filter(state="running").get()
-n = 0
-while operations.step(operation.pk, limit=50):
-    n += 1
-    print(n, flush=True)
+for _ in range({steps} + 9):  # and not to the end, however late it is killed
+    print(operations.step(operation.pk, limit=50), flush=True)
+sys.stdin.read()
 """
 
 
 def work_and_die(steps: int) -> None:
     """A process steps, and is killed in the middle of what follows."""
-    with process(STEPPING) as other:
+    with process(STEPPING.format(steps=steps)) as other:
         for _ in range(steps):
             assert said(other)
         kill(other)

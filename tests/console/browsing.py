@@ -10,7 +10,6 @@ import io
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Collection, Iterator
@@ -36,6 +35,7 @@ from playwright.sync_api import (
 from console import sockets, supervision
 from console.management.commands import run
 from console.supervision import MARK, Kept, Program, Terminal
+from tests.console.ports import HOST, kept_port
 from tests.console.until import until
 
 # Longer than anything takes where much else goes on. Who waits sees it at once.
@@ -63,7 +63,14 @@ def running_console(
     Args:
         application: what serves the pages, where it is not the console's own.
     """
-    environment = environment_of_programs(var)
+    with kept_port() as port:
+        yield from programs_running(var, programs, application, port)
+
+
+def programs_running(
+    var: Path, programs: Collection[str], application: str, port: int
+) -> Iterator[str]:
+    environment = environment_of_programs(var, port)
     subprocess.run(
         [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity=0"],
         cwd=settings.BASE_DIR,
@@ -79,10 +86,9 @@ def running_console(
     try:
         for one in kept:
             one.start()
-        port = int(environment["PORT"])
-        until(lambda: said["web"].getvalue() or run.answers("127.0.0.1", port))
+        until(lambda: said["web"].getvalue() or run.answers(HOST, port), seconds=180)
         assert said["web"].getvalue() == ""
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://{HOST}:{port}"
     finally:
         supervision.stop(kept)
     assert said["web"].getvalue() == "", said["web"].getvalue()
@@ -94,11 +100,9 @@ def serving(program: Program, application: str) -> Program:
     return replace(program, arguments=arguments)
 
 
-def environment_of_programs(var: Path) -> dict[str, str]:
+def environment_of_programs(var: Path, port: int) -> dict[str, str]:
     address = os.environ.get("DATABASE_URL") or sockets.database_url(settings.VAR_DIR)
     database = urlsplit(address)._replace(path=f"/{connection.settings_dict['NAME']}")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
     return run.environment_of_children(None) | {
         "BACKOUT_VAR": str(var),
         "DATABASE_URL": database.geturl(),

@@ -30,13 +30,21 @@ from console import checks, first_run, vendoring
 from console.checks import CannotStart
 from console.management.commands import run
 from console.supervision import MARK
+from tests.console.ports import kept_port
 from tests.console.until import until
 from tests.make import make_queue
 
+LONGEST_S = 240  # of a run, where much else goes on
 PROCFILE = """\
 web: python -m http.server --bind $HOST $PORT
 worker: sleep 1000
 """
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with kept_port() as port:
+        yield port
 
 
 @pytest.fixture
@@ -46,8 +54,10 @@ def procfile(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_console_starts_ends_and_starts_again(tmp_path: Path, procfile: Path) -> None:
-    var, port = tmp_path / "var", free_port()
+def test_a_console_starts_ends_and_starts_again(
+    tmp_path: Path, procfile: Path, port: int
+) -> None:
+    var = tmp_path / "var"
 
     with running(var, procfile, port) as launcher:
         first = start_up(launcher)
@@ -78,12 +88,12 @@ def test_a_console_starts_ends_and_starts_again(tmp_path: Path, procfile: Path) 
 
 
 def test_pages_that_do_not_come_up_end_the_start(
-    tmp_path: Path, procfile: Path
+    tmp_path: Path, procfile: Path, port: int
 ) -> None:
     procfile.write_text("web: echo I cannot; exit 3\n")
 
-    with running(tmp_path / "var", procfile, free_port()) as launcher:
-        output, _ = launcher.communicate(timeout=60)
+    with running(tmp_path / "var", procfile, port) as launcher:
+        output, _ = launcher.communicate(timeout=LONGEST_S)
 
     assert launcher.returncode == 1
     assert "I cannot" in output
@@ -240,7 +250,7 @@ def running(var: Path, procfile: Path, port: int) -> Iterator[subprocess.Popen[s
         stderr=subprocess.STDOUT,
         text=True,
     )
-    limit = Timer(90, launcher.terminate)
+    limit = Timer(LONGEST_S, launcher.terminate)
     limit.start()
     try:
         yield launcher
@@ -271,8 +281,3 @@ def marked(var: Path, name: str = "") -> list[psutil.Process]:
         if environment.get(MARK) == str(var) and name in process.info["name"]:
             found.append(process)
     return found
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
