@@ -18,10 +18,12 @@ class ConsoleConfig(AppConfig):
             sessions,
             sign_ins,
         )
+        from console.second_factors import records  # noqa: PLC0415
 
         autodiscover_modules("viewers")
         sign_ins.listen()
         sessions.listen()
+        records.listen()
         post_migrate.connect(roles.grant)
 
 

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from broker import authorities, stoppages
 from console import findings
+from console.second_factors import gate
 from dashboards import attention, depths
 
 ENVIRONMENTS = ("dev", "stage", "prod")  # that have a colour of their own
@@ -237,7 +238,7 @@ class Frame:
 
     @cached_property
     def is_live(self) -> bool:
-        return self.request.user.has_perm("broker.view_queue")
+        return self.may("broker.view_queue")
 
     @cached_property
     def held(self) -> authorities.Held:
@@ -276,8 +277,14 @@ class Frame:
         ]
 
     def may_see(self, place: Destination) -> bool:
-        user = self.request.user
-        return user.has_perm(place.permission) if place.permission else user.is_staff
+        if not place.permission:
+            return self.request.user.is_staff and not gate.is_waiting(self.request)
+        return self.may(place.permission)
+
+    def may(self, permission: str) -> bool:
+        """Also of who has signed in, but for a second factor."""
+        is_waiting = gate.is_waiting(self.request)
+        return not is_waiting and self.request.user.has_perm(permission)
 
 
 def counts_as(request: HttpRequest, view: str) -> None:

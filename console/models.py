@@ -46,3 +46,17 @@ class BrowserSession(AbstractBaseSession):
 
     class Meta:
         default_permissions = ()
+
+
+class CodeTries(models.Model):
+    """What became of the codes that somebody gave; see ``console.second_factors``."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
+    )
+    wrong = models.PositiveSmallIntegerField(db_default=0)  # since the last right one
+    wrong_at = models.DateTimeField(null=True)
+    last_step = models.BigIntegerField(db_default=0)  # of time, whose code was taken
+
+    class Meta:
+        default_permissions = ()

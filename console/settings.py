@@ -13,6 +13,7 @@ from pathlib import Path
 import environ
 
 from console import sockets
+from console.settings_signing_in import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -28,6 +29,7 @@ SECRET_KEY = env("SECRET_KEY", default="") or (
     if os.access(SECRET_KEY_FILE, os.R_OK)
     else secrets.token_urlsafe(50)  # for set-up; sessions need one that stays
 )
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])  # of before
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
@@ -44,6 +46,8 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "allauth.account",
+    "allauth.mfa",
     "axes",
     "channels",
     "csp",
@@ -60,6 +64,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "console.sessions.SessionsMiddleware",
+    "console.second_factors.gate.SecondFactorMiddleware",
     "console.acting.ActingMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -67,6 +72,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "console.refusals.RefusalMiddleware",
     "console.zones.ZoneMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -144,33 +150,6 @@ CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_TIMEZONE = "UTC"
 CELERY_TASK_DEFAULT_QUEUE = "housekeeping"
 CELERY_TASK_ROUTES = {"dashboards.tasks.run_report": {"queue": "reports"}}
-
-AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
-]
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
-    for name in (
-        *("UserAttributeSimilarity", "MinimumLength"),
-        *("CommonPassword", "NumericPassword"),
-    )
-]
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
-LOGIN_URL = "login"
-LOGIN_REDIRECT_URL = "console:overview"
-LOGOUT_REDIRECT_URL = "login"
-AXES_FAILURE_LIMIT = 5
-AXES_COOLOFF_TIME = 0.25  # hours
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_LOCKOUT_TEMPLATE = "registration/locked_out.html"
-AXES_VERBOSE = False
-
-# How long somebody stays signed in who does nothing, and how long in any case.
-BACKOUT_SESSION_IDLE_S = env.int("BACKOUT_SESSION_IDLE_S", default=1800)
-BACKOUT_SESSION_LONGEST_S = env.int("BACKOUT_SESSION_LONGEST_S", default=43_200)
-SESSION_ENGINE = "console.sessions"
-SESSION_COOKIE_AGE = BACKOUT_SESSION_LONGEST_S
 
 HTTPS = env.bool("HTTPS", default=False)  # behind a proxy that speaks TLS
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
@@ -291,10 +270,6 @@ BROKER_AMQP_SCRAM = env.bool("BROKER_AMQP_SCRAM", default=None)
 # Whether clients of Azure Service Bus may log in with tokens. What the database has of
 # a credential is then enough to make one.
 BROKER_AMQP_CBS = env.bool("BROKER_AMQP_CBS", default=False)
-# Those that need no request of the web.
-BROKER_AMQP_AUTHENTICATION_BACKENDS = [
-    one for one in AUTHENTICATION_BACKENDS if not one.startswith("axes.")
-]
 # What clients may take of one process that listens; broker/amqp/limits.py says more.
 BROKER_AMQP_MAX_CONNECTIONS = env.int("BROKER_AMQP_MAX_CONNECTIONS", default=10_000)
 BROKER_AMQP_MAX_CONNECTIONS_PER_USER = env.int(

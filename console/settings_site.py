@@ -8,17 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.admin import AdminSite, ModelAdmin
-from django.contrib.admin.forms import AdminAuthenticationForm
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import redirect_to_login
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.decorators import method_decorator
 
 from broker import audit
 from broker.audit import Thing
 from broker.models import Act
-from console.sign_ins import SignInForm
 
 BEFORE = "_before_settings"  # attribute of a request: states by model and key
 
@@ -74,14 +76,16 @@ def note(act: Act, one: Model, before: dict[str, Any], after: dict[str, Any]) ->
     audit.record(act, Thing.of(one), detail={"changed": audit.changes(before, after)})
 
 
-class SettingsSignInForm(SignInForm, AdminAuthenticationForm):
-    """That of the site, and a name is no longer than names are."""
-
-
 class SettingsSite(AdminSite):
     """Where every page is audited, whoever wrote it."""
 
-    login_form = SettingsSignInForm
+    @method_decorator(login_not_required)
+    def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """There is one way in, that of the console, with its second factor."""
+        if self.has_permission(request):
+            return redirect("admin:index")
+        wanted = request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index")
+        return redirect_to_login(wanted)
 
     def register(
         self,
@@ -90,6 +94,8 @@ class SettingsSite(AdminSite):
         **options: Any,
     ) -> None:
         own = admin_class or ModelAdmin
+        if own.__module__.startswith("allauth."):
+            return  # addresses that nobody uses, and second factors with their secrets
         where = {"__module__": own.__module__}
         audited = type(own.__name__, (AuditedAdmin, own), where)
         super().register(model_or_iterable, audited, **options)

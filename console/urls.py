@@ -10,7 +10,6 @@ from django.views.generic import RedirectView
 
 from console import api
 from console.converters import QueueName, Text
-from console.sign_ins import SignInForm
 from console.views import (
     approvals,
     audit,
@@ -41,6 +40,7 @@ from console.views import (
     rules,
     saved_views,
     scheduled,
+    second_factors,
     units_of_work,
 )
 
@@ -154,11 +154,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", probes.alive, name="alive"),
     path("readyz", probes.ready, name="ready"),
     path("metrics", probes.numbers, name="metrics"),
-    path(
-        "accounts/login/",
-        accounts.LoginView.as_view(authentication_form=SignInForm),
-        name="login",
-    ),
+    path("accounts/", include(second_factors.sign_in)),
+    path("preferences/second-factor/", include(second_factors.own)),
     path("accounts/logout/", accounts.LogoutView.as_view(), name="logout"),
     path(
         "accounts/password/",

@@ -44,7 +44,7 @@ HOT = [
     *("dead_letter", "discarded", "prepared_put", "event", "tally"),
 ]
 KEPT = "audit"  # by triggers, from all but the owner of the database
-AROUND = ("console", "dashboards", "sessions", "axes")  # applications
+AROUND = ("console", "dashboards", "sessions", "axes", "mfa")  # applications
 WITH_PAGES = """
     SELECT oid::regclass::text FROM pg_class
     WHERE relkind = 'r' AND pg_relation_size(oid) > 0

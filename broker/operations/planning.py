@@ -108,8 +108,13 @@ def narrow(operation_id: int, only: Only) -> int:
     check_some(only, operation.scope)
     taken_out = keep(operation_id, only)
     approvals.reseal(operation)
-    how = {"kept": only.messages, "sampled": only.sampled, "taken_out": taken_out}
-    note(Act.ALTER, operation, **how)
+    note(
+        Act.ALTER,
+        operation,
+        kept=only.messages,
+        sampled=only.sampled,
+        taken_out=taken_out,
+    )
     return taken_out
 
 

@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from console import sessions, zones
+from console import second_factors, sessions, zones
 from console.frame import DENSITIES, THEMES
 
 YEAR = timedelta(days=365)
@@ -27,6 +27,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
         "zones": sorted(zones.names()),
         "idle": f"{settings.BACKOUT_SESSION_IDLE_S / 60:g} minutes",
         "longest": f"{settings.BACKOUT_SESSION_LONGEST_S / 3600:g} hours",
+        "has_factor": second_factors.has_one(request.user),
         "sessions": [
             (sessions.name_of(one), one, one.pk == request.session.session_key)
             for one in sessions.sessions_of(request.user)

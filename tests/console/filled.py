@@ -284,6 +284,8 @@ def of_the_rest(user: User, now: datetime) -> Paths:
         ],
         "console:preferences": ["/preferences/"],
         "console:rights": ["/rights/"],
+        "mfa_index": [at("mfa_index")],
+        "account_reauthenticate": [at("account_reauthenticate")],
         "password_change": ["/accounts/password/"],
         "password_change_done": ["/accounts/password/done/"],
     }

@@ -46,6 +46,7 @@ from tests.broker.promising import promise
 from tests.console.hostile import EVIL, HEADS, TEXTS, WHOLE, bodies
 from tests.console.letters import make_places
 from tests.console.poison import rfh2, usr
+from tests.console.second_factors import give_key
 from tests.console.wire import make_client, make_credential, make_endpoint
 from tests.make import make_queue, make_redaction, make_setting
 
@@ -76,6 +77,8 @@ def make_world(user: User) -> None:
     make_operations(user)
     make_sayings(user)
     make_reports()
+    for payload in TEXTS:
+        give_key(user, filled(payload, "key_name"))
 
 
 def make_map() -> None:

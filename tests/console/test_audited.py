@@ -27,6 +27,7 @@ pytestmark = pytest.mark.django_db
 
 COOKIE = "it changes a cookie, and nothing here"
 EXCUSED = {f"console:{name}": COOKIE for name in ("theme", "density", "zone")}
+EXCUSED["account_reauthenticate"] = "the act that it is asked for leaves a record"
 JOURNAL = "the journal has what applications do with messages"
 EXCUSED_OPERATIONS = {
     **dict.fromkeys(("put_message", "put_messages", "get_messages"), JOURNAL),

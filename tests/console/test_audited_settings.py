@@ -209,7 +209,7 @@ def test_what_cannot_be_recorded_is_not_changed(
 def test_signing_in_is_recorded_also_where_it_fails(client: Client) -> None:
     make_user("omar")
     before = AuditRecord.objects.count()
-    path = reverse("login")
+    path = reverse("account_login")
 
     client.post(path, {"username": "omar", "password": "wrong secret"})
     client.post(path, {"username": "hunter2 typed here", "password": "x"})

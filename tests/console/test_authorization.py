@@ -39,9 +39,12 @@ NOTED = {  # that it was denied, or when it came
     *("broker_audit", "broker_credential", "console_browsersession"),
 }
 OWN = {  # what changes nothing but for whoever asks, and what only reads
-    *("login", "logout", "password_change", "console:save_view", "console:unnamed"),
+    *("account_login", "logout", "password_change", "console:unnamed"),
     *("console:theme", "console:density", "console:zone", "preview_rules"),
-    "console:end_session",
+    *("console:end_session", "console:save_view"),
+    *("account_reauthenticate", "mfa_authenticate", "mfa_view_recovery_codes"),
+    *("mfa_index", "mfa_activate_totp", "mfa_deactivate_totp", "mfa_add_webauthn"),
+    *("mfa_generate_recovery_codes", "mfa_edit_webauthn", "mfa_remove_webauthn"),
 }
 DENIED = {"login", "401", "403", "404", "405"}
 OVERRIDES = ("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override")

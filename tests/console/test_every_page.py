@@ -12,6 +12,10 @@ from tests.console.test_audited import named, value_for
 
 pytestmark = pytest.mark.django_db
 
+FACTORS = (
+    *("authenticate", "activate_totp", "deactivate_totp", "view_recovery_codes"),
+    *("generate_recovery_codes", "add_webauthn", "edit_webauthn", "remove_webauthn"),
+)
 FILES = ("export", "body", "data", "audit_export", "export_rules")
 NO_PAGES = {
     **dict.fromkeys(("console:depths", "console:complete"), "a part of a page"),
@@ -19,7 +23,8 @@ NO_PAGES = {
     **{f"console:{name}": "a file" for name in FILES},
     "console:view": "it leads elsewhere",
     **dict.fromkeys(("alive", "ready", "metrics"), "for programs"),
-    "login": "looked at before anybody signs in",
+    "account_login": "looked at before anybody signs in",
+    **{f"mfa_{name}": "test_browser_second_factors.py looks at it" for name in FACTORS},
 }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
@@ -45,6 +46,7 @@ from tests.console.hostile import (
     words_in,
 )
 from tests.console.hostile_world import make_world
+from tests.console.second_factors import give_password_again
 from tests.console.test_audited import named
 
 pytestmark = pytest.mark.django_db
@@ -93,6 +95,7 @@ def world(sign_in: SignIn) -> Client:
     make_world(user)
     Group.objects.create(name=EVIL)
     client.force_login(user)
+    give_password_again(client)
     BrowserSession.objects.update(host=EVIL, browser=WHOLE)
     return client
 
@@ -151,6 +154,7 @@ def ways_of() -> dict[str, list[Any]]:
         "connection_id": some(ClientConnection.objects.order_by("-pk")[:2]),
         "credential_id": some(Credential.objects),
         "endpoint_id": [1],
+        "pk": some(Authenticator.objects.filter(type="webauthn").order_by("-pk")[:3]),
         "record_id": some(AuditRecord.objects.order_by("-pk")[:3]),
         "uow": some(UnitOfWork.objects),
         "slug": [*some(SavedView.objects, "slug")[:2], "dead-letters"],
@@ -182,7 +186,7 @@ QUERIES: dict[str, list[dict[str, Any]]] = {  # what else makes pages show texts
     "console:discards": [{}, {"queue": EVIL}],
     "console:message": [{}, {"as": "text"}, {"as": EVIL}],
     "dashboards:report": [{"days": "7"}, {"queue": EVIL}],
-    "login": [{"next": f"javascript:{CANARY}"}],
+    "account_login": [{"next": f"javascript:{CANARY}"}],
 }
 
 
@@ -240,7 +244,8 @@ SHOWN = {
     *("action", "actor", "argument", "audit_actor", "audit_object_name", "body"),
     *("audit_reason", "container_id", "content_type", "correlation_id", "credential"),
     *("day_cause", "day_queue", "error", "filter", "group_id", "group_note", "handler"),
-    *("holder", "host", "key", "list", "message_id", "new", "node", "note", "origin"),
+    *("holder", "host", "key", "key_name", "list", "message_id", "new", "node"),
+    *("note", "origin"),
     *("own_property", "owner_host", "patterns", "producer", "product", "property"),
     *("queue", "reason", "reply_to", "report_error", "rules", "subject", "to"),
     *("target_queue", "ticket", "username", "value", "view", "wanted", "where", "xid"),

@@ -192,7 +192,7 @@ def test_who_signs_in_lands_there(client: Client) -> None:
     make_user("vera", permissions=("broker.view_queue",))
 
     answer = client.post(
-        reverse("login"), {"username": "vera", "password": "correct horse"}
+        reverse("account_login"), {"username": "vera", "password": "correct horse"}
     )
 
     assert answer["Location"] == reverse("console:overview")

@@ -75,6 +75,7 @@ def make_world(client: Client) -> Values:
         "uow": work.id,
         "prepared": promised.id,
         "rest": "nothing",
+        "pk": 1,  # of a security key, which is nobody else's to see
     }
 
 

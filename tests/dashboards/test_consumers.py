@@ -22,6 +22,7 @@ from broker.put import put
 from console.asgi import application
 from console.models import BrowserSession
 from dashboards import consumers, depths, live
+from tests.console.second_factors import give_app, give_password
 from tests.make import make_queue, make_user
 
 CLOSED = {"type": "websocket.close", "code": consumers.FORBIDDEN}
@@ -83,12 +84,13 @@ class Page:
 
 @asynccontextmanager
 async def page_of(
-    user: User | None, origin: bytes = b"http://localhost", query: bytes = b""
+    whose: User | Client | None, origin: bytes = b"http://localhost", query: bytes = b""
 ) -> AsyncIterator[Page]:
     headers = [(b"host", b"localhost"), (b"origin", origin)]
-    if user:
-        client = Client()
-        await sync_to_async(client.force_login)(user)
+    client = whose if isinstance(whose, Client) else Client()
+    if isinstance(whose, User):
+        await sync_to_async(client.force_login)(whose)
+    if whose is not None:
         cookie = client.cookies[settings.SESSION_COOKIE_NAME]
         headers.append((b"cookie", f"{cookie.key}={cookie.value}".encode()))
     page = Page(headers, query)
@@ -260,6 +262,35 @@ async def test_who_may_no_longer_look_gets_nothing_more(
         await sync_to_async(ending)(vera)
         await publish("secret")
 
+        assert await page.next() == CLOSED
+
+
+@pytest.mark.usefixtures("redis")
+async def test_who_lacks_a_second_factor_hears_nothing(
+    vera: User, orders: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "LOOK_AGAIN_S", 0)
+    async with page_of(vera) as page:
+        await page.opens()
+        await page.html()
+
+        monkeypatch.setattr(settings, "BACKOUT_SECOND_FACTOR_GROUPS", ["*"])
+        await publish("secret")
+
+        assert await page.next() == CLOSED
+    async with page_of(vera) as page:
+        await page.opens()
+        assert await page.next() == CLOSED
+
+
+@pytest.mark.usefixtures("redis")
+async def test_half_a_sign_in_hears_nothing(vera: User, orders: Queue) -> None:
+    await sync_to_async(give_app)(vera)
+    client = Client()
+    await sync_to_async(give_password)(client, vera)
+
+    async with page_of(client) as page:
+        await page.opens()
         assert await page.next() == CLOSED
 
 

@@ -72,7 +72,7 @@ def text(client: Client, url: str, **query: Any) -> str:
 
 def test_strangers_are_sent_to_log_in(client: Client) -> None:
     for url in (LIST, PAGE, RUN):
-        assert client.get(url)["Location"].startswith(reverse("login"))
+        assert client.get(url)["Location"].startswith(reverse("account_login"))
 
 
 def test_who_may_not_read_reports_is_refused(client: Client) -> None:

@@ -1,0 +1,23 @@
+"""The way back in for somebody who lost their second factor."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+
+from console import second_factors
+
+
+class Command(BaseCommand):
+    help = "Remove all second factors of somebody, and end their sessions."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="with which they sign in")
+
+    def handle(self, *, name: str, **_: object) -> None:
+        user = User.objects.filter(username=name).first()
+        if user is None:
+            raise CommandError(f"There is nobody of the name {name}.")
+        self.stdout.write(second_factors.reset(user))

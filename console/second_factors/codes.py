@@ -1,0 +1,99 @@
+"""Codes that people give: a few wrong ones are looked at, a right one is taken once.
+
+What django-allauth remembers of both is in the memory of one process. Here it is in the
+database, under a lock on whose codes they are: tries at once are tries in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from allauth.core.internal.cryptokit import compare_user_code
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal import auth as totp
+from allauth.mfa.utils import decrypt
+from cryptography.fernet import InvalidToken
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from broker import audit
+from broker.models import Act
+from console.models import CodeTries
+from console.sign_ins import account
+
+WRONG = "The second factor was wrong, or it was used before."
+TOO_MANY = (
+    "There were too many wrong attempts. Nothing is tried again for a quarter of an"
+    " hour."
+)
+UNREADABLE = (
+    "Your second factor was stored under another secret key of this console. An"
+    " administrator can reset it."
+)
+
+
+def tried(user: User, find: Callable[[], Authenticator]) -> Authenticator:
+    """The second factor that is shown, if it may be tried now.
+
+    Raises:
+        ValidationError: it is wrong, or there were too many wrong ones.
+    """
+    now = timezone.now()
+    tries, _ = CodeTries.objects.select_for_update().get_or_create(user=user)
+    if is_locked(tries, now):
+        raise refused(user, TOO_MANY)
+    try:
+        found = find()
+    except InvalidToken:
+        raise refused(user, UNREADABLE) from None
+    except ValidationError:
+        tries.wrong, tries.wrong_at = tries.wrong % most() + 1, now
+        tries.save(update_fields=["wrong", "wrong_at"])
+        raise refused(user, WRONG) from None
+    CodeTries.objects.filter(user=user).update(wrong=0)
+    return found
+
+
+def is_locked(tries: CodeTries, now: datetime) -> bool:
+    """As many as of passwords, and for as long; but whencesoever they come."""
+    rest = timedelta(hours=settings.AXES_COOLOFF_TIME)
+    is_recent = tries.wrong_at is not None and now < tries.wrong_at + rest
+    return is_recent and tries.wrong >= most()
+
+
+def most() -> int:
+    return int(settings.AXES_FAILURE_LIMIT)
+
+
+def refused(user: User, reason: str) -> ValidationError:
+    """That somebody with the right password was not let in, with a record of it."""
+    audit.refuse(Act.SIGN_IN, account(user), reason=reason)
+    return ValidationError(reason)
+
+
+def take(app: Authenticator, code: str) -> None:
+    """Take a right code of the app; neither that one nor one before is taken again.
+
+    Raises:
+        ValidationError: it was taken.
+    """
+    secret = decrypt(app.data["secret"])
+    steps = totp.yield_hotp_counters_from_time()
+    codes = {one: totp.format_hotp_value(totp.hotp_value(secret, one)) for one in steps}
+    step = max(
+        (one for one in codes if compare_user_code(actual=code, expected=codes[one])),
+        default=0,  # half a minute has passed since it was right
+    )
+    tries, _ = CodeTries.objects.get_or_create(user_id=app.user_id)
+    if step <= tries.last_step:
+        raise ValidationError(WRONG)
+    CodeTries.objects.filter(pk=tries.pk).update(last_step=step)
+
+
+def begin(user: User, code: str) -> None:
+    """Begin with a new app, whose first code was taken to set it up."""
+    CodeTries.objects.update_or_create(user=user, defaults={"last_step": 0})
+    take(Authenticator.objects.get(user=user, type=Authenticator.Type.TOTP), code)

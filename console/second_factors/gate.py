@@ -1,0 +1,104 @@
+"""Who is let in: nobody who must have a second factor and has set up none.
+
+Such a session is nobody's, wherever it is read: for pages, the API and sockets alike.
+But for the few pages where one sets up a second factor: they know whose it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth import (
+    BACKEND_SESSION_KEY,
+    HASH_SESSION_KEY,
+    SESSION_KEY,
+)
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+from django_htmx.http import HttpResponseClientRedirect
+
+from console import second_factors
+
+WAITING = "_waits_for_second_factor"  # attribute of a request
+SET_UP = "mfa_index"  # the page that says what is missing
+OPEN = {
+    *(SET_UP, "mfa_activate_totp", "mfa_add_webauthn"),
+    *("account_reauthenticate", "logout"),
+}
+SIGN_IN = "account_login"  # it would ask for what was given
+
+
+class PeopleBackend(ModelBackend):
+    """Passwords, and sessions: of whoever lacks a second factor there is none."""
+
+    def get_user(self, user_id: Any) -> Any:
+        user = super().get_user(user_id)
+        return None if user is None or second_factors.lacks_one(user) else user
+
+
+class PasswordAlone(ModelBackend):
+    """For clients that cannot be asked for more: people without a second factor."""
+
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **more: Any,
+    ) -> User | None:
+        user = super().authenticate(request, username, password, **more)
+        if user is None or second_factors.has_one(user):
+            return None
+        return None if second_factors.must_have_one(user) else user
+
+
+class SecondFactorMiddleware:
+    """Leads whoever lacks a second factor to where it is set up."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, args: Any, kwargs: Any
+    ) -> HttpResponse | None:
+        match = request.resolver_match
+        name = match.view_name if match else ""
+        asks = getattr(view, "login_required", True) or name == SIGN_IN
+        if not asks or (user := waiting(request)) is None:
+            return None
+        if name in OPEN:
+            request.user = user
+            setattr(request, WAITING, True)
+            return None
+        if "HX-Request" in request.headers:
+            return HttpResponseClientRedirect(reverse(SET_UP))
+        return redirect(SET_UP)
+
+
+def is_waiting(request: HttpRequest) -> bool:
+    """Whether a request is let in only so that a second factor is set up."""
+    return getattr(request, WAITING, False)
+
+
+def waiting(request: HttpRequest) -> User | None:
+    """Whose session it is, where it is nobody's for want of a second factor."""
+    session = request.session
+    if request.user.is_authenticated or SESSION_KEY not in session:
+        return None
+    user = User.objects.filter(pk=session[SESSION_KEY], is_active=True).first()
+    if user is None or not second_factors.lacks_one(user):
+        return None
+    of_password = constant_time_compare(
+        session.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()
+    )
+    backend = f"{PeopleBackend.__module__}.{PeopleBackend.__qualname__}"
+    is_ours = session.get(BACKEND_SESSION_KEY) == backend
+    return user if of_password and is_ours else None

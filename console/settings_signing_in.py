@@ -1,0 +1,53 @@
+"""How people sign in, and for how long; ``console.settings`` takes all of it in."""
+
+from __future__ import annotations
+
+import environ
+
+env = environ.Env()
+
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "console.second_factors.gate.PeopleBackend",
+]
+# Without a request of the web, and for who has no second factor to be asked for.
+BROKER_AMQP_AUTHENTICATION_BACKENDS = ["console.second_factors.gate.PasswordAlone"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
+    for name in (
+        *("UserAttributeSimilarity", "MinimumLength"),
+        *("CommonPassword", "NumericPassword"),
+    )
+]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "console:overview"
+LOGOUT_REDIRECT_URL = "account_login"
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_TEMPLATE = "registration/locked_out.html"
+AXES_VERBOSE = False
+
+# How long somebody stays signed in who does nothing, and how long in any case.
+BACKOUT_SESSION_IDLE_S = env.int("BACKOUT_SESSION_IDLE_S", default=1800)
+BACKOUT_SESSION_LONGEST_S = env.int("BACKOUT_SESSION_LONGEST_S", default=43_200)
+SESSION_ENGINE = "console.sessions"
+SESSION_COOKIE_AGE = BACKOUT_SESSION_LONGEST_S
+
+# Whose sign-in takes a second factor: groups, "superusers", or "*" for everybody. Who
+# has set one up is asked for it in any case.
+BACKOUT_SECOND_FACTOR_GROUPS = env.list("BACKOUT_SECOND_FACTOR_GROUPS", default=[])
+# Of django-allauth, what comes after the password; the rest has no URL here.
+ACCOUNT_ADAPTER = "console.second_factors.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_RATE_LIMITS = False  # they are kept in a process; ours, in the database
+ACCOUNT_LOGIN_TIMEOUT = 300  # seconds from the password to the code
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300
+MFA_ADAPTER = "console.second_factors.adapters.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # there are no addresses
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_TOLERANCE = 1  # steps of half a minute, either way
