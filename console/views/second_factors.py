@@ -5,13 +5,18 @@ Each page is one of django-allauth, in the console's frame, and one transaction.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 from allauth.account.internal.flows.login import perform_login, record_authentication
+from allauth.account.internal.flows.reauthentication import (
+    raise_if_reauthentication_required,
+)
 from allauth.account.models import Login
 from allauth.account.views import ReauthenticateView
 from allauth.mfa.base.views import AuthenticateView, IndexView
+from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.views import (
     GenerateRecoveryCodesView,
     ViewRecoveryCodesView,
@@ -28,12 +33,13 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.db import transaction
 from django.forms import Form
-from django.http import HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.urls import path, reverse_lazy
 from django.utils.crypto import constant_time_compare
 from django.views import View
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from broker import audit
 from broker.models import Act
@@ -48,6 +54,7 @@ from console.second_factors.forms import (
 )
 from console.sign_ins import SignInForm, account
 
+SHOWN = "_codes_shown"  # key: recovery codes, on a page
 HASH = "hash"  # key: of the password, which has to be the same still
 
 
@@ -92,8 +99,9 @@ class CodeView(AuthenticateView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         found: dict[str, Any] = super().get_context_data(**kwargs)
-        keys = found["js_data"]["request_options"]["publicKey"]
-        return found | {"has_key": bool(keys.get("allowCredentials"))}
+        asked = found["js_data"]["request_options"]
+        has_key = bool(asked["publicKey"].get("allowCredentials"))
+        return found | {"has_key": has_key, "asked": json.dumps(asked)}
 
 
 class FactorsView(IndexView):
@@ -117,6 +125,40 @@ class AppView(ActivateTOTPView):
         answer: HttpResponse = super().form_valid(form)
         codes.begin(self.request.user, form.cleaned_data["code"])
         return answer
+
+
+class KeyView(AddWebAuthnView):
+    """A security key is added."""
+
+    form_class = NewKeyForm
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        found: dict[str, Any] = super().get_context_data(**kwargs)
+        return found | {"asked": json.dumps(found["js_data"]["creation_options"])}
+
+
+class CodesView(ViewRecoveryCodesView):
+    """Recovery codes, when they are new; after that, only how many are left."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        found: dict[str, Any] = super().get_context_data(**kwargs)
+        self.request.session[SHOWN] = found["can_view_codes"]
+        return found
+
+
+@require_safe
+@never_cache
+def download(request: HttpRequest) -> HttpResponse:
+    """The same as a file: once, of those that are on the page before it."""
+    raise_if_reauthentication_required(request, app="allauth.mfa")
+    if not request.session.pop(SHOWN, False):
+        raise Http404
+    kind = second_factors.Type.RECOVERY_CODES
+    row = get_object_or_404(Authenticator, user=request.user, type=kind)
+    text = "".join(f"{code}\n" for code in row.wrap().get_unused_codes())
+    name = "backout-recovery-codes.txt"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(text, content_type="text/plain", headers=headers)
 
 
 METHODS = require_http_methods(["GET", "HEAD", "POST"])
@@ -148,19 +190,14 @@ own = [
         page(DeactivateTOTPView, "remove_app", success_url=INDEX),
         name="mfa_deactivate_totp",
     ),
-    path(
-        "codes/", page(ViewRecoveryCodesView, "codes"), name="mfa_view_recovery_codes"
-    ),
+    path("codes/", page(CodesView, "codes"), name="mfa_view_recovery_codes"),
+    path("codes/file/", download, name="mfa_download_recovery_codes"),
     path(
         "codes/new/",
         page(GenerateRecoveryCodesView, "new_codes"),
         name="mfa_generate_recovery_codes",
     ),
-    path(
-        "keys/add/",
-        page(AddWebAuthnView, "add_key", form_class=NewKeyForm),
-        name="mfa_add_webauthn",
-    ),
+    path("keys/add/", page(KeyView, "add_key"), name="mfa_add_webauthn"),
     path(
         "keys/<int:pk>/name/",
         page(EditWebAuthnView, "name_key", form_class=KeyNameForm, success_url=INDEX),

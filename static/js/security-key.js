@@ -24,8 +24,7 @@ form.addEventListener("submit", async (event) => {
   const said = form.querySelector("[data-said]");
   said.textContent = "";
   try {
-    const options = JSON.parse(document.getElementById("key-options").textContent);
-    const credential = await answer(form.dataset.key, options);
+    const credential = await answer(form.dataset.key, JSON.parse(form.dataset.asked));
     form.elements.credential.value = JSON.stringify(credential.toJSON());
     form.submit();
   } catch (error) {

@@ -43,6 +43,7 @@ OWN = {  # what changes nothing but for whoever asks, and what only reads
     *("console:theme", "console:density", "console:zone", "preview_rules"),
     *("console:end_session", "console:save_view"),
     *("account_reauthenticate", "mfa_authenticate", "mfa_view_recovery_codes"),
+    "mfa_download_recovery_codes",
     *("mfa_index", "mfa_activate_totp", "mfa_deactivate_totp", "mfa_add_webauthn"),
     *("mfa_generate_recovery_codes", "mfa_edit_webauthn", "mfa_remove_webauthn"),
 }

@@ -21,6 +21,7 @@ NO_PAGES = {
     **dict.fromkeys(("console:depths", "console:complete"), "a part of a page"),
     "dashboards:run": "a part of a page",
     **{f"console:{name}": "a file" for name in FILES},
+    "mfa_download_recovery_codes": "a file",
     "console:view": "it leads elsewhere",
     **dict.fromkeys(("alive", "ready", "metrics"), "for programs"),
     "account_login": "looked at before anybody signs in",

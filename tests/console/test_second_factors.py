@@ -227,7 +227,9 @@ def test_recovery_codes_are_shown_once_and_made_anew(vera: User) -> None:
     client = whole(vera)
     shown = client.get(CODES).content.decode()
     assert all(code in shown for code in old)
-    assert f"data:text/plain;charset=utf-8,{old[0]}%0A{old[1]}%0A" in shown
+    file = reverse("mfa_download_recovery_codes")
+    assert client.get(file).content.decode() == "".join(f"{code}\n" for code in old)
+    assert client.get(file).status_code == 404
 
     assert not any(code in client.get(CODES).content.decode() for code in old)
     answer = client.post(reverse("mfa_generate_recovery_codes"), follow=True)
