@@ -13,8 +13,10 @@ from broker.operations import Preview, causes
 from broker.operations.causes import Cause
 from console.ledgers import Ledger
 from console.wording import ADDRESSES, dropped, messages, words_of
+from dashboards import kept
 
 NO_TEXT = "no error text"
+KEPT_S = 15  # what the messages of a large plan had died of
 
 
 def warnings_of(
@@ -62,9 +64,10 @@ def warnings_of_outlook(operation: Operation, seen: Preview) -> Iterator[str]:
 
 def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
     """What waits for messages where they go."""
-    depths = journal.depths()
     names = {way.to for way in ledger.ways}
-    for queue in Queue.objects.filter(name__in=names).order_by("name"):
+    queues = list(Queue.objects.filter(name__in=names).order_by("name"))
+    depths = journal.depths(queue.pk for queue in queues)
+    for queue in queues:
         depth = depths.get(queue.pk, journal.Depth())
         if queue.paused:
             yield f"{queue} is paused. Messages wait there until it is resumed."
@@ -78,7 +81,15 @@ def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
                 f"{entries} ready on {queue}, and no consumer holds any. Does one run?"
             )
     if operation.kind == Operation.Kind.RESUBMIT:
-        yield from warnings_of_causes(causes.planned(operation.pk))
+        yield from warnings_of_causes(causes_of(operation, ledger))
+
+
+def causes_of(operation: Operation, ledger: Ledger) -> list[Cause]:
+    """Of what its messages had died; where they are so many that it takes long, as it
+    was some seconds ago. What is planned is frozen: it is the same set as long as there
+    are as many of it."""
+    key = f"console.causes.{operation.pk}.{ledger.planned}.{ledger.left_out}"
+    return kept.newest(key, lambda: causes.planned(operation.pk), KEPT_S)
 
 
 def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:

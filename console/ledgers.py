@@ -193,6 +193,21 @@ def rows_of(operations: Sequence[Operation]) -> list[Row]:
     return [Row(one, counts[one.pk], undos.get(one.pk)) for one in operations]
 
 
+def row_of(operation: Operation, ledger: Ledger) -> Row:
+    """One operation, whose items were counted already. One query, if it is undone."""
+    counts = Counter(
+        {
+            Status.PLANNED.value: ledger.planned,
+            Status.DONE.value: ledger.done,
+            Status.SKIPPED.value: ledger.skipped,
+            Status.LEFT_OUT.value: ledger.left_out,
+        }
+    )
+    undoing = undoing_of(operation)
+    undo = counts_of([undoing.pk])[undoing.pk] if undoing else None
+    return Row(operation, counts, undo)
+
+
 def counts_of(ids: Iterable[int]) -> dict[int, Counter[str]]:
     """How many items of each operation have each status. One query."""
     counts: dict[int, Counter[str]] = {pk: Counter() for pk in ids}

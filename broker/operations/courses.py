@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Count, Max, QuerySet
 from django.db.models.functions import Now
 
 from broker import journal
@@ -154,10 +154,11 @@ def last_copy(operation_id: int) -> int:
 def usual_canary(operation: Operation) -> int:
     """How many of a plan are tried first if nobody says otherwise."""
     items = operation.items.filter(status=Status.PLANNED)
-    goals = Queue.objects.filter(name__in=items.values("target"))
-    depths = journal.depths()
-    taken = [depths[pk].done[Kind.GET] for pk in depths.keys() & ids_of(goals)]
-    return canaries.usual(operation, items.count(), has_consumers=any(taken))
+    counted = items.values_list("target").annotate(Count("pk")).order_by()
+    goals = dict(counted)
+    depths = journal.depths(ids_of(Queue.objects.filter(name__in=goals)))
+    taken = [depth.done[Kind.GET] for depth in depths.values()]
+    return canaries.usual(operation, sum(goals.values()), has_consumers=any(taken))
 
 
 def ids_of(queues: QuerySet[Queue]) -> set[int]:

@@ -197,12 +197,11 @@ def shown(
     """An operation as a page, or as the part of it that changes while it runs."""
     about = ("created_by", "undoes", "undone_by", "approval__approved_by", "course")
     found, ledger = seen(request, operation_id, *about)
-    (row,) = ledgers.rows_of([found])
     course = courses.course_of(found)
     repair = part_of(request.user, found, ledger, patch_form)
     context: dict[str, Any] = {
         "operation": found,
-        "row": row,
+        "row": ledgers.row_of(found, ledger),
         "ledger": ledger,
         "said": ledgers.said_of(found, ledger),
         "course": course,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from time import monotonic
 
 import pytest
 from django.core.cache import cache
@@ -76,12 +77,13 @@ def test_what_costs_more_is_looked_at_more_seldom(
     monkeypatch.setattr(kept, "QUICK_S", SLOW)
 
     def seen(*, age_s: float, took_s: float) -> kept.Kept[str]:
-        return kept.Kept("seen", kept.time.monotonic() - age_s, took_s)
+        return kept.Kept("seen", monotonic() - age_s, took_s)
 
     def starts(what: kept.Kept[str]) -> bool:
         cache.set("a", what)
         assert kept.recent("a", lambda: "new", 5) == "seen"
-        started, _ = len(apart), apart.clear()
+        started = len(apart)
+        apart.clear()
         cache.delete(kept.LOOKING.format("a"))
         return bool(started)
 
