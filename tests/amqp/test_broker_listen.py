@@ -105,7 +105,12 @@ def test_processes_share_a_port_and_one_that_dies_is_replaced() -> None:
     with running("--port=0", "--processes=2") as launched:
         rows = ClientConnection.objects.values_list("owner_id", flat=True)
         first = launched.until_there_are(2)
-        until(lambda: launched.connect() and len(set(rows.all())) == 2)
+
+        def both_have_one() -> bool:
+            launched.connect()
+            return len(set(rows.all())) == 2
+
+        until(both_have_one)
 
         first[0].kill()
         second = launched.until_there_are(2, but=first[0])
