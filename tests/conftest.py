@@ -148,6 +148,7 @@ def empty_the_broker() -> None:
             cursor.execute("SET LOCAL session_replication_role = replica")
             cursor.execute("TRUNCATE " + ",".join(used))
             cursor.execute("SET LOCAL session_replication_role = origin")
+        cursor.execute("DELETE FROM broker_watermark WHERE reader <> 'tally'")
         cursor.execute(
             "INSERT INTO broker_watermark (reader) VALUES ('tally')"
             " ON CONFLICT (reader) DO UPDATE SET xid = 0"

@@ -17,7 +17,7 @@ WARMS_UP = Plan(raw=20, lock_step=10, seed=0)
 SESSIONS = Plan(raw=60, lock_step=25, seed=1)
 MORE_FILES = 5
 MORE_MB = 16
-SERVED_WITHIN_S = 5.0
+SERVED_WITHIN_S = 20.0  # where much else goes on
 
 
 def test_hostile_sessions_hurt_nobody_but_themselves(tmp_path: Path) -> None:

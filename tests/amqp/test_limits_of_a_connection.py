@@ -177,4 +177,4 @@ def test_attaches_without_end_take_nothing_from_others(here: Listening) -> None:
     began = time.monotonic()
     good.works()
 
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20

@@ -218,9 +218,9 @@ def test_a_listener_that_stops_waits_little_for_those_who_do_not_answer(
     with listener() as here:
         here.client()
         began = time.monotonic()
-        here.begin_to_stop().result(20)
+        here.begin_to_stop().result(60)
 
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
 
 
 def test_what_comes_after_the_close_is_not_heard(here: Listening) -> None:

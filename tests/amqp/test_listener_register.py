@@ -24,7 +24,7 @@ from tests.console.until import until
 from tests.make import make_queue
 
 SOLE = Symbol("sole-connection-for-container")
-WITHIN_S = 5.0  # a right that is withdrawn ends what was begun with it
+WITHIN_S = 20.0  # a right that is withdrawn ends what was begun with it
 
 
 def put_to(client: Wire, name: str) -> Endpoint:

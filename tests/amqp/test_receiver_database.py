@@ -73,7 +73,7 @@ def wait_for_a_lock(backend: int) -> None:
     def is_waiting() -> bool:
         with connection.cursor() as cursor:
             cursor.execute(waits, [backend])
-            return cursor.fetchone() == (True,)
+            return bool(cursor.fetchone() == (True,))
 
     until(is_waiting)
 

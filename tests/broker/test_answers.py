@@ -105,4 +105,4 @@ def one_is_blocked() -> bool:
             " USING (transactionid) WHERE held.granted AND NOT waiting.granted"
             " AND held.pid = pg_backend_pid()"
         )
-        return cursor.fetchone() == (1,)
+        return bool(cursor.fetchone() == (1,))

@@ -23,7 +23,7 @@ def at_once(*deeds: Callable[[], object]) -> list[str]:
     ready = threading.Barrier(len(deeds))
 
     def do(deed: Callable[[], object]) -> None:
-        ready.wait(10)
+        ready.wait(30)
         try:
             deed()
             came_to.append("done")

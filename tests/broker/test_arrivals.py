@@ -84,7 +84,7 @@ def test_all_can_be_woken_to_stop(alone: Arrivals) -> None:
 
     arrivals.wake_all()
 
-    waiter.join(5)
+    waiter.join()
 
 
 def test_what_is_put_wakes_when_it_is_committed_and_not_before(

@@ -231,7 +231,7 @@ def test_nobody_waits_for_an_act_that_is_not_committed(
         note("the first")
         closing.append(threading.Thread(target=act))
         closing[-1].start()
-        assert done.wait(10)
+        assert done.wait(30)
 
     records = AuditRecord.objects.order_by("number").values_list("object_name")
     assert [name for (name,) in records] == ["the other", "the first"]

@@ -217,7 +217,7 @@ def test_an_idle_dispatcher_stops_at_once(
     dispatcher.start()
     until(lambda: arrivals.here().changed._waiters)  # type: ignore[attr-defined]
 
-    Background(dispatcher.stop).join(10)
+    Background(dispatcher.stop).join()
 
 
 def test_a_queue_may_be_made_after_its_handler_was_started() -> None:

@@ -123,7 +123,7 @@ def test_it_connects_anew_to_another_listener(
         node = rheas.begin(rhea, "itConnectsAnew", first, ports=ports)
         assert node.stdout is not None
         said = node.stdout.readline()
-        first.begin_to_stop().result(10)
+        first.begin_to_stop().result(60)
         rest, errors = node.communicate(timeout=rheas.WITHIN_S)
 
         assert node.returncode == 0, said + rest + errors
