@@ -37,7 +37,9 @@ SESSION_COOKIE_AGE = BACKOUT_SESSION_LONGEST_S
 
 # Whose sign-in takes a second factor: groups, "superusers", or "*" for everybody. Who
 # has set one up is asked for it in any case.
-BACKOUT_SECOND_FACTOR_GROUPS = env.list("BACKOUT_SECOND_FACTOR_GROUPS", default=[])
+BACKOUT_SECOND_FACTOR_GROUPS = [
+    one.strip() for one in env.list("BACKOUT_SECOND_FACTOR_GROUPS", default=[])
+]
 # Of django-allauth, what comes after the password; the rest has no URL here.
 ACCOUNT_ADAPTER = "console.second_factors.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}

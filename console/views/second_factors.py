@@ -67,6 +67,7 @@ class SignInView(LoginView):
         user, url = form.get_user(), self.get_success_url()
         if self.request.user.is_authenticated:
             logout(self.request)
+        self.request.session.cycle_key()  # nobody has planted the one of this half
         record_authentication(self.request, user, "password", reauthenticated=True)
         state = {HASH: user.get_session_auth_hash()}
         login = Login(user=user, redirect_url=url, state=state)

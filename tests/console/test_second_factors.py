@@ -108,6 +108,20 @@ def test_half_a_sign_in_is_nobody(vera: User) -> None:
     assert ("account.sign_in", "vera", "done") not in records()
 
 
+def test_half_a_sign_in_has_a_key_that_nobody_planted(vera: User) -> None:
+    give_app(vera)
+    client = Client()
+    client.get("/")
+    client.session.save()
+    planted = client.session.session_key
+
+    half(vera, client)
+    first = client.session.session_key
+    client.post(CODE, {"code": code_now()})
+
+    assert len({planted, first, client.session.session_key}) == 3
+
+
 def test_half_a_sign_in_ends_after_five_minutes(
     vera: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
