@@ -1,10 +1,12 @@
-"""What dashboards keep: the archive's list of files, runs of reports, and results.
+"""What dashboards keep: the manifest of the archive, runs of reports, and results.
 
-Nothing here is needed to see a message through. The archive and the results can be made
-again for as long as the journal is kept.
+Nothing here is needed to see a message through. All but the archive itself can be made
+again from it, and the archive for as long as the journal is kept.
 """
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
@@ -15,27 +17,23 @@ from broker.models import DeadLetter
 
 
 class ExportWindow(models.Model):
-    """One stretch of the journal and the file it went to; together, the manifest.
+    """One stretch of the journal, which goes to one file for each day it touches.
 
     Holds the transactions from ``lo`` up to, without, ``hi``. All had ended when the
     window was opened, so it is complete and never changes: who dies between opening
-    and closing it leaves work that can be repeated, into the same file.
+    and closing it leaves work that can be repeated, into the same files.
     """
 
     class State(models.TextChoices):
-        OPEN = "open"  # its file may be missing, or half there under another name
+        OPEN = "open"  # its files may be missing, or half there under other names
         DONE = "done"
 
     n = models.PositiveIntegerField(primary_key=True)  # counts up from 1
     lo = models.BigIntegerField()
     hi = models.BigIntegerField()
-    path = models.TextField()  # below the archive
     opened_at = models.DateTimeField(db_default=Now())
     state = models.CharField(max_length=4, choices=State, default=State.OPEN)
     rows = models.BigIntegerField(null=True)
-    checksum = models.CharField(max_length=64, null=True)  # SHA-256 of the file
-    first_at = models.DateTimeField(null=True)  # of its events; null without any
-    last_at = models.DateTimeField(null=True)
 
     class Meta:
         default_permissions = ()
@@ -49,14 +47,82 @@ class ExportWindow(models.Model):
                 name="windows_hold_something", condition=Q(hi__gt=F("lo"))
             ),
             models.CheckConstraint(
-                name="done_windows_have_a_file",
-                condition=Q(state="open")
-                | Q(rows__isnull=False, checksum__isnull=False),
+                name="done_windows_are_counted",
+                condition=Q(state="open") | Q(rows__isnull=False),
             ),
         ]
 
     def __str__(self) -> str:
         return f"window {self.n}"
+
+
+class ArchiveFile(models.Model):
+    """One Parquet file; together, the manifest. What is not listed is not read.
+
+    A file that others took the place of stays for a while, for who reads it just now.
+    """
+
+    table = models.CharField(max_length=80)  # bronze, deliveries …, or gold/<report>
+    day = models.DateField()  # (UTC) of what it holds
+    last_day = models.DateField()  # the same, but in files of old versions
+    version = models.PositiveSmallIntegerField()  # of its schema
+    path = models.TextField()  # below the archive
+    rows = models.BigIntegerField()
+    checksum = models.CharField(max_length=64)  # SHA-256 of the file
+    # Of the journal's own events: the transactions, and the newest window among them.
+    lo = models.BigIntegerField(null=True)
+    hi = models.BigIntegerField(null=True)
+    window = models.PositiveIntegerField(null=True)
+    made_at = models.DateTimeField(db_default=Now())
+    replaced_at = models.DateTimeField(null=True)
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["day", "lo", "path"]
+        indexes = [
+            models.Index(
+                fields=["table", "day"],
+                name="archive_file_current",
+                condition=Q(replaced_at__isnull=True),
+            )
+        ]
+        constraints = [
+            models.UniqueConstraint("path", name="files_are_listed_once"),
+            models.CheckConstraint(
+                name="files_end_after_they_begin", condition=Q(last_day__gte=F("day"))
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.path
+
+
+class PublishedDay(models.Model):
+    """What is published of one day, and of what it was made: if that has changed since,
+    it is made again."""
+
+    table = models.CharField(max_length=80)  # silver, or gold/<report>
+    day = models.DateField()
+    version = models.BigIntegerField()  # the run that made it
+    # The newest window in it, or the version of silver that it was made of.
+    source = models.BigIntegerField()
+    before = models.BigIntegerField(null=True)  # the version of the day it goes on from
+    floor = models.BigIntegerField(null=True)  # the first message put that is known
+    code = models.PositiveSmallIntegerField()  # the version of what computes it
+    rows = models.BigIntegerField()
+    published_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["table", "day"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["table", "day"], name="each_day_is_published_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.table} of {self.day}"
 
 
 class ReportRun(models.Model):
@@ -67,9 +133,11 @@ class ReportRun(models.Model):
         RUNNING = "running"
         DONE = "done"
         STOPPED = "stopped"  # ``error`` says why
+        CANCELLED = "cancelled"  # ``error`` says by whom
 
     report = models.CharField(max_length=64)  # its slug
-    state = models.CharField(max_length=8, choices=State, default=State.WAITING)
+    parameters = models.JSONField(default=dict, db_default={}, blank=True)
+    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.SET_NULL,
@@ -79,6 +147,7 @@ class ReportRun(models.Model):
     )  # null is the clock
     requested_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
+    cancelled_at = models.DateTimeField(null=True)  # when somebody asked for its end
     ended_at = models.DateTimeField(null=True)
     stage = models.TextField(blank=True)  # what it does now, for people
     progress = models.FloatField(default=0)  # from 0 to 1
@@ -98,6 +167,7 @@ class ReportRun(models.Model):
         constraints = [
             models.UniqueConstraint(
                 "report",
+                "parameters",
                 name="one_run_of_a_report_at_a_time",
                 condition=Q(state__in=["waiting", "running"]),
             ),
@@ -118,31 +188,41 @@ class ReportRun(models.Model):
     def percent(self) -> int:
         return int(self.progress * 100)
 
+    @property
+    def duration(self) -> timedelta | None:
+        """How long it ran, or has been running when it ended; None before."""
+        if self.started_at and self.ended_at:
+            return self.ended_at - self.started_at
+        return None
 
-class DeadLetterDay(models.Model):
-    """How many entries one queue lost to one cause on one day (UTC)."""
 
-    day = models.DateField()
-    queue = models.TextField()  # its name when the event was archived
-    cause = models.TextField()
-    dead_letters = models.PositiveBigIntegerField()
-    last_at = models.DateTimeField()
+class ReportRow(models.Model):
+    """One row of a report: of a day, or of a run that had parameters."""
+
+    report = models.CharField(max_length=64)  # its slug
+    day = models.DateField(null=True)
+    run = models.ForeignKey(
+        ReportRun, models.CASCADE, null=True, related_name="results"
+    )
+    n = models.PositiveIntegerField()  # its place among its like
+    cells = models.JSONField()  # by the names of the report's columns
 
     class Meta:
         default_permissions = ()
-        ordering = ["-day", "queue", "cause"]
+        ordering = ["-day", "n"]
+        indexes = [
+            models.Index(fields=["report", "-day", "n"], name="report_row_day"),
+            models.Index(fields=["run", "n"], name="report_row_run"),
+        ]
         constraints = [
-            models.UniqueConstraint(
-                fields=["day", "queue", "cause"], name="one_row_a_day_queue_and_cause"
+            models.CheckConstraint(
+                name="rows_are_of_a_day_or_of_a_run",
+                condition=Q(day__isnull=False) ^ Q(run__isnull=False),
             )
         ]
 
     def __str__(self) -> str:
-        return f"{self.queue} on {self.day}: {self.dead_letters} {self.cause}"
-
-    @property
-    def cause_word(self) -> str:
-        return cause_word(self.cause)
+        return f"{self.report}, {self.day or self.run}, row {self.n}"
 
 
 def cause_word(cause: str) -> str:

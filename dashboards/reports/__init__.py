@@ -2,11 +2,16 @@
 
 The way of an event to a number on a page:
 
-    bronze.py        windows of the journal become Parquet files, each listed
-    sources.py       the listed files become a frame of events
-    dead_letters.py  a report: frames to frames, and what must be true of them
-    pipeline.py      one run: the steps above, then the days it counted are replaced
-    runs.py          asking for a run, and what became of it: all that pages need
+    bronze.py      windows of the journal become Parquet files by day, each listed
+    manifest.py    which files are listed, and how others take their place
+    compaction.py  a day that is over becomes one file; what is too old goes
+    sources.py     listed files become frames
+    lines.py       events become lines: one entry, one thing that happened, in order
+    silver.py      lines become deliveries, life-lines, and what is open
+    days.py        which days are to be made (again); making and publishing one
+    gold.py        a report's rows of days or of a run, checked and published
+    pipeline.py    one run: the steps above
+    runs.py        asking for a run, cancelling it, and what became of it
 
 This module is the plug-in point. A report is a module with a ``build`` under
 ``@report``, in this package or in the module ``reports`` of any installed application.
@@ -16,51 +21,64 @@ bring all methods that are needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any
 
 from django.utils.module_loading import autodiscover_modules
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from dashboards.reports.declaration import (
+    Build,
+    Chart,
+    Check,
+    Column,
+    Inputs,
+    Parameter,
+    Report,
+    Rows,
+    Values,
+)
 
-Build = Callable[["DataFrame"], "DataFrame"]
-Check = Callable[["DataFrame", Sequence[Mapping[str, Any]]], None]
-
-
-@dataclass(frozen=True)
-class Report:
-    """What there is to know of a report without running it."""
-
-    slug: str
-    title: str
-    question: str  # that it answers
-    table: str  # the model its rows are copied to, "app.Model"; it has a ``day``
-    build: Build  # the events of whole days -> rows of the table
-    check: Check  # the same events, the rows: raises ReportError
-
+__all__ = [
+    "Chart", "Column", "Inputs", "Parameter", "Report", "Rows", "Values", "discover",
+    "report",
+]  # fmt: skip
 
 # What in this package is no report. Much of it imports Spark, which pages go without.
 MACHINERY = {
-    "bars", "bronze", "errors", "locks", "pipeline", "quality", "runs", "session",
-    "sources", "watch",
+    "bars", "bronze", "compaction", "days", "declaration", "errors", "gold", "lines",
+    "locks", "manifest", "pipeline", "quality", "runs", "session", "silver", "sources",
+    "watch",
 }  # fmt: skip
 
 REPORTS: dict[str, Report] = {}
 
 
-def report(
-    slug: str, *, title: str, question: str, table: str, check: Check
+def report(  # noqa: PLR0913  # each is named where it is used
+    slug: str,
+    *,
+    title: str,
+    question: str,
+    inputs: tuple[str, ...],
+    columns: tuple[Column, ...],
+    check: Check,
+    charts: tuple[Chart, ...] = (),
+    parameters: tuple[Parameter, ...] = (),
+    version: int = 1,
+    keep_days: int = 400,
 ) -> Callable[[Build], Build]:
-    """Register a report; each slug is one."""
+    """Register a report; each slug is one. See ``declaration.Report`` for the words."""
 
     def register(build: Build) -> Build:
         if slug in REPORTS:
             raise ValueError(f"there is a report {slug!r} already")
-        REPORTS[slug] = Report(slug, title, question, table, build, check)
+        about = Report(
+            slug, title, question, inputs, columns, build, check, charts, parameters,
+            version, keep_days,
+        )  # fmt: skip
+        if faults := about.faults():
+            raise ValueError("; ".join(faults))
+        REPORTS[slug] = about
         return build
 
     return register

@@ -1,8 +1,9 @@
-"""The archive: windows of the journal as Parquet files, each listed when it is whole.
+"""The journal, copied: windows of it as Parquet files by day, listed when whole.
 
 A window goes over in three steps: its ends are written down; its events are copied to a
-file, under another name first; it is listed as done. Who dies in between leaves an open
-window, and the next run does it again: the same events into the same file.
+file for each day, under other names first; they are listed, and it is done. Who dies in
+between leaves an open window, and the next run does it again: the same events into the
+same files.
 
 Never ``id > last``: rows of transactions that end late would be lost. Below
 ``pg_snapshot_xmin`` every transaction has ended, and no snapshot is held for longer
@@ -11,11 +12,11 @@ than one window takes.
 
 from __future__ import annotations
 
-import hashlib
-import os
+import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import datetime
+from contextlib import ExitStack
+from datetime import date, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,31 +24,36 @@ import adbc_driver_postgresql.dbapi as adbc
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from django.conf import settings
 from django.db import connection, transaction
 from psycopg import pq as libpq
 from psycopg.conninfo import make_conninfo
 
+from broker.fingerprints import fingerprint
 from broker.journal import has_read
 from dashboards import sql
-from dashboards.models import ExportWindow
-from dashboards.reports import locks
-from dashboards.reports.errors import ArchiveBusy, ArchiveDamaged
+from dashboards.models import ArchiveFile, ExportWindow
+from dashboards.reports.errors import ArchiveDamaged
+from dashboards.reports.manifest import (
+    BRONZE,
+    Span,
+    checksum,
+    current,
+    exclusive,
+    harden,
+    place,
+    put_in_place_of,
+    root,
+)
 
 SPAN = 1_000_000  # transactions in one window, so that each is read in seconds
+VERSION = 2  # of the columns of a file; sources.py has a reader for each
+EVER = ("-infinity", "infinity")
 
 
 class JournalEnd(NamedTuple):
     hi: int
     as_of: datetime
     lo: int
-
-
-class Written(NamedTuple):
-    rows: int
-    checksum: str
-    first_at: datetime | None
-    last_at: datetime | None
 
 
 def export(tell: Callable[[float], None], span: int = SPAN) -> datetime:
@@ -75,29 +81,17 @@ def export(tell: Callable[[float], None], span: int = SPAN) -> datetime:
     return as_of
 
 
-def file_of(window: ExportWindow) -> Path:
-    """The file of a listed window; copied again if it is not as it was written.
+def file_of(file: ArchiveFile) -> Path:
+    """Where a listed file is; copied again if it is not as it was written.
 
     Raises:
         ArchiveBusy: somebody else is copying.
         ArchiveDamaged: the journal does not have all of it any more.
     """
-    file = archive() / window.path
-    if not file.exists() or checksum(file) != window.checksum:
+    if not place(file).exists() or checksum(place(file)) != file.checksum:
         with exclusive():
-            ExportWindow.objects.filter(pk=window.pk).update(
-                state=ExportWindow.State.OPEN
-            )
-            close(window)
-    return file
-
-
-@contextmanager
-def exclusive() -> Iterator[None]:
-    with locks.attempted(locks.ARCHIVE) as held:
-        if not held:
-            raise ArchiveBusy
-        yield
+            recover(file)
+    return place(file)
 
 
 @transaction.atomic
@@ -110,70 +104,128 @@ def open_window(lo: int, hi: int) -> ExportWindow:
     """
     last = ExportWindow.objects.order_by("n").last()
     n = last.n + 1 if last else 1
-    return ExportWindow.objects.create(n=n, lo=lo, hi=hi, path=f"{n:06}.parquet")
+    return ExportWindow.objects.create(n=n, lo=lo, hi=hi)
 
 
 def close(window: ExportWindow) -> None:
-    """Copy an open window to its file, and list it.
+    """Copy an open window to its files, and list them."""
+    files = copy(window)
+    with transaction.atomic():
+        put_in_place_of(current(BRONZE).filter(window=window.n), files)
+        ExportWindow.objects.filter(pk=window.pk).update(
+            state=ExportWindow.State.DONE, rows=sum(file.rows for file in files)
+        )
+    has_read("reports", window.hi)
+
+
+def copy(window: ExportWindow) -> list[ArchiveFile]:
+    """Copy the events of a window; each file is there whole or not at all."""
+    rows = write(
+        events(window.lo, window.hi, *EVER),
+        lambda day: root() / BRONZE / str(day) / f"{window.n:06}.parquet",
+    )
+    return [
+        ArchiveFile(
+            table=BRONZE,
+            day=day,
+            last_day=day,
+            version=VERSION,
+            path=str(file.relative_to(root())),
+            rows=count,
+            checksum=checksum(file),
+            lo=window.lo,
+            hi=window.hi,
+            window=window.n,
+        )
+        for day, (file, count) in sorted(rows.items())
+    ]
+
+
+def recover(file: ArchiveFile) -> None:
+    """Copy again what a lost file had.
 
     Raises:
-        ArchiveDamaged: it was listed before, with other events; it stays listed so.
+        ArchiveDamaged: the journal does not have all of it any more.
     """
-    written = copy(archive() / window.path)
-    is_same = window.rows in (None, written.rows)
-    found = written._asdict() if is_same else {}
-    ExportWindow.objects.filter(pk=window.pk).update(
-        state=ExportWindow.State.DONE, **found
+    assert file.lo is not None
+    assert file.hi is not None
+    whole = Span(file.day, file.last_day)
+    again = place(file).with_suffix(".again")
+    bounds = (whole.begin.isoformat(), whole.end.isoformat())
+    found = write(events(file.lo, file.hi, *bounds), lambda _: again, by_day=False)
+    rows = sum(count for _, count in found.values())
+    if rows != file.rows:
+        again.unlink(missing_ok=True)
+        raise ArchiveDamaged(file.path)
+    again.rename(place(file))
+    harden([place(file)])
+    ArchiveFile.objects.filter(pk=file.pk).update(
+        checksum=checksum(place(file)), version=VERSION
     )
-    has_read("reports", window.hi)
-    if not is_same:
-        raise ArchiveDamaged(window.path)
 
 
-def copy(file: Path) -> Written:
-    """Copy the events of the open window; the file is there whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_suffix(".draft")
+def events(lo: int, hi: int, begin: str, end: str) -> Iterator[pa.RecordBatch]:
+    """The journal between bounds, as it is stored."""
     with adbc.connect(dsn(), autocommit=True) as journal, journal.cursor() as cursor:
-        cursor.execute(sql.statement("open_window"))
+        bounds = (str(lo), str(hi), begin, end)
+        cursor.execute(sql.statement("bounds"), bounds)
+        cursor.fetchall()
+        cursor.execute(sql.statement("events_between"))
         with cursor.fetch_record_batch() as batches:
-            written = write(batches, draft)
-    draft.rename(file)
-    flush(file.parent)
-    return written
-
-
-def write(batches: pa.RecordBatchReader, file: Path) -> Written:
-    rows, times = 0, []
-    with file.open("wb") as sink:
-        with pq.ParquetWriter(sink, batches.schema, compression="zstd") as parquet:
             for batch in batches:
-                parquet.write_batch(batch)
-                rows += batch.num_rows
-                times += pc.min_max(batch["at"]).as_py().values()
-        sink.flush()
-        os.fsync(sink.fileno())
-    return Written(
-        rows, checksum(file), min(times, default=None), max(times, default=None)
-    )
+                yield with_fingerprints(batch)
 
 
-def checksum(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+def write(
+    batches: Iterator[pa.RecordBatch],
+    named: Callable[[date], Path],
+    *,
+    by_day: bool = True,
+) -> dict[date, tuple[Path, int]]:
+    """Write events to one file for each day, or all to one; where, and how many."""
+    rows: dict[date, int] = {}
+    writers: dict[date, pq.ParquetWriter] = {}
+    with ExitStack() as open_files:
+        for batch in batches:
+            parts = split(batch) if by_day else [(date.min, batch)]
+            for day, part in parts:
+                if day not in writers:
+                    draft = named(day).with_suffix(".draft")
+                    draft.parent.mkdir(parents=True, exist_ok=True)
+                    writers[day] = open_files.enter_context(
+                        pq.ParquetWriter(draft, part.schema, compression="zstd")
+                    )
+                writers[day].write_batch(part)
+                rows[day] = rows.get(day, 0) + part.num_rows
+    files = {day: named(day) for day in writers}
+    for file in files.values():
+        draft = file.with_suffix(".draft")
+        harden([draft])
+        draft.rename(file)
+    harden(files.values())
+    return {day: (file, rows[day]) for day, file in files.items()}
 
 
-def flush(folder: Path) -> None:
-    """Have the names in a folder on disk, not only the files."""
-    entries = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(entries)
-    finally:
-        os.close(entries)
+def split(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
+    """The rows of a batch by day (UTC), each part in its order."""
+    days = pc.cast(batch["at"], pa.date32(), safe=False)
+    for day in pc.unique(days):
+        yield day.as_py(), batch.filter(pc.equal(days, day))
 
 
-def archive() -> Path:
-    return Path(settings.VAR_DIR) / "reports" / "bronze"
+def with_fingerprints(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same, with the group of each error that an event tells."""
+    groups = [
+        group_of(detail) if detail and '"error"' in detail else None
+        for detail in batch["detail"].to_pylist()
+    ]
+    return batch.append_column("fingerprint", pa.array(groups, pa.string()))
+
+
+@lru_cache(10_000)
+def group_of(detail: str) -> str | None:
+    error = json.loads(detail).get("error")
+    return fingerprint(error).key if isinstance(error, str) and error else None
 
 
 def dsn() -> str:

@@ -8,12 +8,12 @@ class ReportError(Exception):
 
 
 class ArchiveBusy(ReportError):
-    """Another process copies the journal now."""
+    """Another process copies the journal, or computes a day, just now."""
 
     def __str__(self) -> str:
         return (
-            "Another process is copying the journal to the archive. Run the report"
-            " again when it has ended."
+            "Another process is working on the archive. Run the report again when it"
+            " has ended."
         )
 
 
@@ -30,6 +30,39 @@ class ArchiveDamaged(ReportError):
             " does not go back as far. Put the file back from a copy, then run the"
             " report again."
         )
+
+
+class FileLost(ReportError):
+    """A file that can be made again is not there."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"The file {self.path} is lost. Run the report again: it is made anew."
+
+
+class VersionUnknown(ReportError):
+    """A file is of a version that this code does not know."""
+
+    def __init__(self, path: str, version: int) -> None:
+        super().__init__(path, version)
+        self.path = path
+        self.version = version
+
+    def __str__(self) -> str:
+        return (
+            f"The file {self.path} has version {self.version}, which this release does"
+            " not know. Run the reports with the release that wrote it, or a later one."
+        )
+
+
+class Cancelled(ReportError):
+    """Somebody asked for the end of the run."""
+
+    def __str__(self) -> str:
+        return "The run was cancelled. Nothing was changed."
 
 
 class QualityBroken(ReportError):

@@ -1,27 +1,39 @@
-"""One run of a report: the journal to the archive, the archive to rows, rows to pages.
+"""One run of a report: the journal to bronze, to silver, to rows for pages.
 
-Only whole days are counted, and only those that the archive has something new for.
-They replace what was published of them before, in one transaction with the run's end:
-a run that is repeated, or dies anywhere, leaves the right numbers.
+Each step publishes what is whole in one transaction, and begins with what has changed
+since: a run that is repeated, or dies anywhere, leaves the right numbers. What another
+run has brought up to date after this one was asked for is not done again.
 """
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any
+from functools import partial
 
-from django.apps import apps
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Max
 from django.db.models.functions import Now
+from pyspark.sql import SparkSession
 
 from dashboards.models import ReportRun
-from dashboards.reports import Report, bronze, discover, locks, runs, session, sources
-from dashboards.reports.errors import Overtaken, ReportError
-from dashboards.reports.sources import Days
+from dashboards.reports import (
+    Report,
+    bronze,
+    compaction,
+    days,
+    discover,
+    gold,
+    locks,
+    runs,
+    session,
+    sources,
+)
+from dashboards.reports.errors import Cancelled, Overtaken, ReportError
 from dashboards.reports.watch import watched
 
-Rows = list[dict[str, Any]]
+KEEP_DAYS = 400
 
 
 def perform(run_id: int) -> None:
@@ -33,45 +45,73 @@ def perform(run_id: int) -> None:
         try:
             steps(run, discover()[run.report])
         except Exception as error:
+            if runs.is_cancelled(run):
+                runs.end_cancelled(run)
+                raise Cancelled from error
             runs.stop(run, sentence(error))
             raise
 
 
 def steps(run: ReportRun, report: Report) -> None:
-    runs.tell(run, 0.0, "Copying the journal to the archive")
-    as_of = bronze.export(lambda share: runs.tell(run, 0.3 * share))
-    through = sources.last_window()
-    days = sources.reopened(after=counted_through(report), through=through)
-    rows = count(run, report, days, through) if days else []
+    as_of = last_as_of(run)
+    if as_of is None:
+        as_of = bring_up_to_date(run)
+        ReportRun.objects.filter(pk=run.pk).update(as_of=as_of)
+    spark = started(run)
+    runs.tell(run, 0.65, "Counting")
+    around = partial(within, run, spark, 0.65, 0.95)
+    if report.is_by_day:
+        rows = gold.bring_up_to_date(spark, run.pk, report, around)
+        end(run, as_of, sources.last_window(), rows)
+        return
+    with around(0, 1):
+        found = gold.answer(spark, report, run.parameters, as_of)
     with transaction.atomic():
-        end(run, as_of, through, len(rows))
-        if days:
-            replace(report, days, rows)
+        end(run, as_of, sources.last_window(), found.num_rows)
+        gold.keep(run, report, found)
 
 
-def counted_through(report: Report) -> int:
-    """The last window that is in what the report has published; zero before any."""
-    done = ReportRun.objects.filter(report=report.slug, state=ReportRun.State.DONE)
-    last = done.order_by("-through").first()
-    return (last.through or 0) if last else 0
+def last_as_of(run: ReportRun) -> datetime | None:
+    """Up to when silver misses nothing, if that is after this run was asked for."""
+    fresh = ReportRun.objects.filter(as_of__gte=run.requested_at)
+    found = fresh.aggregate(as_of=Max("as_of"))["as_of"]
+    assert found is None or isinstance(found, datetime)
+    return None if days.stale() else found
 
 
-def count(run: ReportRun, report: Report, days: Days, through: int) -> Rows:
-    """The report's rows for some days, checked.
+def bring_up_to_date(run: ReportRun) -> datetime:
+    """Copy the journal, and make the days of silver that it changes."""
+    runs.tell(run, 0.0, "Copying the journal to the archive")
+    as_of = bronze.export(lambda share: runs.go_on(run, 0.2 * share))
+    spark = started(run)
+    runs.tell(run, 0.25, "Following each message")
+    days.bring_up_to_date(spark, run.pk, as_of, partial(within, run, spark, 0.25, 0.6))
+    runs.tell(run, 0.6, "Putting the archive in order")
+    compaction.keep_small(as_of, keep_days())
+    return as_of
 
-    Raises:
-        ArchiveDamaged, QualityBroken: there is nothing that could be published.
-    """
-    runs.tell(run, 0.3, "Starting Spark")
-    spark = session.spark(settings.VAR_DIR)
-    runs.tell(run, 0.4, "Counting")
-    with watched(spark, run, 0.4, 0.7):
-        events = sources.events(spark, days, through)
-        rows: Rows = report.build(events).toArrow().to_pylist()
-    runs.tell(run, 0.7, "Checking the numbers")
-    with watched(spark, run, 0.7, 0.95):
-        report.check(events, rows)
-    return rows
+
+def within(
+    run: ReportRun,
+    spark: SparkSession,
+    begin: float,
+    end: float,
+    done: float,
+    will_be: float,
+) -> AbstractContextManager[None]:
+    """Work of a run that Spark does, from some share to another of a part of it."""
+    part = end - begin
+    return watched(spark, run, begin + part * done, begin + part * will_be)
+
+
+def started(run: ReportRun) -> SparkSession:
+    runs.go_on(run, 0.2)
+    runs.tell(run, 0.2, "Starting Spark")
+    return session.spark(settings.VAR_DIR)
+
+
+def keep_days() -> int:
+    return int(getattr(settings, "REPORTS_KEEP_DAYS", KEEP_DAYS))
 
 
 def end(run: ReportRun, as_of: datetime, through: int, rows: int) -> None:
@@ -89,13 +129,6 @@ def end(run: ReportRun, as_of: datetime, through: int, rows: int) -> None:
     )
     if not ended:
         raise Overtaken
-
-
-def replace(report: Report, days: Days, rows: Rows) -> None:
-    """Put the rows of whole days in the place of what was published of them."""
-    table = apps.get_model(report.table)._default_manager
-    table.filter(day__range=days).delete()
-    table.bulk_create((table.model(**row) for row in rows), batch_size=1000)
 
 
 def sentence(error: Exception) -> str:

@@ -7,6 +7,10 @@ lock nobody holds is known to have died.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
 from celery import current_app
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
@@ -16,7 +20,8 @@ from django.db.models.functions import Greatest, Now
 from broker import audit
 from broker.models import Act
 from dashboards.models import ReportRun
-from dashboards.reports import locks
+from dashboards.reports import discover, locks
+from dashboards.reports.errors import Cancelled
 
 State = ReportRun.State
 ACTIVE = (State.WAITING, State.RUNNING)
@@ -25,16 +30,30 @@ GONE = "The process that ran it ended before the report did. Nothing was changed
 
 
 @transaction.atomic
-def ask_for(slug: str, user: User | AnonymousUser | None = None) -> ReportRun:
-    """The report's run that waits or is running; a new one if there is none."""
+def ask_for(
+    slug: str,
+    user: User | AnonymousUser | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> ReportRun:
+    """The report's run with these parameters that waits or is running; a new one if
+    there is none.
+
+    Raises:
+        ValueError: the parameters are not the report's; a sentence for people.
+    """
     asked = user if user and user.is_authenticated else None
+    said = {
+        name: value.isoformat() if isinstance(value, date) else value
+        for name, value in discover()[slug].read(parameters or {}).items()
+    }
     for run in active(slug):
         if has_died(run):
             stop(run, GONE)
     ReportRun.objects.bulk_create(
-        [ReportRun(report=slug, requested_by=asked)], ignore_conflicts=True
+        [ReportRun(report=slug, requested_by=asked, parameters=said)],
+        ignore_conflicts=True,
     )
-    run = active(slug).get()
+    run = active(slug).get(parameters=said)
     if asked is not None:
         audit.record(Act.RUN_REPORT, audit.Thing("report", run.pk, slug), by=asked)
     return run
@@ -59,6 +78,42 @@ def take(run_id: int) -> ReportRun | None:
         state=State.RUNNING, started_at=Now()
     )
     return ReportRun.objects.get(pk=run_id) if taken else None
+
+
+def cancel(run: ReportRun, user: User) -> None:
+    """Ask for the end of a run that has not ended: at once where it waits; where it is
+    running, its process ends it within a second or two."""
+    by = f"{user.get_username()} cancelled it. Nothing was changed."
+    unended = ReportRun.objects.filter(pk=run.pk, state__in=ACTIVE)
+    unended.update(cancelled_at=Now(), error=by)
+    if run.state == State.WAITING or has_died(run):
+        end_cancelled(run)
+
+
+def is_cancelled(run: ReportRun) -> bool:
+    return ReportRun.objects.filter(pk=run.pk, cancelled_at__isnull=False).exists()
+
+
+def end_cancelled(run: ReportRun) -> None:
+    ReportRun.objects.filter(pk=run.pk, state__in=ACTIVE).update(
+        state=State.CANCELLED, ended_at=Now()
+    )
+
+
+def go_on(run: ReportRun, progress: float) -> None:
+    """Say how far a run is.
+
+    Raises:
+        Cancelled: it is not to go on.
+    """
+    tell(run, progress)
+    if is_cancelled(run):
+        raise Cancelled
+
+
+def history(slug: str) -> QuerySet[ReportRun]:
+    """The runs of a report, the newest first, with who asked for each."""
+    return ReportRun.objects.filter(report=slug).select_related("requested_by")
 
 
 def tell(run: ReportRun, progress: float, stage: str | None = None) -> None:

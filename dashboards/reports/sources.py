@@ -1,42 +1,43 @@
-"""Where frames come from: the files that the archive lists, and no others.
+"""Where frames come from: the files that the manifest lists, and no others.
 
-Folders are never listed: what a crash left there is nobody's.
+Folders are never listed: what a crash left there is nobody's. Each version of a file
+has a reader of its own, which gives the columns of the present one.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import reduce
 
-from django.db.models import Max, Min
+from django.db.models import Max
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dashboards.models import ExportWindow
+from dashboards.models import ArchiveFile, ExportWindow
+from dashboards.reports import silver
 from dashboards.reports.bronze import file_of
-from dashboards.reports.quality import require_equal
+from dashboards.reports.errors import FileLost, VersionUnknown
+from dashboards.reports.lines import EVENTS
+from dashboards.reports.manifest import BRONZE, Span, place, touching
 
-SCHEMA_VERSION = 1  # another one gets a reader of its own, beside ``events``
-EVENTS = """
-    schema_version smallint, seq bigint, xid bigint, at timestamp, kind smallint,
-    queue_id int, queue string, came_from smallint, went_to smallint, uow bigint,
-    actor string, n int, ids array<bigint>, detail string
-"""
+Reader = Callable[[SparkSession, list[str]], DataFrame]
+COLUMNS = [one.split()[0] for one in EVENTS.split(",")]
 
 
-class Days(NamedTuple):
-    """Whole days (UTC), both included."""
+def first_events(spark: SparkSession, paths: list[str]) -> DataFrame:
+    """As archived before errors had groups; each row also said its version."""
+    written = EVENTS.replace(", fingerprint string", "")
+    frame = spark.read.schema(written).parquet(*paths)
+    return frame.withColumn("fingerprint", F.lit(None).cast("string"))
 
-    first: date
-    last: date
 
-    @property
-    def begin(self) -> datetime:
-        return datetime.combine(self.first, time(), UTC)
+def second_events(spark: SparkSession, paths: list[str]) -> DataFrame:
+    return spark.read.schema(EVENTS).parquet(*paths)
 
-    @property
-    def end(self) -> datetime:
-        return datetime.combine(self.last + timedelta(days=1), time(), UTC)
+
+EVENT_READERS: Mapping[int, Reader] = {1: first_events, 2: second_events}
 
 
 def last_window() -> int:
@@ -45,36 +46,44 @@ def last_window() -> int:
     return done.aggregate(n=Max("n"))["n"] or 0
 
 
-def reopened(after: int, through: int) -> Days | None:
-    """The days that windows after the one, up to the other, have something to add to.
-
-    Late events may be of days long counted; those are counted again, whole.
-    """
-    span = ExportWindow.objects.filter(n__gt=after, n__lte=through).aggregate(
-        first=Min("first_at"), last=Max("last_at")
-    )
-    if span["first"] is None:
-        return None
-    first, last = (span[end].astimezone(UTC).date() for end in ("first", "last"))
-    return Days(first, last)
-
-
-def events(spark: SparkSession, days: Days, through: int) -> DataFrame:
-    """The journal of some days, as rows of ``EVENTS``, from windows up to one.
+def events(spark: SparkSession, day: date) -> DataFrame:
+    """The journal of a day, as rows of ``lines.EVENTS``.
 
     Raises:
         ArchiveDamaged: a file is lost for good.
-        QualityBroken: it has events that this code does not know how to read.
+        VersionUnknown: this code does not know how to read one.
     """
-    windows = ExportWindow.objects.filter(
-        state=ExportWindow.State.DONE,
-        n__lte=through,
-        first_at__lt=days.end,
-        last_at__gte=days.begin,
-    )
-    paths = [str(file_of(window)) for window in windows]
-    frame = spark.read.schema(EVENTS).parquet(*paths)
-    strange = frame.where(F.col("schema_version") != SCHEMA_VERSION).count()
-    require_equal("every event has a version that is known", strange, 0)
+    span = Span(day, day)
+    paths: dict[int, list[str]] = defaultdict(list)
+    for file in touching(BRONZE, span):
+        if file.version not in EVENT_READERS:
+            raise VersionUnknown(file.path, file.version)
+        paths[file.version].append(str(file_of(file)))
+    read = [EVENT_READERS[version](spark, files) for version, files in paths.items()]
+    nothing = spark.createDataFrame([], EVENTS)
+    frame = reduce(DataFrame.unionByName, read, nothing) if len(read) != 1 else read[0]
     at = F.col("at")
-    return frame.where((at >= F.lit(days.begin)) & (at < F.lit(days.end)))
+    return frame.where((at >= F.lit(span.begin)) & (at < F.lit(span.end)))
+
+
+def silver_of(spark: SparkSession, table: str, span: Span) -> DataFrame:
+    """A table of silver, of some days, with the columns of ``silver.SCHEMAS``.
+
+    Raises:
+        FileLost: a file is; the next run makes it again.
+        VersionUnknown: this code does not know how to read one.
+    """
+    files = list(touching(table, span))
+    for file in files:
+        require_readable(file)
+    schema = silver.SCHEMAS[table]
+    if not files:
+        return spark.createDataFrame([], schema)
+    return spark.read.schema(schema).parquet(*(str(place(file)) for file in files))
+
+
+def require_readable(file: ArchiveFile) -> None:
+    if file.version != silver.VERSION:
+        raise VersionUnknown(file.path, file.version)
+    if not place(file).exists():
+        raise FileLost(file.path)

@@ -1,4 +1,7 @@
-"""How far Spark is with what a run asked of it, told once a second from a thread."""
+"""How far Spark is with what a run asked of it, told once a second from a thread.
+
+The same thread hears of it when somebody cancels the run, and has Spark stop.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from dashboards.models import ReportRun
 from dashboards.reports import runs
+from dashboards.reports.errors import Cancelled
 
 EVERY_S = 1.0
 
@@ -20,7 +24,12 @@ EVERY_S = 1.0
 def watched(
     spark: SparkSession, run: ReportRun, begin: float, end: float
 ) -> Iterator[None]:
-    """While the block runs, move the run's progress between two shares of the whole."""
+    """While the block runs, move the run's progress between two shares of the whole.
+
+    Raises:
+        Cancelled: the run is not to go on.
+    """
+    runs.go_on(run, begin)
     group = f"run {run.pk} from {begin}"
     spark.sparkContext.setJobGroup(group, str(run))
     ended = Event()
@@ -28,7 +37,11 @@ def watched(
     def follow() -> None:
         tracker = spark.sparkContext.statusTracker()
         while not ended.wait(EVERY_S):
-            runs.tell(run, begin + (end - begin) * share_done(tracker, group))
+            try:
+                share = share_done(tracker, group)
+                runs.go_on(run, begin + (end - begin) * share)
+            except Cancelled:
+                spark.sparkContext.cancelJobGroup(group)
         connection.close()  # this thread's own
 
     thread = Thread(target=follow, name=group)
@@ -38,7 +51,7 @@ def watched(
     finally:
         ended.set()
         thread.join()
-    runs.tell(run, end)
+    runs.go_on(run, end)
 
 
 def share_done(tracker: StatusTracker, group: str) -> float:

@@ -19,7 +19,7 @@ from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
 from console import roles, saved_views
 from console.views.queues import PLACES
-from dashboards.models import DeadLetterDay, ReportRun
+from dashboards.models import ReportRow, ReportRun
 from tests.broker.handling import Seen, broken, handler, session
 from tests.broker.promising import promise
 from tests.console.filled_operations import make_operations
@@ -261,12 +261,16 @@ def of_the_rest(user: User, now: datetime) -> Paths:
     """Reports, the record of all that was done above, and one's own pages."""
     for days in range(20):
         for cause in ("REJECTED", "EXPIRED", "MAX_DELIVERY_ATTEMPTS")[: days % 3 + 1]:
-            DeadLetterDay.objects.create(
+            ReportRow.objects.create(
+                report="dead-letters",
                 day=(now - minutes(24 * 60 * days)).date(),
-                queue="orders",
-                cause=cause,
-                dead_letters=3 + days * 7 % 11,
-                last_at=now,
+                n=1,
+                cells={
+                    "queue": "orders",
+                    "cause": cause,
+                    "dead_letters": 3 + days * 7 % 11,
+                    "last_at": now.isoformat(),
+                },
             )
     ended = {"ended_at": now, "as_of": now}
     for state in ReportRun.State.values:

@@ -41,7 +41,7 @@ from broker.models import (
 from broker.put import NewMessage, put, put_many
 from broker.unit_of_work import UnitOfWork
 from console.models import SavedView
-from dashboards.models import DeadLetterDay, ReportRun
+from dashboards.models import ReportRow, ReportRun
 from tests.broker.promising import promise
 from tests.console.hostile import EVIL, HEADS, TEXTS, WHOLE, bodies
 from tests.console.letters import make_places
@@ -329,10 +329,14 @@ def make_reports() -> None:
         ended_at=NOW,
     )
     for n, payload in enumerate(TEXTS):
-        DeadLetterDay.objects.create(
+        ReportRow.objects.create(
+            report="dead-letters",
             day=NOW.date() - timedelta(days=n % 7),
-            queue=filled(payload, "day_queue"),
-            cause=filled(payload, "day_cause"),
-            dead_letters=1,
-            last_at=NOW,
+            n=n,
+            cells={
+                "queue": filled(payload, "day_queue"),
+                "cause": filled(payload, "day_cause"),
+                "dead_letters": 1,
+                "last_at": NOW.isoformat(),
+            },
         )

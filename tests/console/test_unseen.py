@@ -24,7 +24,7 @@ from broker import authorities
 from broker.models import Queue
 from broker.put import put
 from console import roles
-from dashboards.models import DeadLetterDay
+from dashboards.models import ReportRow
 from tests.console.endpoints import Endpoint, at, some
 from tests.console.principals import Principal, signed_in
 from tests.console.test_authorization import LINES
@@ -135,8 +135,9 @@ def make_everything(ada: Principal) -> Values:
     make_endpoint(both, "other")
     now = timezone.now()
     put("orders", deliver_at=now + minutes(60))
-    DeadLetterDay.objects.create(
-        day=now.date(), queue="orders", cause="EXPIRED", dead_letters=3, last_at=NOON
+    cells = {"cause": "EXPIRED", "dead_letters": 3, "last_at": NOON.isoformat()}
+    ReportRow.objects.create(
+        report="dead-letters", day=now.date(), n=1, cells=cells | {"queue": "orders"}
     )
     return made | {
         "lossy": "lossy",

@@ -15,7 +15,7 @@ from tests.make import NOON
 
 INSERT = """
     INSERT INTO broker_event (at, queue_id, n, kind, came_from, went_to, ids, detail)
-    VALUES (%s, %s, cardinality(%s::bigint[]), %s, %s, NULL, %s::bigint[],
+    VALUES (%s, %s, cardinality(%s::bigint[]), %s, %s, %s, %s::bigint[],
             jsonb_build_object('cause', %s::text))
     RETURNING xid
 """
@@ -29,11 +29,12 @@ def record(
     cause: str = "EXPIRED",
     at: datetime = NOON,
     kind: Kind = Kind.DEAD_LETTER,
+    way: tuple[Place | None, Place | None] = (Place.CLAIMED, None),
     by: psycopg.Connection | None = None,
 ) -> int:
     """Add an event, on another connection if one is given; its transaction's id."""
     ids = list(ids)
-    row = (at, queue.pk, ids, kind, Place.CLAIMED, ids, cause)
+    row = (at, queue.pk, ids, kind, *way, ids, cause)
     if by:
         [xid] = by.execute(INSERT, row).fetchone() or ()
     else:

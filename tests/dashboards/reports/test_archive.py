@@ -9,17 +9,17 @@ import pytest
 from django.db import connection
 
 from broker.models import Kind, Queue
-from dashboards.models import ExportWindow
+from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.reports import bronze, locks
 from dashboards.reports.errors import ArchiveBusy, ArchiveDamaged
+from dashboards.reports.manifest import BRONZE, current, place, root
 from tests.dashboards.reports.journal import (
     held_elsewhere,
     other_connection,
     record,
     until_final,
 )
-
-State = ExportWindow.State
+from tests.make import NOON
 
 
 def export(span: int = bronze.SPAN) -> None:
@@ -28,10 +28,7 @@ def export(span: int = bronze.SPAN) -> None:
 
 def archived() -> list[int]:
     """The messages in all listed files, in the order of the archive."""
-    files = [
-        bronze.archive() / window.path
-        for window in ExportWindow.objects.filter(state=State.DONE)
-    ]
+    files = [place(file) for file in current(BRONZE).order_by("lo", "day")]
     return [
         message_id
         for file in files
@@ -46,12 +43,14 @@ def test_events_are_archived_as_they_are(orders: Queue) -> None:
     export()
 
     window = ExportWindow.objects.get()
-    [row] = pq.read_table(bronze.archive() / window.path).to_pylist()
+    file = ArchiveFile.objects.get()
+    [row] = pq.read_table(place(file)).to_pylist()
     assert (row["queue_id"], row["queue"], row["n"]) == (orders.pk, "orders", 2)
     assert (row["kind"], row["ids"]) == (Kind.DEAD_LETTER, [1, 2])
-    assert (row["detail"], row["schema_version"]) == ('{"cause": "REJECTED"}', 1)
-    assert row["at"] == window.first_at == window.last_at
-    assert window.rows == 1
+    assert (row["detail"], row["at"]) == ('{"cause": "REJECTED"}', NOON)
+    assert file.path == "bronze/2026-03-14/000001.parquet"
+    assert (file.day, file.last_day) == (NOON.date(), NOON.date())
+    assert window.rows == file.rows == 1
 
 
 def test_each_event_is_archived_once(orders: Queue) -> None:
@@ -96,29 +95,30 @@ def test_what_an_open_transaction_wrote_arrives_later(orders: Queue) -> None:
     assert archived() == [1, 2]
 
 
-def dies_before_the_file() -> None:
+def dies_before_the_file(_: ExportWindow) -> None:
     pass
 
 
-def dies_within_the_file() -> None:
-    bronze.archive().mkdir(parents=True)
-    (bronze.archive() / "000001.draft").write_bytes(b"PAR1 and then the power went")
+def dies_within_the_file(_: ExportWindow) -> None:
+    folder = root() / "bronze" / "2026-03-14"
+    folder.mkdir(parents=True)
+    (folder / "000001.draft").write_bytes(b"PAR1 and then the power went")
 
 
-def dies_before_it_is_listed() -> None:
-    bronze.copy(bronze.archive() / "000001.parquet")
+def dies_before_it_is_listed(window: ExportWindow) -> None:
+    bronze.copy(window)
 
 
 @pytest.mark.parametrize(
     "dies", [dies_before_the_file, dies_within_the_file, dies_before_it_is_listed]
 )
 def test_who_dies_halfway_is_repeated_exactly(
-    orders: Queue, dies: Callable[[], None]
+    orders: Queue, dies: Callable[[ExportWindow], None]
 ) -> None:
     first = record(orders, [1, 2])
     until_final(first)
     window = bronze.open_window(first, first + 1)
-    dies()
+    dies(window)
     until_final(record(orders, [3]))
 
     export()
@@ -126,44 +126,43 @@ def test_who_dies_halfway_is_repeated_exactly(
     assert archived() == [1, 2, 3]
     again = ExportWindow.objects.get(pk=window.pk)
     assert (again.lo, again.hi, again.rows) == (first, first + 1, 1)
-    assert not list(bronze.archive().glob("*.draft"))
+    assert not list(root().glob("bronze/*/*.draft"))
 
 
 def test_a_repeated_window_is_the_same_file(orders: Queue) -> None:
     until_final(max(record(orders, [n, n + 1]) for n in range(1, 20, 2)))
     export()
-    window = ExportWindow.objects.get()
+    file = ArchiveFile.objects.get()
 
-    (bronze.archive() / window.path).unlink()
-    bronze.file_of(window)
+    place(file).unlink()
+    bronze.file_of(file)
 
-    again = ExportWindow.objects.get()
-    assert (again.checksum, again.state) == (window.checksum, State.DONE)
+    assert ArchiveFile.objects.get().checksum == file.checksum
     assert archived() == list(range(1, 21))
 
 
 def test_a_lost_file_that_the_journal_forgot_is_reported(orders: Queue) -> None:
     until_final(record(orders, [1]))
     export()
-    window = ExportWindow.objects.get()
-    (bronze.archive() / window.path).write_bytes(b"moths")
+    file = ArchiveFile.objects.get()
+    place(file).write_bytes(b"moths")
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE broker_event")
 
     with pytest.raises(ArchiveDamaged, match=r"000001\.parquet"):
-        bronze.file_of(window)
+        bronze.file_of(file)
 
-    assert ExportWindow.objects.get().rows == 1
+    assert ArchiveFile.objects.get().rows == 1
     export()  # what follows is not held up
 
 
 def test_a_file_as_it_was_written_is_left_alone(orders: Queue) -> None:
     until_final(record(orders, [1]))
     export()
-    window = ExportWindow.objects.get()
-    written = (bronze.archive() / window.path).stat().st_mtime_ns
+    file = ArchiveFile.objects.get()
+    written = place(file).stat().st_mtime_ns
 
-    assert bronze.file_of(window).stat().st_mtime_ns == written
+    assert bronze.file_of(file).stat().st_mtime_ns == written
 
 
 def test_an_empty_journal_is_archived_as_nothing(committed: None) -> None:

@@ -1,91 +1,73 @@
-"""The report on five rows: what is counted, by what, and what must be true."""
+"""The report on a few life-lines: what is counted, by what, and what must be true."""
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker.models import Kind
-from dashboards.reports import dead_letters
+from dashboards.reports import Inputs, dead_letters, discover
 from dashboards.reports.errors import QualityBroken
 from tests.make import NOON
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
-DAY = date(2026, 3, 14)
 LATER = NOON + timedelta(hours=2)
 NEXT = NOON + timedelta(days=1)
-EXPIRED = '{"cause": "EXPIRED"}'
+SCHEMA = (
+    "message_id bigint, queue string, ended_at timestamp, ended string, cause string"
+)
 
 
 def row(
-    ids: list[int],
+    message_id: int,
     *,
     at: datetime = NOON,
-    kind: int = Kind.DEAD_LETTER,
-    queue: str | None = "orders",
-    detail: str | None = EXPIRED,
+    ended: str = "dead-lettered",
+    queue: str = "orders",
+    cause: str | None = "EXPIRED",
 ) -> tuple[Any, ...]:
-    return at, int(kind), 7, queue, len(ids), ids, detail
+    return message_id, queue, at, ended, cause
 
 
 @pytest.fixture
-def events(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame(
+def inputs(spark: SparkSession) -> Inputs:
+    lifelines = spark.createDataFrame(
         [
-            row([1, 2]),
-            row([3], at=LATER),
-            row([4], detail='{"cause": "REJECTED", "error": "no such customer"}'),
-            row([5], queue=None, detail=None, at=NEXT),
-            row([6], kind=Kind.ACCEPT),
+            row(1),
+            row(2),
+            row(3, at=LATER),
+            row(4, cause="REJECTED"),
+            row(5, queue="deleted queue 7", cause=None, at=NEXT),
+            row(6, ended="accepted", cause=None),
         ],
-        dead_letters.EVENTS,
+        SCHEMA,
     )
+    return {"lifelines": lifelines.selectExpr("*", "to_date(ended_at) AS day")}
 
 
 def test_deaths_are_counted_by_day_queue_and_cause(
-    spark: SparkSession, events: DataFrame
+    spark: SparkSession, inputs: Inputs
 ) -> None:
     from pyspark.testing import assertDataFrameEqual  # noqa: PLC0415  loads Spark
 
     expected = spark.createDataFrame(
         [
-            (DAY, "orders", "EXPIRED", 3, LATER),
-            (DAY, "orders", "REJECTED", 1, NOON),
+            (NOON.date(), "orders", "EXPIRED", 3, LATER),
+            (NOON.date(), "orders", "REJECTED", 1, NOON),
             (NEXT.date(), "deleted queue 7", "UNKNOWN", 1, NEXT),
         ],
-        dead_letters.REPORT,
+        discover()["dead-letters"].ddl,
     )
-    assertDataFrameEqual(dead_letters.build(events), expected)
+    assertDataFrameEqual(dead_letters.build(inputs, {}), expected)
 
 
-def test_a_row_too_few_is_noticed(events: DataFrame) -> None:
-    rows = dead_letters.build(events).toArrow().to_pylist()
-    dead_letters.check(events, rows)
+def test_a_row_too_few_is_noticed(inputs: Inputs) -> None:
+    rows = dead_letters.build(inputs, {}).toArrow().to_pylist()
+    dead_letters.check(inputs, rows)
     with pytest.raises(QualityBroken, match="every dead letter is counted once"):
-        dead_letters.check(events, rows[1:])
-
-
-def test_an_entry_that_died_twice_is_noticed(events: DataFrame) -> None:
-    twice = events.union(events)
-    rows = dead_letters.build(twice).toArrow().to_pylist()
-    with pytest.raises(QualityBroken, match="every entry dies once"):
-        dead_letters.check(twice, rows)
-
-
-def test_an_event_without_its_entries_is_noticed(spark: SparkSession) -> None:
-    at, kind, queue_id, queue, _, ids, detail = row([1])
-    events = spark.createDataFrame(
-        [(at, kind, queue_id, queue, 2, ids, detail)], dead_letters.EVENTS
-    )
-    with pytest.raises(QualityBroken, match="every dead letter of the journal is read"):
-        dead_letters.check(events, [{"dead_letters": 1}])
-
-
-def test_the_number_of_the_kind_is_the_broker_s() -> None:
-    assert dead_letters.DEAD_LETTER == Kind.DEAD_LETTER
+        dead_letters.check(inputs, rows[1:])

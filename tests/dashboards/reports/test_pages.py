@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from dashboards.models import DeadLetterDay, ReportRun
+from dashboards.models import ReportRow, ReportRun
 from dashboards.reports import locks, runs
 from tests.make import NOON, make_user
 
@@ -50,13 +50,15 @@ def omar(client: Client) -> User:
     return user
 
 
-def make_day(back: int = 0, **fields: Any) -> DeadLetterDay:
+def make_day(back: int = 0, **fields: Any) -> ReportRow:
     now = timezone.now() - timedelta(days=back)
     defaults: dict[str, Any] = {
-        "day": now.date(), "queue": "orders", "cause": "EXPIRED", "dead_letters": 3,
-        "last_at": now,
+        "day": str(now.date()), "queue": "orders", "cause": "EXPIRED",
+        "dead_letters": 3, "last_at": now.isoformat(),
     }  # fmt: skip
-    return DeadLetterDay.objects.create(**defaults | fields)
+    return ReportRow.objects.create(
+        report=SLUG, day=now.date(), n=1, cells=defaults | fields
+    )
 
 
 def make_run(**fields: Any) -> ReportRun:

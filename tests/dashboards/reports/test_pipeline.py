@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from io import StringIO
 
 import pytest
@@ -11,14 +11,14 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from broker.models import Kind, Queue
+from broker.models import Kind, Place, Queue
 from broker.put import put_many
 from broker.unit_of_work import unit_of_work
 from dashboards import tasks
-from dashboards.models import DeadLetterDay, ReportRun
+from dashboards.models import ReportRow, ReportRun
 from dashboards.reports import runs
 from tests.dashboards.reports.journal import record, until_final
-from tests.make import NOON, make_messages, make_queue, make_setting
+from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -46,11 +46,17 @@ def by_hand() -> set[tuple[object, ...]]:
 
 
 def published() -> set[tuple[object, ...]]:
-    return set(
-        DeadLetterDay.objects.values_list(
-            "day", "queue", "cause", "dead_letters", "last_at"
+    rows = ReportRow.objects.filter(report="dead-letters")
+    return {
+        (
+            row.day,
+            row.cells["queue"],
+            row.cells["cause"],
+            row.cells["dead_letters"],
+            datetime.fromisoformat(row.cells["last_at"]),
         )
-    )
+        for row in rows
+    }
 
 
 def test_what_is_published_is_what_the_journal_says(orders: Queue) -> None:
@@ -59,7 +65,8 @@ def test_what_is_published_is_what_the_journal_says(orders: Queue) -> None:
     record(orders, [50], cause="REJECTED")
     record(orders, [51, 52], at=NOON.replace(hour=23, minute=59, second=59))
     record(orders, [53], at=NOON.replace(hour=0) + DAY)
-    record(orders, range(1, 50), kind=Kind.GET)
+    got = (Place.READY, Place.CLAIMED)
+    record(orders, range(1, 50), at=NOON - minutes(1), kind=Kind.GET, way=got)
     until_final(record(hostile, [60, 61], cause="OPERATOR"))
 
     first = run()
@@ -117,7 +124,7 @@ def test_numbers_that_disagree_are_not_published(orders: Queue) -> None:
     before = published()
     until_final(record(orders, [1]))
 
-    with pytest.raises(CommandError, match="every entry dies once"):
+    with pytest.raises(CommandError, match="every entry ends once"):
         run()
 
     assert published() == before

@@ -1,0 +1,107 @@
+"""Keeping the archive small: a day that is over becomes one file; what is old goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from django.db import transaction
+from django.db.models import Count, F, Max
+
+from dashboards.models import ArchiveFile, PublishedDay, ReportRow
+from dashboards.reports import discover
+from dashboards.reports.bronze import VERSION, file_of, write
+from dashboards.reports.manifest import (
+    BRONZE,
+    DAY,
+    SILVER,
+    checksum,
+    current,
+    exclusive,
+    put_in_place_of,
+    root,
+    sweep,
+)
+
+
+def keep_small(as_of: datetime, keep_days: int) -> None:
+    """Compact days that are over, drop what is past retention, sweep.
+
+    Args:
+        as_of: up to when the archive misses nothing.
+        keep_days: how long the archive is kept.
+
+    Raises:
+        ArchiveBusy: somebody else works on the archive.
+    """
+    with exclusive():
+        today = as_of.date()
+        for day in in_pieces(today):
+            compact(day)
+        drop_before(today - timedelta(days=keep_days))
+        drop_rows(today)
+        sweep()
+
+
+def in_pieces(today: date) -> list[date]:
+    """Days that are over and have more than one file of their own."""
+    own = current(BRONZE).filter(
+        day=F("last_day"), day__lt=today, version=VERSION
+    )  # the few of old versions stay as they are
+    found = own.order_by("day").values("day").annotate(files=Count("pk"))
+    return [row["day"] for row in found if row["files"] > 1]
+
+
+def compact(day: date) -> ArchiveFile:
+    """Make one file of a day's."""
+    own = current(BRONZE).filter(day=day, last_day=day, version=VERSION)
+    pieces = list(own.order_by("lo"))
+    newest = max(piece.window or 0 for piece in pieces)
+    name = root() / BRONZE / str(day) / f"through-{newest:06}.parquet"
+    _, (file, rows) = write(batches(pieces), lambda _: name, by_day=False).popitem()
+    whole = ArchiveFile(
+        table=BRONZE,
+        day=day,
+        last_day=day,
+        version=VERSION,
+        path=str(file.relative_to(root())),
+        rows=rows,
+        checksum=checksum(file),
+        lo=min(piece.lo or 0 for piece in pieces),
+        hi=max(piece.hi or 0 for piece in pieces),
+        window=newest,
+    )
+    old = ArchiveFile.objects.filter(pk__in=[piece.pk for piece in pieces])
+    put_in_place_of(old, [whole])
+    return whole
+
+
+def batches(pieces: list[ArchiveFile]) -> Iterator[pa.RecordBatch]:
+    """The rows of files, in the order of the journal."""
+    for piece in pieces:
+        with pq.ParquetFile(file_of(piece)) as file:
+            yield from file.iter_batches()
+
+
+@transaction.atomic
+def drop_before(first: date) -> None:
+    """Forget days before one: their files, and that they were published.
+
+    Of silver the last day before it stays, without its events: what was open at its end
+    goes on. What pages show goes by each report's own time.
+    """
+    silver = PublishedDay.objects.filter(table=SILVER, day__lt=first)
+    last = silver.aggregate(day=Max("day"))["day"] or first
+    files = ArchiveFile.objects.filter(replaced_at__isnull=True)
+    put_in_place_of(files.filter(table=BRONZE, last_day__lt=first), [])
+    put_in_place_of(files.filter(last_day__lt=last), [])
+    PublishedDay.objects.filter(day__lt=last).delete()
+
+
+def drop_rows(today: date) -> None:
+    """Forget rows of reports that were kept for long enough."""
+    for about in discover().values():
+        first = today - about.keep_days * DAY
+        ReportRow.objects.filter(report=about.slug, day__lt=first).delete()

@@ -1,0 +1,160 @@
+"""Gold: the rows of reports, of days or of a run, checked against silver and published.
+
+Rows of a day take the place of those that were published of it, in one transaction: a
+Parquet file in the manifest, and rows in PostgreSQL for pages. A report with parameters
+looks back some days; its rows are its run's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import date, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from django.db import transaction
+from pyspark.sql import SparkSession
+
+from dashboards.models import ArchiveFile, PublishedDay, ReportRow, ReportRun
+from dashboards.reports import sources
+from dashboards.reports.declaration import DAYS, Report
+from dashboards.reports.manifest import (
+    DAY,
+    GOLD,
+    SILVER,
+    Span,
+    checksum,
+    current,
+    folder_name,
+    harden,
+    put_in_place_of,
+    root,
+)
+from dashboards.reports.quality import require_equal
+
+AT_ONCE = 7  # days that are computed together
+Around = Callable[[float, float], AbstractContextManager[None]]
+
+
+def table_of(report: Report) -> str:
+    return f"{GOLD}/{report.slug}"
+
+
+def stale(report: Report) -> dict[date, int]:
+    """The days of silver that a report has not counted yet, and their versions."""
+    published = PublishedDay.objects.filter(table=table_of(report))
+    counted = dict(published.filter(code=report.version).values_list("day", "source"))
+    days = PublishedDay.objects.filter(table=SILVER).order_by("day")
+    return {
+        day: version
+        for day, version in days.values_list("day", "version")
+        if counted.get(day) != version
+    }
+
+
+def bring_up_to_date(
+    spark: SparkSession, run_id: int, report: Report, around: Around
+) -> int:
+    """Count the days that are to be counted, publish each; return how many rows."""
+    waiting = list(stale(report).items())
+    rows = 0
+    for first in range(0, len(waiting), AT_ONCE):
+        some = dict(waiting[first : first + AT_ONCE])
+        share = min(1.0, (first + AT_ONCE) / len(waiting))
+        with around(first / len(waiting), share):
+            found = count(spark, report, Span(min(some), max(some)), {})
+        for day, version in some.items():
+            of_day = found.filter(pc.field("day") == day)
+            publish(report, run_id, day, version, of_day)
+            rows += of_day.num_rows
+    return rows
+
+
+def answer(
+    spark: SparkSession, report: Report, said: Mapping[str, Any], as_of: datetime
+) -> pa.Table:
+    """What a report with parameters says, of as many days back as they say."""
+    values = report.read(said)
+    last = as_of.date()
+    back = values.get(DAYS)
+    first = last - (back - 1) * DAY if back else date.min
+    return count(spark, report, Span(first, last), values)
+
+
+def count(
+    spark: SparkSession, report: Report, span: Span, values: Mapping[str, Any]
+) -> pa.Table:
+    """The report's rows of some days, of exactly its columns, checked."""
+    inputs = {one: sources.silver_of(spark, one, span) for one in report.inputs}
+    built = report.build(inputs, values)
+    declared = [one.name for one in report.columns]
+    strange = len({*built.columns} ^ {*declared})
+    require_equal("the report has the columns that it declares", strange, 0)
+    stored = [
+        f"CAST({one.name} AS {one.stored}) AS {one.name}" for one in report.columns
+    ]
+    found = built.selectExpr(*stored).toArrow()
+    report.check(inputs, found.to_pylist())
+    return found
+
+
+@transaction.atomic
+def publish(
+    report: Report, run_id: int, day: date, version: int, found: pa.Table
+) -> None:
+    """Put the rows of a day in the place of those that were published of it."""
+    ReportRow.objects.filter(report=report.slug, day=day).delete()
+    store(found, report=report.slug, day=day)
+    listed = current(table_of(report)).filter(day=day)
+    put_in_place_of(listed, [file(report, run_id, day, found)])
+    PublishedDay.objects.update_or_create(
+        table=table_of(report),
+        day=day,
+        defaults={
+            "version": run_id,
+            "source": version,
+            "code": report.version,
+            "rows": found.num_rows,
+        },
+    )
+
+
+def keep(run: ReportRun, report: Report, found: pa.Table) -> None:
+    """Store what a run found; the caller's transaction publishes it."""
+    store(found, report=report.slug, run=run)
+
+
+def store(found: pa.Table, **whose: Any) -> None:
+    rows = (
+        ReportRow(n=n, cells=cells(row), **whose)
+        for n, row in enumerate(found.to_pylist(), 1)
+    )
+    ReportRow.objects.bulk_create(rows, batch_size=1000)
+
+
+def file(report: Report, run_id: int, day: date, found: pa.Table) -> ArchiveFile:
+    """Write a day's rows to a file, to be listed."""
+    path = root() / GOLD / report.slug / str(day) / f"{folder_name(run_id)}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(found, path, compression="zstd")
+    harden([path])
+    return ArchiveFile(
+        table=table_of(report),
+        day=day,
+        last_day=day,
+        version=report.version,
+        path=str(path.relative_to(root())),
+        rows=found.num_rows,
+        checksum=checksum(path),
+    )
+
+
+def cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as JSON has it: moments and days as text, in full."""
+    return {
+        name: value.isoformat() if isinstance(value, date) else value
+        for name, value in row.items()
+    }

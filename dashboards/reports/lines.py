@@ -1,0 +1,196 @@
+"""Lines: what the journal says, one entry and one thing that happened to it a line.
+
+An entry is a message on a queue. Its stays there follow each other: each begins by
+coming from nowhere, and ends by going nowhere. The order of an entry's lines is that of
+its life-line (``broker.journal``): by time, then by ``seq``, which has an order within
+one connection only. A statement's time is that of its beginning, so two that follow
+closely may stand the wrong way round; then each line is put after the one that left the
+entry where it finds it.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+EVENTS = """
+    seq bigint, xid bigint, at timestamp, kind smallint, queue_id int, queue string,
+    came_from smallint, went_to smallint, uow bigint, actor string, n int,
+    ids array<bigint>, detail string, fingerprint string
+"""
+STAY = """
+    message_id bigint, queue_id int, queue string, stay bigint, began string,
+    put_at timestamp, first_got_at timestamp, deliveries int, failed int,
+    waited_us bigint, delayed_us bigint, held_us bigint, cause string, error string,
+    fingerprint string, put_cause string, put_fingerprint string,
+    parent_message_id bigint, parent_queue_id int, parent_end string
+"""
+OPEN = f"""{STAY}, place string, since timestamp, due_at timestamp, last_seq bigint,
+    got_at timestamp, handler string, uow bigint
+"""
+
+# broker.models.Kind and Place, which need Django; a test holds them together.
+KINDS = {
+    "put": 1, "got": 2, "accepted": 3, "backed out": 4, "released": 5, "due again": 6,
+    "dead-lettered": 7, "expired": 8, "discarded": 9, "resubmitted": 10, "restored": 11,
+    "skipped a backout": 12, "counted anew": 13, "taken back": 14, "reinstated": 15,
+    "moved": 16, "given another priority": 17, "removed": 18,
+}  # fmt: skip
+PLACES = {"ready": 1, "claimed": 2, "delayed": 3}
+READY, CLAIMED, DELAYED = PLACES.values()
+GOT, BACKED_OUT = KINDS["got"], KINDS["backed out"]
+DEAD, DISCARDED = KINDS["dead-lettered"], KINDS["discarded"]
+EXPIRED = KINDS["expired"]
+FAILED = f"({BACKED_OUT}, {DEAD}, {DISCARDED})"  # kinds that end a delivery badly
+LONGEST_ERROR = 200  # characters; all of it is in the journal and on the message's page
+
+TOLD = """
+    error string, cause string, copies array<bigint>, due_at array<string>,
+    operation bigint
+"""
+WORDS = "CASE {column} {cases} ELSE 'unknown' END"
+
+
+def word(column: str, words: dict[str, int]) -> str:
+    """SQL that says a number in its word."""
+    cases = " ".join(f"WHEN {number} THEN '{word}'" for word, number in words.items())
+    return WORDS.format(column=column, cases=cases)
+
+
+def lines(events: DataFrame, before: DataFrame) -> DataFrame:
+    """The lines of a day.
+
+    Args:
+        events: of that day, as ``EVENTS``.
+        before: what was open at the end of the day before, as ``OPEN``. Each is a line
+            of its own, the first of its entry: ``c`` has its columns.
+    """
+    return events.sparkSession.sql(
+        f"""
+        SELECT queue_id, message_id, coalesce(queue, concat('deleted queue ', queue_id))
+                AS queue,
+            at, seq, kind, came_from AS came, went_to AS went, uow, actor,
+            left(told.error, {LONGEST_ERROR}) AS error, fingerprint,
+            coalesce(told.cause, IF(kind = {EXPIRED}, 'EXPIRED', NULL)) AS cause,
+            get(told.copies, place) AS copy,
+            try_cast(get(told.due_at, place) AS timestamp) AS due_at,
+            told.operation AS operation,
+            CAST(NULL AS struct<{OPEN}>) AS c
+        FROM (SELECT *, from_json(detail, '{" ".join(TOLD.split())}') AS told
+              FROM {{events}})
+        LATERAL VIEW posexplode(ids) AS place, message_id
+        UNION ALL
+        SELECT queue_id, message_id, queue, since, last_seq, 0S, CAST(NULL AS smallint),
+            CAST({number("place")} AS smallint), uow, handler, NULL, NULL, NULL,
+            CAST(NULL AS bigint), due_at, CAST(NULL AS bigint), struct(*) AS c
+        FROM {{before}}
+        """,  # noqa: S608  # constants
+        events=events,
+        before=before,
+    )
+
+
+def number(column: str) -> str:
+    cases = " ".join(f"WHEN '{word}' THEN {place}" for word, place in PLACES.items())
+    return f"CASE {column} {cases} END"
+
+
+def ordered(lines: DataFrame) -> DataFrame:
+    """The same, numbered by entry (``o``), with where the line before left it."""
+    return lines.sparkSession.sql(
+        """
+        SELECT *, row_number() OVER entry AS o, lag(went) OVER entry AS before
+        FROM {lines}
+        WINDOW entry AS (PARTITION BY queue_id, message_id ORDER BY c IS NULL, at, seq)
+        """,
+        lines=lines,
+    )
+
+
+BROKEN = "o > 1 AND NOT (came <=> before)"  # a line that does not go on from another
+
+
+NEXT = """CAST(greatest(1, array_position(
+    transform(s.rest, one -> coalesce(one.came, 0S)), coalesce(s.place, 0S))) AS int)"""
+
+
+def chained(ordered: DataFrame) -> DataFrame:
+    """The same in another order, where an entry has broken lines: each after one that
+    left the entry where it finds it, the earliest first, if there is one."""
+    return ordered.sparkSession.sql(
+        f"""
+        WITH broken AS (
+            SELECT queue_id, message_id,
+                array_sort(collect_list(struct(o, came, went))) AS story
+            FROM {{ordered}} GROUP BY ALL HAVING bool_or({BROKEN})
+        ),
+        again AS (
+            SELECT queue_id, message_id, posexplode(aggregate(
+                story,
+                struct(CAST(NULL AS smallint) AS place, story AS rest,
+                    CAST(array() AS array<int>) AS done),
+                (s, _) -> struct(
+                    element_at(s.rest, {NEXT}).went,
+                    concat(slice(s.rest, 1, {NEXT} - 1),
+                        slice(s.rest, {NEXT} + 1, size(s.rest))),
+                    array_append(s.done, element_at(s.rest, {NEXT}).o)),
+                s -> s.done
+            )) AS (place, o)
+            FROM broken
+        ),
+        renumbered AS (
+            SELECT line.* EXCEPT (o, before), coalesce(again.place + 1, line.o) AS o
+            FROM {{ordered}} AS line LEFT JOIN again
+              ON line.queue_id = again.queue_id AND line.message_id = again.message_id
+              AND line.o = again.o
+        )
+        SELECT *, lag(went) OVER entry AS before FROM renumbered
+        WINDOW entry AS (PARTITION BY queue_id, message_id ORDER BY o)
+        """,  # noqa: S608  # constants
+        ordered=ordered,
+    )
+
+
+# A delivery whose transaction was gone when it was settled: its get is nowhere.
+UNSEEN = f"""(came = {READY} AND operation IS NULL AND (kind IN ({BACKED_OUT}, {DEAD})
+    OR kind = {DISCARDED} AND cause IS NOT NULL))"""
+
+
+def told(ordered: DataFrame) -> DataFrame:
+    """The lines in their stays and deliveries: all that silver is made of.
+
+    nth        the stay of its entry, from 1, in the day
+    stay       the seq of the line that the stay began with, perhaps long ago
+    begins     whether the line is the first of its stay
+    delivery   the last delivery of the stay that had begun by then, from 1; 0 before
+    starts, ends   whether the line is the beginning, the end of that delivery
+    lost       whether that delivery has no end in the journal: then it has one at
+    until      when the next line of the stay came
+    """
+    return ordered.sparkSession.sql(
+        f"""
+        WITH marked AS (
+            SELECT *, came IS NULL OR before IS NULL AS begins,
+                kind = {GOT} OR {UNSEEN} OR came = {CLAIMED} AND NOT (before <=> came)
+                    AS starts_here,
+                came = {CLAIMED} AND NOT (went <=> came) OR {UNSEEN} AS ends_here
+            FROM {{ordered}}
+        ),
+        stays AS (
+            SELECT * EXCEPT (starts_here, ends_here),
+                coalesce(starts_here, false) AS starts,
+                coalesce(ends_here, false) AS ends,
+                sum(CAST(begins AS int)) OVER entry AS nth
+            FROM marked
+            WINDOW entry AS (PARTITION BY queue_id, message_id ORDER BY o)
+        )
+        SELECT *, lead(at) OVER stay AS until,
+            first(coalesce(c.stay, seq)) OVER stay AS stay,
+            coalesce(went = {CLAIMED}, false) AND lead(o) OVER stay IS NOT NULL
+                AND NOT (lead(came) OVER stay <=> went) AS lost,
+            CAST(sum(CAST(starts AS int) + coalesce(c.deliveries, 0)) OVER stay AS int)
+                AS delivery
+        FROM stays
+        WINDOW stay AS (PARTITION BY queue_id, message_id, nth ORDER BY o)
+        """,  # noqa: S608  # constants
+        ordered=ordered,
+    )

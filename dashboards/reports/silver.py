@@ -1,0 +1,232 @@
+"""Silver: what became of deliveries and of stays, by the day on which they ended.
+
+    deliveries  one row for each delivery attempt that ended
+    lifelines   one row for each stay of a message on a queue that ended
+    open        one row for each stay that goes on at the end of the day
+
+Each is made of the lines of one day and what was open before it. A stay begins where an
+entry comes from nowhere: by a put, by coming back from the discard bin, or by an undo.
+Times are in microseconds; a place counts from when the entry came there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+
+from dashboards.reports.lines import (
+    BACKED_OUT,
+    BROKEN,
+    CLAIMED,
+    DELAYED,
+    FAILED,
+    GOT,
+    KINDS,
+    OPEN,
+    PLACES,
+    READY,
+    STAY,
+    word,
+)
+from dashboards.reports.quality import require_equal
+
+VERSION = 1  # of the columns below and of what is in them
+DELIVERIES = """
+    day date, message_id bigint, queue_id int, queue string, stay bigint, attempt int,
+    got_at timestamp, ended_at timestamp, outcome string, failed boolean, cause string,
+    error string, fingerprint string, next_due_at timestamp, handler string, uow bigint
+"""
+# Both tables of stays lie in files of these columns.
+ENDED = f"""{STAY}, ended_at timestamp, ended string, handler string, uow bigint,
+    became bigint"""
+STAYS = f"{ENDED}, place string, since timestamp, due_at timestamp, last_seq bigint, \
+    got_at timestamp, day date"
+LIFELINES = f"{ENDED}, day date"
+SCHEMAS = {
+    "deliveries": DELIVERIES,
+    "lifelines": LIFELINES,
+    "open": f"{OPEN}, day date",
+}
+KIND = word("kind", KINDS)
+PUT = f"kind = {KINDS['put']}"
+LOST = "lost"  # how a delivery ended of which the journal says no more
+
+
+def deliveries(told: DataFrame) -> DataFrame:
+    """Rows of ``DELIVERIES``, but for the day: what ended, of ``lines.told``."""
+    return told.sparkSession.sql(
+        f"""
+        SELECT message_id, queue_id, max(queue) AS queue,
+            max(stay) AS stay, delivery AS attempt,
+            max(CASE WHEN kind = {GOT} THEN at WHEN held THEN c.got_at END) AS got_at,
+            coalesce(max(at) FILTER (WHERE ends), max(until) FILTER (WHERE lost))
+                AS ended_at,
+            coalesce(max({KIND}) FILTER (WHERE ends), '{LOST}') AS outcome,
+            coalesce(bool_or(kind IN {FAILED}) FILTER (WHERE ends), false) AS failed,
+            max(cause) FILTER (WHERE ends) AS cause,
+            max(error) FILTER (WHERE ends) AS error,
+            max(fingerprint) FILTER (WHERE ends) AS fingerprint,
+            max(due_at) FILTER (WHERE ends AND went = {DELAYED}) AS next_due_at,
+            coalesce(
+                max(CASE WHEN kind = {GOT} THEN actor WHEN held THEN c.handler END),
+                max(actor) FILTER (WHERE ends)) AS handler,
+            coalesce(max(uow) FILTER (WHERE ends),
+                max(uow) FILTER (WHERE starts OR held)) AS uow,
+            nth
+        FROM (SELECT *, coalesce(c.place = 'claimed', false) AS held FROM {{told}})
+        WHERE delivery > 0
+        GROUP BY queue_id, message_id, nth, delivery
+        HAVING bool_or(ends OR lost)
+        """,  # noqa: S608  # constants
+        told=told,
+    )
+
+
+def stays(told: DataFrame) -> DataFrame:
+    """Rows of ``STAYS``, but for the day and where a message came from."""
+    return told.sparkSession.sql(
+        f"""
+        WITH stay AS (
+            SELECT message_id, queue_id, nth, max_by(queue, o) AS queue,
+                max(stay) AS stay,
+                min_by(CASE WHEN c IS NOT NULL THEN c.began
+                    WHEN came IS NULL THEN {KIND} ELSE 'unknown' END, o) AS began,
+                min(CASE WHEN c IS NOT NULL THEN c.put_at
+                    WHEN begins AND came IS NULL THEN at END) AS put_at,
+                min(CASE WHEN c IS NOT NULL THEN c.first_got_at
+                    WHEN kind = {GOT} THEN at END) AS first_got_at,
+                max(delivery) AS deliveries,
+                CAST(sum(CAST(ends AND kind IN {FAILED} AS int) + coalesce(c.failed, 0))
+                    AS int) AS failed,
+                {spent("waited_us", READY)}, {spent("delayed_us", DELAYED)},
+                {spent("held_us", CLAIMED)},
+                max_by(struct(at, seq, kind, went, uow, actor, cause, error,
+                    fingerprint, due_at, copy), o) AS last,
+                max_by(coalesce(c.error, error), o) FILTER (WHERE kind = {BACKED_OUT}
+                    OR c.error IS NOT NULL) AS last_error,
+                max_by(coalesce(c.fingerprint, fingerprint), o) FILTER (
+                    WHERE kind = {BACKED_OUT} OR c.fingerprint IS NOT NULL)
+                    AS last_fingerprint,
+                max_by(CASE WHEN kind = {GOT} THEN at ELSE c.got_at END, o)
+                    FILTER (WHERE kind = {GOT} OR c IS NOT NULL) AS got_at,
+                max_by(CASE WHEN kind = {GOT} THEN actor ELSE c.handler END, o)
+                    FILTER (WHERE kind = {GOT} OR c IS NOT NULL) AS handler,
+                max(coalesce(c.put_cause, IF({PUT}, cause, NULL))) AS put_cause,
+                max(coalesce(c.put_fingerprint, IF({PUT}, fingerprint, NULL)))
+                    AS put_fingerprint,
+                max(c.parent_message_id) AS parent_message_id,
+                max(c.parent_queue_id) AS parent_queue_id,
+                max(c.parent_end) AS parent_end
+            FROM {{told}} GROUP BY queue_id, message_id, nth
+        )
+        SELECT message_id, queue_id, queue, stay, began, put_at, first_got_at,
+            deliveries, failed, waited_us, delayed_us, held_us,
+            IF(last.went IS NULL, last.cause, NULL) AS cause,
+            IF(last.went IS NULL, last.error, last_error) AS error,
+            IF(last.went IS NULL, last.fingerprint, last_fingerprint) AS fingerprint,
+            put_cause, put_fingerprint, parent_message_id, parent_queue_id, parent_end,
+            IF(last.went IS NULL, last.at, NULL) AS ended_at,
+            IF(last.went IS NULL, {word("last.kind", KINDS)}, NULL) AS ended,
+            IF(last.went IS NULL, last.actor, IF(last.went = {CLAIMED}, handler, NULL))
+                AS handler,
+            IF(last.went IS NULL OR last.went = {CLAIMED}, last.uow, NULL) AS uow,
+            last.copy AS became,
+            IF(last.went IS NULL, NULL, {word("last.went", PLACES)}) AS place,
+            IF(last.went IS NULL, NULL, last.at) AS since,
+            IF(last.went = {DELAYED}, last.due_at, NULL) AS due_at,
+            last.seq AS last_seq, IF(last.went = {CLAIMED}, got_at, NULL) AS got_at
+        FROM stay
+        """,  # noqa: S608  # constants
+        told=told,
+    )
+
+
+def spent(column: str, place: int) -> str:
+    """SQL that adds up how long a stay was somewhere, but for where it is last."""
+    return f"""CAST(sum(IF(went = {place} AND until IS NOT NULL,
+        greatest(unix_micros(until) - unix_micros(at), 0), 0) + coalesce(c.{column}, 0))
+        AS bigint) AS {column}"""
+
+
+def with_parents(stays: DataFrame, told: DataFrame) -> DataFrame:
+    """The same, with the message that each was copied from, if it was put as a copy.
+
+    Both are of one statement, so they are of one day.
+    """
+    return stays.sparkSession.sql(
+        f"""
+        SELECT stay.* EXCEPT (parent_message_id, parent_queue_id, parent_end),
+            coalesce(stay.parent_message_id, parent.id) AS parent_message_id,
+            coalesce(stay.parent_queue_id, parent.queue_id) AS parent_queue_id,
+            coalesce(stay.parent_end, parent.end) AS parent_end
+        FROM {{stays}} AS stay LEFT JOIN (
+            SELECT copy, message_id AS id, queue_id, {KIND} AS end
+            FROM {{told}} WHERE copy IS NOT NULL
+        ) AS parent
+        ON parent.copy = stay.message_id AND stay.began = 'put'
+        """,  # noqa: S608  # constants
+        stays=stays,
+        told=told,
+    )
+
+
+class Tally(NamedTuple):
+    """What the lines of a day add up to; what is written is held to it."""
+
+    lines: int  # without what was open before
+    broken: int  # that do not go on from the line before
+    carried: int  # of what was open before
+    begun: int  # stays, with those whose beginning is not known
+    ended: int
+    deliveries_ended: int
+    again: int  # stays that began in mid-air after another had ended
+    in_the_air: int  # that began with something else, though they should be known
+    floor: int | None  # the first message that was put
+
+
+def tally(told: DataFrame, *, floor: int | None, from_s: float, to_s: float) -> Tally:
+    """
+    Args:
+        told: the lines, from ``lines.told``.
+        floor: messages below it may have been put before the journal was archived.
+        from_s, to_s: seconds of the epoch between which nothing can be missing.
+    """
+    lost = "c IS NULL AND begins AND came IS NOT NULL AND settled"
+    row = told.sparkSession.sql(
+        f"""
+        SELECT count_if(c IS NULL), count_if({BROKEN}), count_if(c IS NOT NULL),
+            count_if(begins AND c IS NULL), count_if(went IS NULL),
+            count_if(ends OR lost), count_if({lost} AND o > 1),
+            count_if({lost} AND o = 1 AND message_id >= {floor if floor else "NULL"}),
+            min(IF(kind = {KINDS["put"]}, message_id, NULL))
+        FROM (SELECT *, unix_micros(at) BETWEEN {from_s * 1e6:.0f} AND {to_s * 1e6:.0f}
+              AS settled FROM {{told}})
+        """,  # noqa: S608  # numbers
+        told=told,
+    ).head()
+    assert row
+    return Tally(*row)
+
+
+def check(
+    found: Tally, entries: int, deliveries: int, lifelines: int, opened: int
+) -> None:
+    """Hold a day's tables to its lines, and those to the journal.
+
+    Args:
+        found: what the lines add up to.
+        entries: of all events of the day, by their own count.
+        deliveries, lifelines, opened: rows that were written.
+
+    Raises:
+        QualityBroken: nothing may be published.
+    """
+    require_equal("every entry of every event is read", found.lines, entries)
+    require_equal("every entry ends once", found.ended - found.again, found.ended)
+    require_equal("no delivery is without a put", found.in_the_air, 0)
+    ends = found.deliveries_ended
+    require_equal("every delivery that ended is a row", deliveries, ends)
+    require_equal("every stay that ended is a life-line", lifelines, found.ended)
+    stays = found.carried + found.begun
+    require_equal("every stay goes on or has ended", lifelines + opened, stays)

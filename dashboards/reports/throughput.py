@@ -1,0 +1,96 @@
+"""What was done on each queue in each minute.
+
+Reads    lifelines, open, deliveries   of silver
+Writes   throughput   one row for each queue and minute in which anything was done
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+DEEDS = """
+    SELECT queue, put_at AS at, 'put' AS deed FROM {lifelines}
+    WHERE began = 'put' AND to_date(put_at) = day
+    UNION ALL
+    SELECT queue, put_at, 'put' FROM {open}
+    WHERE began = 'put' AND to_date(put_at) = day
+    UNION ALL
+    SELECT queue, got_at, 'got' FROM {deliveries} WHERE to_date(got_at) = day
+    UNION ALL
+    SELECT queue, got_at, 'got' FROM {open}
+    WHERE place = 'claimed' AND to_date(got_at) = day
+    UNION ALL
+    SELECT queue, ended_at, outcome FROM {deliveries} WHERE outcome <> 'dead-lettered'
+    UNION ALL
+    SELECT queue, ended_at, ended FROM {lifelines} WHERE ended = 'dead-lettered'
+"""
+COUNTED = {
+    "put": "put",
+    "got": "got",
+    "accepted": "accepted",
+    "backed_out": "backed out",
+    "dead_lettered": "dead-lettered",
+}
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    """Hold the sums to deliveries and life-lines."""
+    ends = inputs["deliveries"].groupBy("outcome").count().collect()
+    found = {row["outcome"]: row["count"] for row in ends}
+    for column, word in (("accepted", "accepted"), ("backed_out", "backed out")):
+        counted = sum(row[column] for row in rows)
+        claim = f"every delivery that was {word} is counted once"
+        require_equal(claim, counted, found.get(word, 0))
+    died = inputs["lifelines"].where("ended = 'dead-lettered'").count()
+    counted = sum(row["dead_lettered"] for row in rows)
+    require_equal("every dead letter is counted once", counted, died)
+
+
+@report(
+    "throughput",
+    title="Throughput by queue and minute",
+    question="How much goes through each queue, and does what is put get done?",
+    inputs=("deliveries", "lifelines", "open"),
+    columns=(
+        Column("day", "Day", "day"),
+        Column("minute", "Minute", "moment"),
+        Column("queue", "Queue", "queue"),
+        Column("put", "Put", "count", link="queue:{queue} at:{minute}"),
+        Column("got", "Got", "count"),
+        Column("accepted", "Accepted", "count"),
+        Column("backed_out", "Backed out", "count"),
+        Column(
+            "dead_lettered",
+            "Dead-lettered",
+            "count",
+            link="origin:{queue} died:{minute}",
+        ),
+    ),
+    charts=(
+        Chart("Put by minute", "lines", "minute", "put", "queue"),
+        Chart("Accepted by minute", "lines", "minute", "accepted", "queue"),
+    ),
+    keep_days=30,
+    check=check,
+)
+def build(inputs: Inputs, _: Values) -> DataFrame:
+    counts = ", ".join(
+        f"count_if(deed = '{word}') AS {column}" for column, word in COUNTED.items()
+    )
+    return inputs["open"].sparkSession.sql(
+        f"""
+        SELECT to_date(minute) AS day, minute, queue, {counts}
+        FROM (SELECT date_trunc('minute', at) AS minute, queue, deed FROM ({DEEDS}))
+        WHERE deed IN ('put', 'got', 'accepted', 'backed out', 'dead-lettered')
+        GROUP BY ALL
+        """,  # noqa: S608  # constants
+        deliveries=inputs["deliveries"],
+        lifelines=inputs["lifelines"],
+        open=inputs["open"],
+    )

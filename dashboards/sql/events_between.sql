@@ -1,0 +1,26 @@
+-- The journal of some transactions and moments, complete and final, in an order that gives
+-- the same file each time. Run through ADBC by dashboards.reports.bronze, without
+-- parameters, so that it travels as one binary COPY: the bounds are settings of its
+-- connection, which bounds.sql makes.
+SELECT
+    e.seq,
+    e.xid,
+    e.at,
+    e.kind,
+    e.queue_id,
+    q.name AS queue,
+    e.came_from,
+    e.went_to,
+    e.uow,
+    e.actor,
+    e.n,
+    e.ids,
+    e.detail::text AS detail
+FROM broker_event e
+LEFT JOIN broker_queue q ON q.id = e.queue_id
+WHERE
+    e.xid >= current_setting('archive.lo')::bigint
+    AND e.xid < current_setting('archive.hi')::bigint
+    AND e.at >= current_setting('archive.begin')::timestamptz
+    AND e.at < current_setting('archive.end')::timestamptz
+ORDER BY e.xid, e.seq
