@@ -97,6 +97,33 @@ CLUSTERS = f"""
     JOIN worded AS member ON member.rank = chosen.rank
     JOIN worded AS first ON first.rank = chosen.first
 """  # noqa: S608  # constants
+COLUMNS = (
+    Column(
+        "cluster",
+        "Cluster",
+        "fingerprint",
+        note="The commonest fingerprint of all that are alike, on whatever queue.",
+    ),
+    Column("queue", "Queue", "queue", note="That they died on."),
+    Column("label", "What went wrong", "text", note="Without what varies."),
+    Column("error", "Example", "text", note="The last one on this queue."),
+    Column(
+        "fingerprint",
+        "Fingerprint",
+        "fingerprint",
+        link="origin:{queue} fingerprint:{fingerprint}",
+        note="The commonest of the cluster on this queue.",
+    ),
+    Column("fingerprints", "Fingerprints", "count", note="Merged, on this queue."),
+    Column("causes", "Causes", "text"),
+    Column("queues", "Queues", "count", note="Where the cluster is found."),
+    Column("dead_letters", "Dead letters", "count", note="On this queue."),
+    Column("first_at", "First", "moment", note="In the period."),
+    Column("last_at", "Last", "moment"),
+    Column("former", "Former half", "count", note="Of the period."),
+    Column("latter", "Latter half", "count"),
+    Column("change", "Change", "count", note="The latter half less the former."),
+)
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
@@ -121,33 +148,7 @@ def middle(values: Values) -> datetime:
     question="What goes wrong most, whatever words it uses, and does it grow?",
     inputs=("lifelines",),
     parameters=(Parameter(DAYS, "count", 30, "Days", "Up to now.", least=1, most=400),),
-    columns=(
-        Column(
-            "cluster",
-            "Cluster",
-            "fingerprint",
-            note="The commonest fingerprint of all that are alike, on whatever queue.",
-        ),
-        Column("queue", "Queue", "queue", note="That they died on."),
-        Column("label", "What went wrong", "text", note="Without what varies."),
-        Column("error", "Example", "text", note="The last one on this queue."),
-        Column(
-            "fingerprint",
-            "Fingerprint",
-            "fingerprint",
-            link="origin:{queue} fingerprint:{fingerprint}",
-            note="The commonest of the cluster on this queue.",
-        ),
-        Column("fingerprints", "Fingerprints", "count", note="Merged, on this queue."),
-        Column("causes", "Causes", "text"),
-        Column("queues", "Queues", "count", note="Where the cluster is found."),
-        Column("dead_letters", "Dead letters", "count", note="On this queue."),
-        Column("first_at", "First", "moment", note="In the period."),
-        Column("last_at", "Last", "moment"),
-        Column("former", "Former half", "count", note="Of the period."),
-        Column("latter", "Latter half", "count"),
-        Column("change", "Change", "count", note="The latter half less the former."),
-    ),
+    columns=COLUMNS,
     charts=(
         Chart("Dead letters by cluster", "bars", "cluster", "dead_letters", "queue"),
     ),

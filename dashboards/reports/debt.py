@@ -20,6 +20,32 @@ from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+COLUMNS = (
+    Column("day", "Day", "day"),
+    Column("queue", "Died on", "queue"),
+    Column("cause", "Cause", "cause"),
+    Column(
+        "open",
+        "Open",
+        "count",
+        link="state:dead origin:{queue} cause:{cause}",
+        note="At the end of the day. The link leads to those that are open now.",
+    ),
+    Column(
+        "arrived",
+        "Arrived",
+        "count",
+        link="origin:{queue} cause:{cause} died:{day}",
+    ),
+    Column("cleared", "Cleared", "count", note="By whatever way it left."),
+    Column("net", "Net", "count", note="Arrived without cleared."),
+    Column(
+        "oldest",
+        "Oldest",
+        "seconds",
+        note="At the end of the day; today, when the report was made.",
+    ),
+)
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
@@ -41,32 +67,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     title="Dead letter debt",
     question="How many dead letters wait for somebody, and is it getting better?",
     inputs=("lifelines", "open"),
-    columns=(
-        Column("day", "Day", "day"),
-        Column("queue", "Died on", "queue"),
-        Column("cause", "Cause", "cause"),
-        Column(
-            "open",
-            "Open",
-            "count",
-            link="state:dead origin:{queue} cause:{cause}",
-            note="At the end of the day. The link leads to those that are open now.",
-        ),
-        Column(
-            "arrived",
-            "Arrived",
-            "count",
-            link="origin:{queue} cause:{cause} died:{day}",
-        ),
-        Column("cleared", "Cleared", "count", note="By whatever way it left."),
-        Column("net", "Net", "count", note="Arrived without cleared."),
-        Column(
-            "oldest",
-            "Oldest",
-            "seconds",
-            note="At the end of the day; today, when the report was made.",
-        ),
-    ),
+    columns=COLUMNS,
     charts=(
         Chart("Open at the end of the day", "bars", "day", "open", "cause"),
         Chart("Arrived without cleared", "bars", "day", "net", "queue"),

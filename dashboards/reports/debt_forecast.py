@@ -31,6 +31,27 @@ if TYPE_CHECKING:
 
 AHEAD = 7  # days
 FARTHEST = 3650  # days: what takes longer is not foreseen at all
+COLUMNS = (
+    Column("queue", "Died on", "queue"),
+    Column("day", "Last day", "day", note="That is known; perhaps not over yet."),
+    Column(
+        "open",
+        "Open",
+        "count",
+        link="state:dead origin:{queue}",
+        note="At the end of the last day. The link leads to those open now.",
+    ),
+    Column("change", "Change", "number", unit="a day", note="The median."),
+    Column("ahead", f"In {AHEAD} days", "number"),
+    Column("low", "At least", "number", note="With the lower quartile."),
+    Column("high", "At most", "number", note="With the upper quartile."),
+    Column(
+        "cleared_on",
+        "Cleared on",
+        "day",
+        note="Empty where the debt does not fall, or would take ten years.",
+    ),
+)
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
@@ -49,27 +70,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     parameters=(
         Parameter(DAYS, "count", 14, "Days", "That are looked at.", least=2, most=400),
     ),
-    columns=(
-        Column("queue", "Died on", "queue"),
-        Column("day", "Last day", "day", note="That is known; perhaps not over yet."),
-        Column(
-            "open",
-            "Open",
-            "count",
-            link="state:dead origin:{queue}",
-            note="At the end of the last day. The link leads to those open now.",
-        ),
-        Column("change", "Change", "number", unit="a day", note="The median."),
-        Column("ahead", f"In {AHEAD} days", "number"),
-        Column("low", "At least", "number", note="With the lower quartile."),
-        Column("high", "At most", "number", note="With the upper quartile."),
-        Column(
-            "cleared_on",
-            "Cleared on",
-            "day",
-            note="Empty where the debt does not fall, or would take ten years.",
-        ),
-    ),
+    columns=COLUMNS,
     charts=(
         Chart("Open now", "bars", "queue", "open"),
         Chart(f"Open in {AHEAD} days", "bars", "queue", "ahead"),

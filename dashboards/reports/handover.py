@@ -92,6 +92,29 @@ PARTS = f"""
         max(put_at) FILTER (WHERE ended_at IS NULL)
     FROM stay WHERE NOT {LETTER} GROUP BY queue HAVING now > then
 """  # noqa: S608  # constants
+COLUMNS = (
+    Column("since", "Since", "moment", note="The beginning of the period."),
+    Column("what", "What", "text"),
+    Column("queue", "Queue", "queue", note="Of dead letters, where they died."),
+    Column("cause", "Cause", "cause"),
+    Column("how", "How", "text", note="Dead letters were cleared."),
+    Column(
+        "fingerprint",
+        "Fingerprint",
+        "fingerprint",
+        link="origin:{queue} fingerprint:{fingerprint}",
+    ),
+    Column("error", "Error", "text", note="The last one with this fingerprint."),
+    Column("count", "Messages", "count"),
+    Column(
+        "before",
+        "Before",
+        "count",
+        note="In as many hours before; of what waits, at the beginning.",
+    ),
+    Column("first_at", "First", "moment", note="In the period; of what waits, put."),
+    Column("last_at", "Last", "moment"),
+)
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
@@ -124,31 +147,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     parameters=(
         Parameter(HOURS, "count", 12, "Hours", "Up to now.", least=1, most=24 * 31),
     ),
-    columns=(
-        Column("since", "Since", "moment", note="The beginning of the period."),
-        Column("what", "What", "text"),
-        Column("queue", "Queue", "queue", note="Of dead letters, where they died."),
-        Column("cause", "Cause", "cause"),
-        Column("how", "How", "text", note="Dead letters were cleared."),
-        Column(
-            "fingerprint",
-            "Fingerprint",
-            "fingerprint",
-            link="origin:{queue} fingerprint:{fingerprint}",
-        ),
-        Column("error", "Error", "text", note="The last one with this fingerprint."),
-        Column("count", "Messages", "count"),
-        Column(
-            "before",
-            "Before",
-            "count",
-            note="In as many hours before; of what waits, at the beginning.",
-        ),
-        Column(
-            "first_at", "First", "moment", note="In the period; of what waits, put."
-        ),
-        Column("last_at", "Last", "moment"),
-    ),
+    columns=COLUMNS,
     check=check,
 )
 def build(inputs: Inputs, values: Values) -> DataFrame:

@@ -20,6 +20,49 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 RESCUED = "rescued_1", "rescued_2", "rescued_3", "rescued_4"
+COLUMNS = (
+    Column("day", "Day", "day"),
+    Column("queue", "Queue", "queue"),
+    Column("deliveries", "Deliveries", "count", note="That ended on the day."),
+    Column("failed_deliveries", "Failed", "count", note="Of these deliveries."),
+    Column(
+        "held_s",
+        "Held in vain",
+        "seconds",
+        note="How long consumers had the entries in failed deliveries.",
+    ),
+    Column(
+        "delayed_s",
+        "Delays",
+        "seconds",
+        note="That failed deliveries brought, as they were set: an operator may"
+        " have cut some short.",
+    ),
+    Column(
+        "failed_entries",
+        "Entries that failed",
+        "count",
+        note="At least once, and whose stay on the queue ended on the day.",
+    ),
+    Column("rescued", "Rescued", "count", note="Accepted in the end."),
+    Column("rescued_1", "After 1 failure", "count"),
+    Column("rescued_2", "After 2", "count"),
+    Column("rescued_3", "After 3", "count"),
+    Column("rescued_4", "After 4 or more", "count"),
+    Column("died", "Died", "count"),
+    Column(
+        "otherwise",
+        "Ended otherwise",
+        "count",
+        note="They expired, or an operator or a program took them away.",
+    ),
+    Column(
+        "share",
+        "Share rescued",
+        "share",
+        note="Of the entries that failed and whose stay ended on the day.",
+    ),
+)
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
@@ -48,49 +91,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     title="Redelivery by queue and day",
     question="What do failed deliveries cost, and do they help in the end?",
     inputs=("deliveries", "lifelines"),
-    columns=(
-        Column("day", "Day", "day"),
-        Column("queue", "Queue", "queue"),
-        Column("deliveries", "Deliveries", "count", note="That ended on the day."),
-        Column("failed_deliveries", "Failed", "count", note="Of these deliveries."),
-        Column(
-            "held_s",
-            "Held in vain",
-            "seconds",
-            note="How long consumers had the entries in failed deliveries.",
-        ),
-        Column(
-            "delayed_s",
-            "Delays",
-            "seconds",
-            note="That failed deliveries brought, as they were set: an operator may"
-            " have cut some short.",
-        ),
-        Column(
-            "failed_entries",
-            "Entries that failed",
-            "count",
-            note="At least once, and whose stay on the queue ended on the day.",
-        ),
-        Column("rescued", "Rescued", "count", note="Accepted in the end."),
-        Column("rescued_1", "After 1 failure", "count"),
-        Column("rescued_2", "After 2", "count"),
-        Column("rescued_3", "After 3", "count"),
-        Column("rescued_4", "After 4 or more", "count"),
-        Column("died", "Died", "count"),
-        Column(
-            "otherwise",
-            "Ended otherwise",
-            "count",
-            note="They expired, or an operator or a program took them away.",
-        ),
-        Column(
-            "share",
-            "Share rescued",
-            "share",
-            note="Of the entries that failed and whose stay ended on the day.",
-        ),
-    ),
+    columns=COLUMNS,
     charts=(
         Chart("Failed deliveries by day", "bars", "day", "failed_deliveries", "queue"),
         Chart("Rescued by day", "bars", "day", "rescued", "queue"),

@@ -22,6 +22,28 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 BACK = "parent_end = 'resubmitted'"
+COLUMNS = (
+    Column("day", "Day", "day"),
+    Column("queue", "Sent back to", "queue"),
+    Column("cause", "Had died of", "cause"),
+    Column("kind", "Sent back", "text", note="As it was, or edited or patched."),
+    Column("resubmitted", "Sent back", "count", note="On the day."),
+    Column(
+        "accepted",
+        "Accepted",
+        "count",
+        note="On the day, whenever it was sent back. So are the next two.",
+    ),
+    Column("died_again", "Died again", "count"),
+    Column(
+        "otherwise",
+        "Ended otherwise",
+        "count",
+        note="Expired, removed, moved, or the sending back was taken back.",
+    ),
+    Column("open", "Open", "count", note="At the end of the day, sent back before."),
+    Column("share", "Share of success", "share", note="Of what ended on the day."),
+)
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
@@ -47,30 +69,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
     title="What became of resubmits",
     question="Does sending back help?",
     inputs=("lifelines", "open"),
-    columns=(
-        Column("day", "Day", "day"),
-        Column("queue", "Sent back to", "queue"),
-        Column("cause", "Had died of", "cause"),
-        Column("kind", "Sent back", "text", note="As it was, or edited or patched."),
-        Column("resubmitted", "Sent back", "count", note="On the day."),
-        Column(
-            "accepted",
-            "Accepted",
-            "count",
-            note="On the day, whenever it was sent back. So are the next two.",
-        ),
-        Column("died_again", "Died again", "count"),
-        Column(
-            "otherwise",
-            "Ended otherwise",
-            "count",
-            note="Expired, removed, moved, or the sending back was taken back.",
-        ),
-        Column(
-            "open", "Open", "count", note="At the end of the day, sent back before."
-        ),
-        Column("share", "Share of success", "share", note="Of what ended on the day."),
-    ),
+    columns=COLUMNS,
     charts=(
         Chart("Sent back by day", "bars", "day", "resubmitted", "cause"),
         Chart("Accepted by day", "bars", "day", "accepted", "cause"),

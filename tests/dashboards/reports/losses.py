@@ -48,10 +48,9 @@ def make_losses() -> None:
 
 def work(draw: Random, minute: int) -> None:
     delays.wake_due(limit=100, now=at(minute))
-    short_lived = {"expires_at": at(minute + 150)}
     put_many(make_messages(draw.randint(2, 5)), now=at(minute + 1))
     put_many(make_messages(draw.randint(0, 2), "bills"), now=at(minute + 2))
-    put_many(make_messages(1, **short_lived), now=at(minute + 3))
+    put_many(make_messages(1, expires_at=at(minute + 150)), now=at(minute + 3))
     for n, queue in enumerate(("orders", "orders", "bills")):
         error = draw.choice(ERRORS)
         back_out(queue, limit=draw.randint(1, 3), error=error, at=minute + 5 + n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from dashboards.reports import Inputs, discover
@@ -22,7 +22,7 @@ LETTER = {"queue": "DLQ", "put_cause": "REJECTED", "parent_end": "dead-lettered"
 
 def stay(message_id: int, **fields: Any) -> Row:
     """One that ended, a minute after noon if nothing is said."""
-    row = {
+    row: Row = {
         "message_id": message_id,
         "queue": "orders",
         "began": "put",
@@ -48,7 +48,7 @@ def going_on(message_id: int, **fields: Any) -> Row:
 
 
 def delivery(message_id: int, **fields: Any) -> Row:
-    row = {
+    row: Row = {
         "message_id": message_id,
         "queue": "orders",
         "attempt": 1,
@@ -64,7 +64,7 @@ def failure(message_id: int, **fields: Any) -> Row:
     return delivery(message_id, **{"outcome": "backed out", "failed": True} | fields)
 
 
-def day_of(moment: datetime) -> Any:
+def day_of(moment: datetime) -> date:
     return moment.astimezone(UTC).date()
 
 

@@ -48,7 +48,7 @@ def test_errors_that_differ_in_a_word_are_one_cause(spark: SparkSession) -> None
         lifelines=[
             dead(1, TIMEOUT),
             dead(2, TIMEOUT, ended_at=later),
-            dead(8, TIMEOUT, ended_at=later),
+            dead(0, TIMEOUT, ended_at=later),
             dead(3, LONGER, ended_at=later, cause="EXPIRED"),
             dead(4, LONGER, ended_at=later, queue="bills"),
             dead(5, OTHER, ended_at=NOON),

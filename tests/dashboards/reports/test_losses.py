@@ -26,7 +26,7 @@ Row = tuple[Any, ...]
 END = at(HOURS * 60)
 
 
-def by_hand(query: str, **parameters: object) -> list[Row]:
+def by_hand(query: str, **parameters: datetime) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(query, parameters or None)
         return [tuple(map(plain, row)) for row in cursor.fetchall()]
