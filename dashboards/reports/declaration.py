@@ -44,6 +44,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "day": date.fromisoformat,
 }
 DAYS = "days"  # the parameter that says how many days back a report looks
+AS_OF = "as_of"  # beside the parameters: everything before that moment is counted
 
 
 @dataclass(frozen=True)

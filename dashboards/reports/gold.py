@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from django.db import transaction
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow, ReportRun
 from dashboards.reports import sources
-from dashboards.reports.declaration import DAYS, Report
+from dashboards.reports.declaration import AS_OF, DAYS, Report
 from dashboards.reports.manifest import (
     DAY,
     GOLD,
@@ -56,7 +56,11 @@ def stale(report: Report) -> dict[date, int]:
 
 
 def bring_up_to_date(
-    spark: SparkSession, run_id: int, report: Report, around: Around
+    spark: SparkSession,
+    run_id: int,
+    report: Report,
+    as_of: datetime,
+    around: Around,
 ) -> int:
     """Count the days that are to be counted, publish each; return how many rows."""
     waiting = list(stale(report).items())
@@ -65,7 +69,7 @@ def bring_up_to_date(
         some = dict(waiting[first : first + AT_ONCE])
         share = min(1.0, (first + AT_ONCE) / len(waiting))
         with around(first / len(waiting), share):
-            found = count(spark, report, Span(min(some), max(some)), {})
+            found = count(spark, report, Span(min(some), max(some)), {AS_OF: as_of})
         for day, version in some.items():
             of_day = found.filter(pc.field("day") == day)
             publish(report, run_id, day, version, of_day)
@@ -81,7 +85,7 @@ def answer(
     last = as_of.date()
     back = values.get(DAYS)
     first = last - (back - 1) * DAY if back else date.min
-    return count(spark, report, Span(first, last), values)
+    return count(spark, report, Span(first, last), values | {AS_OF: as_of})
 
 
 def count(
@@ -90,15 +94,19 @@ def count(
     """The report's rows of some days, of exactly its columns, checked."""
     inputs = {one: sources.silver_of(spark, one, span) for one in report.inputs}
     built = report.build(inputs, values)
+    found = stored(report, built).toArrow()
+    report.check(inputs, found.to_pylist())
+    return found
+
+
+def stored(report: Report, built: DataFrame) -> DataFrame:
+    """What a report built, of exactly the columns that it declares."""
     declared = [one.name for one in report.columns]
     strange = len({*built.columns} ^ {*declared})
     require_equal("the report has the columns that it declares", strange, 0)
-    stored = [
-        f"CAST({one.name} AS {one.stored}) AS {one.name}" for one in report.columns
-    ]
-    found = built.selectExpr(*stored).toArrow()
-    report.check(inputs, found.to_pylist())
-    return found
+    return built.selectExpr(
+        *(f"CAST({one.name} AS {one.stored}) AS {one.name}" for one in report.columns)
+    )
 
 
 @transaction.atomic

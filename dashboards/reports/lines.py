@@ -22,7 +22,8 @@ STAY = """
     put_at timestamp, first_got_at timestamp, deliveries int, failed int,
     waited_us bigint, delayed_us bigint, held_us bigint, cause string, error string,
     fingerprint string, put_cause string, put_fingerprint string,
-    parent_message_id bigint, parent_queue_id int, parent_end string
+    parent_message_id bigint, parent_queue_id int, parent_queue string,
+    parent_end string, parent_cause string, repaired boolean
 """
 OPEN = f"""{STAY}, place string, since timestamp, due_at timestamp, last_seq bigint,
     got_at timestamp, handler string, uow bigint
@@ -37,7 +38,7 @@ KINDS = {
 }  # fmt: skip
 PLACES = {"ready": 1, "claimed": 2, "delayed": 3}
 READY, CLAIMED, DELAYED = PLACES.values()
-GOT, BACKED_OUT = KINDS["got"], KINDS["backed out"]
+PUT, GOT, BACKED_OUT = KINDS["put"], KINDS["got"], KINDS["backed out"]
 DEAD, DISCARDED = KINDS["dead-lettered"], KINDS["discarded"]
 EXPIRED = KINDS["expired"]
 FAILED = f"({BACKED_OUT}, {DEAD}, {DISCARDED})"  # kinds that end a delivery badly
@@ -45,7 +46,7 @@ LONGEST_ERROR = 200  # characters; all of it is in the journal and on the messag
 
 TOLD = """
     error string, cause string, copies array<bigint>, due_at array<string>,
-    operation bigint
+    operation bigint, repaired boolean
 """
 WORDS = "CASE {column} {cases} ELSE 'unknown' END"
 
@@ -73,7 +74,7 @@ def lines(events: DataFrame, before: DataFrame) -> DataFrame:
             coalesce(told.cause, IF(kind = {EXPIRED}, 'EXPIRED', NULL)) AS cause,
             get(told.copies, place) AS copy,
             try_cast(get(told.due_at, place) AS timestamp) AS due_at,
-            told.operation AS operation,
+            told.operation AS operation, told.repaired AS repaired,
             CAST(NULL AS struct<{OPEN}>) AS c
         FROM (SELECT *, from_json(detail, '{" ".join(TOLD.split())}') AS told
               FROM {{events}})
@@ -81,7 +82,8 @@ def lines(events: DataFrame, before: DataFrame) -> DataFrame:
         UNION ALL
         SELECT queue_id, message_id, queue, since, last_seq, 0S, CAST(NULL AS smallint),
             CAST({number("place")} AS smallint), uow, handler, NULL, NULL, NULL,
-            CAST(NULL AS bigint), due_at, CAST(NULL AS bigint), struct(*) AS c
+            CAST(NULL AS bigint), due_at, CAST(NULL AS bigint), CAST(NULL AS boolean),
+            struct(*) AS c
         FROM {{before}}
         """,  # noqa: S608  # constants
         events=events,
@@ -160,6 +162,8 @@ def told(ordered: DataFrame) -> DataFrame:
 
     nth        the stay of its entry, from 1, in the day
     stay       the seq of the line that the stay began with, perhaps long ago
+    source     what the first line of the entry says of where the message came from,
+               which holds for all its stays there
     begins     whether the line is the first of its stay
     delivery   the last delivery of the stay that had begun by then, from 1; 0 before
     starts, ends   whether the line is the beginning, the end of that delivery
@@ -179,7 +183,15 @@ def told(ordered: DataFrame) -> DataFrame:
             SELECT * EXCEPT (starts_here, ends_here),
                 coalesce(starts_here, false) AS starts,
                 coalesce(ends_here, false) AS ends,
-                sum(CAST(begins AS int)) OVER entry AS nth
+                sum(CAST(begins AS int)) OVER entry AS nth,
+                first(struct(
+                    coalesce(c.put_cause, IF(kind = {PUT}, cause, NULL)) AS cause,
+                    coalesce(c.put_fingerprint, IF(kind = {PUT}, fingerprint, NULL))
+                        AS fingerprint,
+                    coalesce(c.repaired, IF(kind = {PUT}, repaired, NULL)) AS repaired,
+                    c.parent_message_id AS id, c.parent_queue_id AS queue_id,
+                    c.parent_queue AS queue, c.parent_end AS end,
+                    c.parent_cause AS parent_cause)) OVER entry AS source
             FROM marked
             WINDOW entry AS (PARTITION BY queue_id, message_id ORDER BY o)
         )

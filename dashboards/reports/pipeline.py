@@ -61,7 +61,7 @@ def steps(run: ReportRun, report: Report) -> None:
     runs.tell(run, 0.65, "Counting")
     around = partial(within, run, spark, 0.65, 0.95)
     if report.is_by_day:
-        rows = gold.bring_up_to_date(spark, run.pk, report, around)
+        rows = gold.bring_up_to_date(spark, run.pk, report, as_of, around)
         end(run, as_of, sources.last_window(), rows)
         return
     with around(0, 1):

@@ -49,7 +49,6 @@ SCHEMAS = {
     "open": f"{OPEN}, day date",
 }
 KIND = word("kind", KINDS)
-PUT = f"kind = {KINDS['put']}"
 LOST = "lost"  # how a delivery ended of which the journal says no more
 
 
@@ -112,12 +111,7 @@ def stays(told: DataFrame) -> DataFrame:
                     FILTER (WHERE kind = {GOT} OR c IS NOT NULL) AS got_at,
                 max_by(CASE WHEN kind = {GOT} THEN actor ELSE c.handler END, o)
                     FILTER (WHERE kind = {GOT} OR c IS NOT NULL) AS handler,
-                max(coalesce(c.put_cause, IF({PUT}, cause, NULL))) AS put_cause,
-                max(coalesce(c.put_fingerprint, IF({PUT}, fingerprint, NULL)))
-                    AS put_fingerprint,
-                max(c.parent_message_id) AS parent_message_id,
-                max(c.parent_queue_id) AS parent_queue_id,
-                max(c.parent_end) AS parent_end
+                any_value(source) AS source
             FROM {{told}} GROUP BY queue_id, message_id, nth
         )
         SELECT message_id, queue_id, queue, stay, began, put_at, first_got_at,
@@ -125,7 +119,10 @@ def stays(told: DataFrame) -> DataFrame:
             IF(last.went IS NULL, last.cause, NULL) AS cause,
             IF(last.went IS NULL, last.error, last_error) AS error,
             IF(last.went IS NULL, last.fingerprint, last_fingerprint) AS fingerprint,
-            put_cause, put_fingerprint, parent_message_id, parent_queue_id, parent_end,
+            source.cause AS put_cause, source.fingerprint AS put_fingerprint,
+            source.id AS parent_message_id, source.queue_id AS parent_queue_id,
+            source.queue AS parent_queue, source.end AS parent_end,
+            source.parent_cause, coalesce(source.repaired, false) AS repaired,
             IF(last.went IS NULL, last.at, NULL) AS ended_at,
             IF(last.went IS NULL, {word("last.kind", KINDS)}, NULL) AS ended,
             IF(last.went IS NULL, last.actor, IF(last.went = {CLAIMED}, handler, NULL))
@@ -150,21 +147,34 @@ def spent(column: str, place: int) -> str:
 
 
 def with_parents(stays: DataFrame, told: DataFrame) -> DataFrame:
-    """The same, with the message that each was copied from, if it was put as a copy.
+    """The same, with the message that each was copied from, if it is a copy.
 
-    Both are of one statement, so they are of one day.
+    Both are of one statement, so they are of one day. What expired says so at its end
+    only: its copy is a dead letter, too. ``parent_cause`` is why the parent was one.
     """
     return stays.sparkSession.sql(
         f"""
-        SELECT stay.* EXCEPT (parent_message_id, parent_queue_id, parent_end),
+        WITH copies AS (
+            SELECT copy, message_id AS id, queue_id, queue, {KIND} AS end, source
+            FROM {{told}} WHERE copy IS NOT NULL
+        ),
+        parent AS (
+            SELECT one.*, coalesce(one.source.cause,
+                IF(coalesce(one.source.end, first.end) = 'expired', 'EXPIRED', NULL))
+                AS cause
+            FROM copies AS one LEFT JOIN copies AS first ON first.copy = one.id
+        )
+        SELECT stay.* EXCEPT (put_cause, parent_message_id, parent_queue_id,
+                parent_queue, parent_end, parent_cause),
+            coalesce(stay.put_cause, IF(parent.end = 'expired', 'EXPIRED', NULL))
+                AS put_cause,
             coalesce(stay.parent_message_id, parent.id) AS parent_message_id,
             coalesce(stay.parent_queue_id, parent.queue_id) AS parent_queue_id,
-            coalesce(stay.parent_end, parent.end) AS parent_end
-        FROM {{stays}} AS stay LEFT JOIN (
-            SELECT copy, message_id AS id, queue_id, {KIND} AS end
-            FROM {{told}} WHERE copy IS NOT NULL
-        ) AS parent
-        ON parent.copy = stay.message_id AND stay.began = 'put'
+            coalesce(stay.parent_queue, parent.queue) AS parent_queue,
+            coalesce(stay.parent_end, parent.end) AS parent_end,
+            coalesce(stay.parent_cause, parent.cause) AS parent_cause
+        FROM {{stays}} AS stay LEFT JOIN parent
+        ON parent.copy = stay.message_id
         """,  # noqa: S608  # constants
         stays=stays,
         told=told,

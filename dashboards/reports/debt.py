@@ -1,0 +1,97 @@
+"""Dead letters that wait for somebody, at the end of each day.
+
+Reads    lifelines, open   of silver
+Writes   debt   one row for each day, queue it died on and cause, if any letter was open
+                at the day's end, or arrived or was cleared on the day
+
+A day on which nothing at all happened has no rows: then it is as on the day before. A
+letter that an undo or the discard bin brings back arrives again, if that is on the day
+on which it left; later silver takes it for any other message.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.declaration import AS_OF
+from dashboards.reports.letters import LETTER, ORIGIN, seconds
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+COLUMNS = (
+    Column("day", "Day", "day"),
+    Column("queue", "Died on", "queue"),
+    Column("cause", "Cause", "cause"),
+    Column(
+        "open",
+        "Open",
+        "count",
+        link="state:dead origin:{queue} cause:{cause}",
+        note="At the end of the day. The link leads to those that are open now.",
+    ),
+    Column(
+        "arrived",
+        "Arrived",
+        "count",
+        link="origin:{queue} cause:{cause} died:{day}",
+    ),
+    Column("cleared", "Cleared", "count", note="By whatever way it left."),
+    Column("net", "Net", "count", note="Arrived without cleared."),
+    Column(
+        "oldest",
+        "Oldest",
+        "seconds",
+        note="At the end of the day; today, when the report was made.",
+    ),
+)
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    """Hold the sums to life-lines and what is open."""
+    cleared, waiting = (inputs[one].where(LETTER) for one in ("lifelines", "open"))
+    begun = [one.where("to_date(put_at) = day").count() for one in (cleared, waiting)]
+    sums = {
+        column: sum(row[column] for row in rows)
+        for column in ("open", "arrived", "cleared")
+    }
+    claim = "every dead letter that is open is counted"
+    require_equal(claim, sums["open"], waiting.count())
+    require_equal("every dead letter arrives once", sums["arrived"], sum(begun))
+    require_equal("every dead letter is cleared once", sums["cleared"], cleared.count())
+
+
+@report(
+    "debt",
+    title="Dead letter debt",
+    question="How many dead letters wait for somebody, and is it getting better?",
+    inputs=("lifelines", "open"),
+    columns=COLUMNS,
+    charts=(
+        Chart("Open at the end of the day", "bars", "day", "open", "cause"),
+        Chart("Arrived without cleared", "bars", "day", "net", "queue"),
+    ),
+    check=check,
+)
+def build(inputs: Inputs, values: Values) -> DataFrame:
+    columns = f"day, {ORIGIN} AS queue, put_cause AS cause, put_at"
+    lain = seconds("put_at", "least(CAST(date_add(day, 1) AS timestamp), :as_of)")
+    return inputs["open"].sparkSession.sql(
+        f"""
+        SELECT day, queue, cause, count_if(is_open) AS open,
+            count_if(to_date(put_at) = day) AS arrived,
+            count_if(NOT is_open) AS cleared,
+            count_if(to_date(put_at) = day) - count_if(NOT is_open) AS net,
+            max({lain}) FILTER (WHERE is_open) AS oldest
+        FROM (
+            SELECT {columns}, false AS is_open FROM {{lifelines}} WHERE {LETTER}
+            UNION ALL
+            SELECT {columns}, true FROM {{open}} WHERE {LETTER}
+        )
+        GROUP BY ALL
+        """,  # noqa: S608  # constants
+        args={"as_of": values[AS_OF]},
+        lifelines=inputs["lifelines"],
+        open=inputs["open"],
+    )

@@ -1,0 +1,117 @@
+"""When the dead letter debt will be cleared, if things go on as they did.
+
+Reads    lifelines, open   of silver, of some days back
+Writes   debt forecast     one row for each queue with dead letters in these days
+
+The method is Theil and Sen's: of each two days, how much the number of open letters
+changed by day; the median is the change to go on with. One bad day does not bend it.
+Half of the pairs lie between the quartiles, which give the range. Nothing is known of
+weekdays, releases or holidays. Days on which nothing happened are left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.reports import (
+    Chart,
+    Column,
+    Inputs,
+    Parameter,
+    Rows,
+    Values,
+    report,
+)
+from dashboards.reports.declaration import DAYS
+from dashboards.reports.letters import LETTER, ORIGIN
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+AHEAD = 7  # days
+FARTHEST = 3650  # days: what takes longer is not foreseen at all
+COLUMNS = (
+    Column("queue", "Died on", "queue"),
+    Column("day", "Last day", "day", note="That is known; perhaps not over yet."),
+    Column(
+        "open",
+        "Open",
+        "count",
+        link="state:dead origin:{queue}",
+        note="At the end of the last day. The link leads to those open now.",
+    ),
+    Column("change", "Change", "number", unit="a day", note="The median."),
+    Column("ahead", f"In {AHEAD} days", "number"),
+    Column("low", "At least", "number", note="With the lower quartile."),
+    Column("high", "At most", "number", note="With the upper quartile."),
+    Column(
+        "cleared_on",
+        "Cleared on",
+        "day",
+        note="Empty where the debt does not fall, or would take ten years.",
+    ),
+)
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    last = max((row["day"] for row in rows), default=None)
+    letters = inputs["open"].where(LETTER)
+    waiting = letters.where(letters["day"] == last).count() if last else 0
+    counted = sum(row["open"] for row in rows)
+    require_equal("every dead letter that is open is counted", counted, waiting)
+
+
+@report(
+    "debt-forecast",
+    title="Dead letter debt, looked ahead",
+    question="When will the dead letters be cleared, if things go on like this?",
+    inputs=("lifelines", "open"),
+    parameters=(
+        Parameter(DAYS, "count", 14, "Days", "That are looked at.", least=2, most=400),
+    ),
+    columns=COLUMNS,
+    charts=(
+        Chart("Open now", "bars", "queue", "open"),
+        Chart(f"Open in {AHEAD} days", "bars", "queue", "ahead"),
+    ),
+    check=check,
+)
+def build(inputs: Inputs, _: Values) -> DataFrame:
+    ahead = f"IF(slopes IS NULL, NULL, greatest(0, open + {AHEAD} * slopes[{{n}}]))"
+    return inputs["open"].sparkSession.sql(
+        f"""
+        WITH letter AS (
+            SELECT day, {ORIGIN} AS queue, is_open FROM (
+                SELECT day, parent_queue, queue, false AS is_open
+                FROM {{lifelines}} WHERE {LETTER}
+                UNION ALL
+                SELECT day, parent_queue, queue, true FROM {{open}} WHERE {LETTER})
+        ),
+        known AS (SELECT day FROM {{lifelines}} UNION SELECT day FROM {{open}}),
+        debt AS (
+            SELECT queue, day, count_if(coalesce(is_open, false)) AS open
+            FROM (SELECT * FROM known CROSS JOIN (SELECT DISTINCT queue FROM letter))
+            LEFT JOIN letter USING (day, queue)
+            GROUP BY ALL
+        ),
+        trend AS (
+            SELECT one.queue, percentile((next.open - one.open)
+                / datediff(next.day, one.day), array(0.25, 0.5, 0.75)) AS slopes
+            FROM debt AS one JOIN debt AS next
+              ON one.queue = next.queue AND one.day < next.day
+            GROUP BY ALL
+        ),
+        last AS (SELECT queue, max(day) AS day, max_by(open, day) AS open
+                 FROM debt GROUP BY ALL)
+        SELECT queue, day, open, slopes[1] AS change, {ahead.format(n=1)} AS ahead,
+            {ahead.format(n=0)} AS low, {ahead.format(n=2)} AS high,
+            CASE WHEN open > 0 AND open / -nullif(least(slopes[1], 0), 0) <= {FARTHEST}
+                THEN date_add(day, CAST(ceil(open / -slopes[1]) AS int)) END
+                AS cleared_on
+        FROM last LEFT JOIN trend USING (queue)
+        ORDER BY open DESC, queue
+        """,  # noqa: S608  # constants
+        lifelines=inputs["lifelines"],
+        open=inputs["open"],
+    )

@@ -1,0 +1,171 @@
+"""What whoever takes over has to know of the last hours.
+
+Reads    lifelines, open, deliveries   of silver, all there is
+Writes   handover   rows of six kinds, told apart by ``what``
+
+    arrived             messages that were put, by queue; also what was sent back
+    died                dead letters, by queue and cause
+    cleared             dead letters that were cleared, by queue they died on and how
+    new cause           errors with a fingerprint that was never seen before the period
+    open dead letters   those that wait at its end, by queue they died on and cause
+    waiting             queues where more waits than at the beginning
+
+Each has beside it the same number of as many hours before; of what waits, that at the
+beginning. What began before the archive is taken to have been there.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from dashboards.reports import Column, Inputs, Parameter, Rows, Values, report
+from dashboards.reports.declaration import AS_OF
+from dashboards.reports.letters import CAUSE, DEAD, LETTER, ORIGIN
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+HOURS = "hours"
+MOST = 50  # new causes, the commonest first
+
+# A stay, as far as it reaches into the period or the one before it.
+STAYS = f"""
+    SELECT queue, {ORIGIN} AS origin, began, put_at, put_cause, ended, ended_at,
+        {CAUSE} AS cause
+    FROM {{lifelines}} WHERE ended_at > :before
+    UNION ALL
+    SELECT queue, {ORIGIN}, began, put_at, put_cause, NULL, NULL, NULL
+    FROM {{open}} WHERE day = (SELECT max(day) FROM known)
+"""  # noqa: S608  # constants
+FAILURES = f"""
+    SELECT queue, message_id, cause, fingerprint, error, ended_at
+    FROM {{deliveries}} WHERE failed AND fingerprint IS NOT NULL
+    UNION
+    SELECT queue, message_id, cause, fingerprint, error, ended_at
+    FROM {{lifelines}} WHERE {DEAD} AND fingerprint IS NOT NULL
+"""  # noqa: S608  # constants
+NONE = "CAST(NULL AS string)"
+
+
+def during(moment: str) -> str:
+    """SQL for two counts, of the period and of the one before it, and two moments."""
+    return f"""count_if({moment} > :since) AS count,
+        count_if({moment} <= :since) AS before,
+        min({moment}) FILTER (WHERE {moment} > :since) AS first_at,
+        max({moment}) FILTER (WHERE {moment} > :since) AS last_at"""
+
+
+def lasting(moment: str) -> str:
+    """SQL for whether a stay lasted at a moment."""
+    return f"coalesce(put_at <= {moment}, true) AND coalesce(ended_at > {moment}, true)"
+
+
+PARTS = f"""
+    SELECT 1 AS part, 'arrived' AS what, queue, {NONE} AS cause, {NONE} AS how,
+        {NONE} AS fingerprint, {NONE} AS error, {during("put_at")}
+    FROM stay WHERE began = 'put' AND put_at > :before AND NOT {LETTER} GROUP BY queue
+    UNION ALL
+    SELECT 2, 'died', queue, cause, {NONE}, {NONE}, {NONE}, {during("ended_at")}
+    FROM stay WHERE {DEAD} GROUP BY queue, cause
+    UNION ALL
+    SELECT 3, 'cleared', origin, {NONE}, ended, {NONE}, {NONE}, {during("ended_at")}
+    FROM stay WHERE {LETTER} AND ended_at IS NOT NULL GROUP BY origin, ended
+    UNION ALL
+    (SELECT 4, 'new cause', queue, max(cause), {NONE}, fingerprint,
+        max_by(error, struct(ended_at, message_id)), count(DISTINCT message_id), 0,
+        min(ended_at), max(ended_at)
+    FROM failure WHERE fingerprint NOT IN (
+        SELECT fingerprint FROM failure WHERE ended_at <= :since)
+    GROUP BY queue, fingerprint ORDER BY 8 DESC, 6, 3 LIMIT {MOST})
+    UNION ALL
+    SELECT 5, 'open dead letters', origin, put_cause, {NONE}, {NONE}, {NONE},
+        count_if(ended_at IS NULL), count_if({lasting(":since")}),
+        min(put_at) FILTER (WHERE ended_at IS NULL),
+        max(put_at) FILTER (WHERE ended_at IS NULL)
+    FROM stay WHERE {LETTER} GROUP BY origin, put_cause
+    UNION ALL
+    SELECT 6, 'waiting', queue, {NONE}, {NONE}, {NONE}, {NONE},
+        count_if(ended_at IS NULL) AS now, count_if({lasting(":since")}) AS then,
+        min(put_at) FILTER (WHERE ended_at IS NULL),
+        max(put_at) FILTER (WHERE ended_at IS NULL)
+    FROM stay WHERE NOT {LETTER} GROUP BY queue HAVING now > then
+"""  # noqa: S608  # constants
+COLUMNS = (
+    Column("since", "Since", "moment", note="The beginning of the period."),
+    Column("what", "What", "text"),
+    Column("queue", "Queue", "queue", note="Of dead letters, where they died."),
+    Column("cause", "Cause", "cause"),
+    Column("how", "How", "text", note="Dead letters were cleared."),
+    Column(
+        "fingerprint",
+        "Fingerprint",
+        "fingerprint",
+        link="origin:{queue} fingerprint:{fingerprint}",
+    ),
+    Column("error", "Error", "text", note="The last one with this fingerprint."),
+    Column("count", "Messages", "count"),
+    Column(
+        "before",
+        "Before",
+        "count",
+        note="In as many hours before; of what waits, at the beginning.",
+    ),
+    Column("first_at", "First", "moment", note="In the period; of what waits, put."),
+    Column("last_at", "Last", "moment"),
+)
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    """Hold the sums to life-lines and what is open."""
+
+    def total(what: str) -> int:
+        return sum(row["count"] for row in rows if row["what"] == what)
+
+    if not rows:
+        return
+    lifelines, going_on = inputs["lifelines"], inputs["open"]
+    ended = lifelines.where(lifelines["ended_at"] > rows[0]["since"])
+    died = ended.where(DEAD).count()
+    require_equal("every dead letter is counted once", total("died"), died)
+    cleared = ended.where(LETTER).count()
+    require_equal("every dead letter is cleared once", total("cleared"), cleared)
+    days = lifelines.select("day").union(going_on.select("day"))
+    last = days.selectExpr("max(day)").head()
+    assert last
+    waiting = going_on.where(LETTER).where(going_on["day"] == last[0]).count()
+    claim = "every dead letter that is open is counted"
+    require_equal(claim, total("open dead letters"), waiting)
+
+
+@report(
+    "handover",
+    title="Shift handover",
+    question="What happened in the last hours, and what is left to do?",
+    inputs=("deliveries", "lifelines", "open"),
+    parameters=(
+        Parameter(HOURS, "count", 12, "Hours", "Up to now.", least=1, most=24 * 31),
+    ),
+    columns=COLUMNS,
+    check=check,
+)
+def build(inputs: Inputs, values: Values) -> DataFrame:
+    length = timedelta(hours=values[HOURS])
+    since = values[AS_OF] - length
+    return inputs["open"].sparkSession.sql(
+        f"""
+        WITH known AS (SELECT day FROM {{lifelines}} UNION SELECT day FROM {{open}}),
+        stay AS ({STAYS}),
+        failure AS ({FAILURES})
+        SELECT :since AS since, what, queue, cause, how, fingerprint, error, count,
+            before, first_at, last_at
+        FROM ({PARTS})
+        WHERE count > 0 OR before > 0
+        ORDER BY part, count DESC, queue, cause, how, fingerprint
+        """,  # noqa: S608  # constants
+        args={"since": since, "before": since - length},
+        deliveries=inputs["deliveries"],
+        lifelines=inputs["lifelines"],
+        open=inputs["open"],
+    )

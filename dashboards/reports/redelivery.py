@@ -1,0 +1,132 @@
+"""What failed deliveries cost, and whether they help.
+
+Reads    deliveries, lifelines   of silver
+Writes   redelivery   one row for each day and queue with deliveries, or failed entries
+
+Deliveries count on the day on which they ended, entries on the day on which their stay
+on the queue ended: what failed on Monday and was accepted on Tuesday is rescued on
+Tuesday. So the days add up, and none changes afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.letters import DEAD, seconds
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RESCUED = "rescued_1", "rescued_2", "rescued_3", "rescued_4"
+COLUMNS = (
+    Column("day", "Day", "day"),
+    Column("queue", "Queue", "queue"),
+    Column("deliveries", "Deliveries", "count", note="That ended on the day."),
+    Column("failed_deliveries", "Failed", "count", note="Of these deliveries."),
+    Column(
+        "held_s",
+        "Held in vain",
+        "seconds",
+        note="How long consumers had the entries in failed deliveries.",
+    ),
+    Column(
+        "delayed_s",
+        "Delays",
+        "seconds",
+        note="That failed deliveries brought, as they were set: an operator may"
+        " have cut some short.",
+    ),
+    Column(
+        "failed_entries",
+        "Entries that failed",
+        "count",
+        note="At least once, and whose stay on the queue ended on the day.",
+    ),
+    Column("rescued", "Rescued", "count", note="Accepted in the end."),
+    Column("rescued_1", "After 1 failure", "count"),
+    Column("rescued_2", "After 2", "count"),
+    Column("rescued_3", "After 3", "count"),
+    Column("rescued_4", "After 4 or more", "count"),
+    Column("died", "Died", "count"),
+    Column(
+        "otherwise",
+        "Ended otherwise",
+        "count",
+        note="They expired, or an operator or a program took them away.",
+    ),
+    Column(
+        "share",
+        "Share rescued",
+        "share",
+        note="Of the entries that failed and whose stay ended on the day.",
+    ),
+)
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    """Hold the sums to deliveries and life-lines."""
+
+    def total(*columns: str) -> int:
+        return sum(row[column] for row in rows for column in columns)
+
+    deliveries, lifelines = inputs["deliveries"], inputs["lifelines"]
+    ended = deliveries.count()
+    require_equal("every delivery is counted once", total("deliveries"), ended)
+    failed = deliveries.where("failed").count()
+    found = total("failed_deliveries")
+    require_equal("every failed delivery is counted once", found, failed)
+    entries = lifelines.where("failed > 0").count()
+    found = total("failed_entries")
+    require_equal("every entry that failed is counted once", found, entries)
+    found = total("rescued", "died", "otherwise")
+    require_equal("every entry that failed ends in one way", found, entries)
+    found = total(*RESCUED)
+    require_equal("every rescue is after some failures", found, total("rescued"))
+
+
+@report(
+    "redelivery",
+    title="Redelivery by queue and day",
+    question="What do failed deliveries cost, and do they help in the end?",
+    inputs=("deliveries", "lifelines"),
+    columns=COLUMNS,
+    charts=(
+        Chart("Failed deliveries by day", "bars", "day", "failed_deliveries", "queue"),
+        Chart("Rescued by day", "bars", "day", "rescued", "queue"),
+        Chart("Held in vain by day", "lines", "day", "held_s", "queue", "seconds"),
+    ),
+    check=check,
+)
+def build(inputs: Inputs, _: Values) -> DataFrame:
+    after = ", ".join(
+        f"count_if(ended = 'accepted' AND least(failed, 4) = {n}) AS {column}"
+        for n, column in enumerate(RESCUED, 1)
+    )
+    tried = ("deliveries", "failed_deliveries", "held_s", "delayed_s")
+    counted = (*tried, "failed_entries", "rescued", *RESCUED, "died", "otherwise")
+    columns = ", ".join(f"coalesce({column}, 0) AS {column}" for column in counted)
+    return inputs["lifelines"].sparkSession.sql(
+        f"""
+        WITH tried AS (
+            SELECT day, queue, count(*) AS deliveries,
+                count_if(failed) AS failed_deliveries,
+                sum({seconds("got_at", "ended_at")}) FILTER (WHERE failed) AS held_s,
+                sum({seconds("ended_at", "next_due_at")}) FILTER (WHERE failed)
+                    AS delayed_s
+            FROM {{deliveries}} GROUP BY ALL
+        ),
+        entries AS (
+            SELECT day, queue, count(*) AS failed_entries,
+                count_if(ended = 'accepted') AS rescued, {after},
+                count_if({DEAD}) AS died,
+                count_if(ended <> 'accepted' AND NOT {DEAD}) AS otherwise
+            FROM {{lifelines}} WHERE failed > 0 GROUP BY ALL
+        )
+        SELECT day, queue, {columns}, rescued / failed_entries AS share
+        FROM tried FULL JOIN entries USING (day, queue)
+        """,  # noqa: S608  # constants
+        deliveries=inputs["deliveries"],
+        lifelines=inputs["lifelines"],
+    )

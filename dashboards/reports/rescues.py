@@ -1,0 +1,60 @@
+"""After how many failures entries are still rescued.
+
+Reads    lifelines   of silver
+Writes   rescues     one row for each day, queue and number of failures
+
+What to read in it: the number of attempts after which another rescues hardly anybody is
+more than enough for ``max_delivery_attempts``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.letters import DEAD
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MOST = 10  # so many failures, or more, are one row
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    counted = sum(row["entries"] for row in rows)
+    failed = inputs["lifelines"].where("failed > 0").count()
+    require_equal("every entry that failed is counted once", counted, failed)
+
+
+@report(
+    "rescues",
+    title="Rescues by number of failures",
+    question="After how many failures does one more delivery still help?",
+    inputs=("lifelines",),
+    columns=(
+        Column("day", "Day", "day", note="On which the stay on the queue ended."),
+        Column("queue", "Queue", "queue"),
+        Column("failures", "Failures", "count", note=f"{MOST} is {MOST} or more."),
+        Column("entries", "Entries", "count"),
+        Column("rescued", "Rescued", "count", note="Accepted in the end."),
+        Column("died", "Died", "count"),
+        Column("share", "Share rescued", "share"),
+    ),
+    charts=(
+        Chart("Rescued by number of failures", "bars", "failures", "rescued", "queue"),
+        Chart("Died by number of failures", "bars", "failures", "died", "queue"),
+    ),
+    check=check,
+)
+def build(inputs: Inputs, _: Values) -> DataFrame:
+    lifelines = inputs["lifelines"]
+    return lifelines.sparkSession.sql(
+        f"""
+        SELECT day, queue, least(failed, {MOST}) AS failures, count(*) AS entries,
+            count_if(ended = 'accepted') AS rescued, count_if({DEAD}) AS died,
+            avg(CAST(ended = 'accepted' AS int)) AS share
+        FROM {{lifelines}} WHERE failed > 0 GROUP BY ALL
+        """,  # noqa: S608  # constants
+        lifelines=lifelines,
+    )

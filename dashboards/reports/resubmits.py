@@ -1,0 +1,101 @@
+"""Whether sending dead letters back helps.
+
+Reads    lifelines, open   of silver
+Writes   resubmits   one row for each day, queue, cause of the death and kind, if any
+                     copy was sent back on that day, ended on it or was open at its end
+
+A copy that is sent back on Monday and accepted on Tuesday is sent back on Monday, open
+at Monday's end, and accepted on Tuesday. So no day changes later, and over any days
+together what was open before and what was sent back is what ended and what is open. The
+share of success of a day is of the copies that ended on it, whenever sent back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.letters import DEAD, UNKNOWN
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+BACK = "parent_end = 'resubmitted'"
+COLUMNS = (
+    Column("day", "Day", "day"),
+    Column("queue", "Sent back to", "queue"),
+    Column("cause", "Had died of", "cause"),
+    Column("kind", "Sent back", "text", note="As it was, or edited or patched."),
+    Column("resubmitted", "Sent back", "count", note="On the day."),
+    Column(
+        "accepted",
+        "Accepted",
+        "count",
+        note="On the day, whenever it was sent back. So are the next two.",
+    ),
+    Column("died_again", "Died again", "count"),
+    Column(
+        "otherwise",
+        "Ended otherwise",
+        "count",
+        note="Expired, removed, moved, or the sending back was taken back.",
+    ),
+    Column("open", "Open", "count", note="At the end of the day, sent back before."),
+    Column("share", "Share of success", "share", note="Of what ended on the day."),
+)
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    """Hold the sums to life-lines and what is open."""
+
+    def total(*columns: str) -> int:
+        return sum(row[column] for row in rows for column in columns)
+
+    lifelines, going_on = (inputs[one].where(BACK) for one in ("lifelines", "open"))
+    begun = [
+        one.where("to_date(put_at) = day").count() for one in (lifelines, going_on)
+    ]
+    found = total("resubmitted")
+    require_equal("every copy is sent back once", found, begun[0] + begun[1])
+    found = total("accepted", "died_again", "otherwise")
+    require_equal("every copy ends once", found, lifelines.count())
+    found = total("open")
+    require_equal("every copy that goes on is counted", found, going_on.count())
+
+
+@report(
+    "resubmits",
+    title="What became of resubmits",
+    question="Does sending back help?",
+    inputs=("lifelines", "open"),
+    columns=COLUMNS,
+    charts=(
+        Chart("Sent back by day", "bars", "day", "resubmitted", "cause"),
+        Chart("Accepted by day", "bars", "day", "accepted", "cause"),
+        Chart("Died again by day", "bars", "day", "died_again", "cause"),
+    ),
+    check=check,
+)
+def build(inputs: Inputs, _: Values) -> DataFrame:
+    columns = "day, queue, put_at, parent_cause, repaired"
+    return inputs["open"].sparkSession.sql(
+        f"""
+        SELECT day, queue, coalesce(parent_cause, '{UNKNOWN}') AS cause,
+            IF(repaired, 'edited', 'as it was') AS kind,
+            count_if(to_date(put_at) = day) AS resubmitted,
+            count_if(ended = 'accepted') AS accepted,
+            count_if({DEAD}) AS died_again,
+            count_if(ended <> 'accepted' AND NOT {DEAD}) AS otherwise,
+            count_if(ended IS NULL) AS open,
+            avg(CAST(ended = 'accepted' AS int)) AS share
+        FROM (
+            SELECT {columns}, ended FROM {{lifelines}} WHERE {BACK}
+            UNION ALL
+            SELECT {columns}, NULL FROM {{open}} WHERE {BACK}
+        )
+        GROUP BY ALL
+        """,  # noqa: S608  # constants
+        lifelines=inputs["lifelines"],
+        open=inputs["open"],
+    )

@@ -1,0 +1,68 @@
+"""How long dead letters lie before somebody clears them.
+
+Reads    lifelines       of silver
+Writes   time to clear   one row for each day, queue it died on, and way it was cleared
+
+A dead letter is cleared when its stay on the dead letter queue ends, in whatever way:
+sent back, removed, moved, expired, discarded, taken by a program, or because its death
+was taken back. A letter that an undo or the discard bin brings back begins anew, if
+that is on the day on which it left; later silver takes it for any other message.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.letters import LETTER, ORIGIN, seconds, spread
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    counted = sum(row["cleared"] for row in rows)
+    ended = inputs["lifelines"].where(LETTER).count()
+    require_equal("every dead letter is cleared once", counted, ended)
+
+
+@report(
+    "time-to-clear",
+    title="Time to clear dead letters",
+    question="How long do dead letters lie before somebody clears them?",
+    inputs=("lifelines",),
+    columns=(
+        Column("day", "Day", "day", note="On which they were cleared."),
+        Column("queue", "Died on", "queue"),
+        Column("how", "How", "text", note="Accepted: a program took it and was done."),
+        Column("cleared", "Cleared", "count"),
+        Column("p50", "Half within", "seconds"),
+        Column("p90", "9 of 10 within", "seconds"),
+        Column("longest", "Longest", "seconds"),
+        Column(
+            "hour",
+            "Usual hour",
+            "count",
+            unit="h UTC",
+            note="In which most were cleared; the earliest of several.",
+        ),
+    ),
+    charts=(
+        Chart("Cleared by day", "bars", "day", "cleared", "how"),
+        Chart("Longest time to clear", "grid", "day", "longest", "queue", "seconds"),
+    ),
+    check=check,
+)
+def build(inputs: Inputs, _: Values) -> DataFrame:
+    lifelines = inputs["lifelines"]
+    lain = seconds("put_at", "ended_at")
+    return lifelines.sparkSession.sql(
+        f"""
+        SELECT day, {ORIGIN} AS queue, ended AS how, count(*) AS cleared,
+            {spread(lain, 50, 90)}, max({lain}) AS longest,
+            mode(hour(ended_at), true) AS hour
+        FROM {{lifelines}} WHERE {LETTER} GROUP BY ALL
+        """,  # noqa: S608  # constants
+        lifelines=lifelines,
+    )

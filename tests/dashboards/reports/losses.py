@@ -1,0 +1,84 @@
+"""Three days of a broker that loses messages, by its own engine, always the same."""
+
+from __future__ import annotations
+
+from random import Random
+
+from broker import delays, expiry, operations
+from broker.models import AddressSetting, Operation
+from broker.operations import Chosen
+from broker.operations.edits import Edit, plan_edit
+from broker.put import put_many
+from broker.unit_of_work import UnitOfWork
+from tests.broker import ordering
+from tests.broker.dying import back_out, on, operator
+from tests.dashboards.reports.histories import at, last_xid, order, undo
+from tests.dashboards.reports.journal import until_final
+from tests.make import make_messages, make_queue, make_setting
+
+Kind = Operation.Kind
+HOURS = 60
+ERRORS = (
+    "no such customer 17",
+    "no such customer 18",
+    "the connection to the data base timed out after 30 s",
+    "the connection to the data base timed out again after 31 s",
+    "disk full",
+)
+WAYS = (Kind.RESUBMIT, Kind.RESUBMIT, Kind.RESUBMIT, Kind.REMOVE, Kind.MOVE)
+
+
+def make_losses() -> None:
+    """From noon on, every two hours: put, work, wake, expire, and clear some."""
+    draw = Random(7)
+    ordering.make_map()
+    make_queue("bills")
+    make_setting("bills", dead_letter_address="DLA", expiry_address="EXPIRY")
+    AddressSetting.objects.filter(match="orders").update(
+        max_delivery_attempts=3, redelivery_delay_ms=90 * 60_000
+    )
+    AddressSetting.objects.filter(match="bills").update(max_delivery_attempts=1)
+    for hour in range(0, HOURS, 2):
+        minute = hour * 60
+        work(draw, minute)
+        if hour % 6 == 4:
+            clear(draw, minute + 30)
+    until_final(last_xid())
+
+
+def work(draw: Random, minute: int) -> None:
+    delays.wake_due(limit=100, now=at(minute))
+    put_many(make_messages(draw.randint(2, 5)), now=at(minute + 1))
+    put_many(make_messages(draw.randint(0, 2), "bills"), now=at(minute + 2))
+    put_many(make_messages(1, expires_at=at(minute + 150)), now=at(minute + 3))
+    for n, queue in enumerate(("orders", "orders", "bills")):
+        error = draw.choice(ERRORS)
+        back_out(queue, limit=draw.randint(1, 3), error=error, at=minute + 5 + n)
+        accept(queue, draw.randint(0, 3), minute + 10 + n, held=draw.randint(1, 200))
+    expiry.expire(limit=100, now=at(minute + 20))
+
+
+def accept(queue: str, limit: int, minute: int, *, held: int) -> None:
+    """Get some, and be done after a while; sometimes on the day after."""
+    if limit:
+        work = UnitOfWork(actor="clerk", now=at(minute))
+        work.get(queue, limit)
+        work.now = at(minute + held / 1000)
+        work.commit()
+
+
+def clear(draw: Random, minute: int) -> None:
+    """What an operator does about some of the dead letters."""
+    letters = on("DLQ")
+    some = tuple(draw.sample(letters, min(len(letters), draw.randint(1, 4))))
+    if not some:
+        return
+    way = draw.choice(WAYS)
+    argument = "review" if way == Kind.MOVE else ""
+    chosen = Chosen(queue="DLQ", ids=some)
+    done = order(way, argument, chosen=chosen, now=at(minute))
+    if draw.random() < 0.2:
+        undo(done, now=at(minute + 5))
+    elif left := on("DLQ"):
+        edited = plan_edit(operator(), left[0], "DLQ", Edit(body=b"better"))
+        operations.start(edited.pk, now=at(minute + 6))
