@@ -46,8 +46,8 @@ __all__ = [
 
 # What in this package is no report. Much of it imports Spark, which pages go without.
 MACHINERY = {
-    "bars", "bronze", "compaction", "days", "declaration", "errors", "gold", "lines",
-    "locks", "manifest", "pipeline", "quality", "replaying", "runs", "session",
+    "bars", "bronze", "compaction", "days", "declaration", "errors", "gold", "judging",
+    "lines", "locks", "manifest", "pipeline", "quality", "replaying", "runs", "session",
     "silver", "sources", "watch",
 }  # fmt: skip
 
