@@ -1,6 +1,7 @@
 """The rule for a failed delivery: again, after how long, or never.
 
-Pure: the caller brings the settings, the counts and the dice.
+Pure: the caller brings the settings, the counts and the dice. Needs no Django, so that
+reports replay failures with the same rule wherever they are computed.
 """
 
 from __future__ import annotations
@@ -9,11 +10,33 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 
-from broker.models import AddressSetting
 from broker.mq.codes import Reason, Report
 
 LONGEST_MS = 100 * 365 * 24 * 3600 * 1000  # a century; what PostgreSQL can still add
+
+
+class RedeliverySettings(Protocol):
+    """What the rule needs of an address's settings."""
+
+    @property
+    def max_delivery_attempts(self) -> int | None: ...
+
+    @property
+    def dead_letter_address(self) -> str | None: ...
+
+    @property
+    def redelivery_delay_ms(self) -> int | None: ...
+
+    @property
+    def redelivery_delay_multiplier(self) -> float | None: ...
+
+    @property
+    def redelivery_collision_avoidance_factor(self) -> float | None: ...
+
+    @property
+    def max_redelivery_delay_ms(self) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +138,7 @@ def remove(
 
 
 def dispose(
-    settings: AddressSetting, attempts: int, spread: float, *, address: str
+    settings: RedeliverySettings, attempts: int, spread: float, *, address: str
 ) -> Disposition:
     """What becomes of an entry whose delivery failed.
 
@@ -142,7 +165,7 @@ def dispose(
 
 
 def redelivery_delay(
-    settings: AddressSetting, attempts: int, spread: float
+    settings: RedeliverySettings, attempts: int, spread: float
 ) -> timedelta:
     """How long an entry waits before it is delivered again.
 
@@ -190,7 +213,7 @@ def redelivery_delay(
     return timedelta(milliseconds=min(spread_ms, cap_ms))
 
 
-def longest_delay_ms(settings: AddressSetting) -> int:
+def longest_delay_ms(settings: RedeliverySettings) -> int:
     """The cap: as set, or ten times the merged delay."""
     if settings.max_redelivery_delay_ms is not None:
         return settings.max_redelivery_delay_ms

@@ -19,6 +19,9 @@ from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
 CORES = min(2, os.cpu_count() or 1)
+# What executors compute may be the broker's own rules (``replaying``): they import it
+# from here, or from the same place on their machine.
+PROJECT = Path(__file__).resolve().parents[2]
 
 # Spark's launcher asks for a module that the bundled Java has not got; nothing here
 # needs it. $@ without that flag, then the real thing.
@@ -41,6 +44,7 @@ def spark(var: Path) -> SparkSession:
     logging.getLogger("py4j").setLevel(logging.WARNING)  # tells of every connection
     os.environ["JAVA_HOME"] = str(java_home(var))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     shutil.rmtree(scratch(var), ignore_errors=True)  # what a Java that died here left
     history(var).mkdir(parents=True, exist_ok=True)
     builder = SparkSession.builder.appName("reports").master(
@@ -80,7 +84,7 @@ def settings(var: Path) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(2 * CORES),
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.pyspark.python": sys.executable,
+        "spark.executorEnv.PYTHONPATH": str(PROJECT),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch(var)),

@@ -17,7 +17,7 @@ import django, sys
 django.setup()
 from celery import current_app
 from dashboards import tasks, views
-assert sorted(views.discover()) == ["dead-letters", "throughput"]
+assert {"dead-letters", "rule-backtest", "what-if"} <= set(views.discover())
 print([name for name in ("pyspark", "pyarrow") if name in sys.modules])
 print(current_app.main)
 """

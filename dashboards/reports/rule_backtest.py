@@ -1,0 +1,161 @@
+"""Rules for dead letters, held against what people did.
+
+Reads    lifelines, open    of silver
+Writes   rule backtest      one row for each rule, and one for what none is for
+
+Letters count that died within the days that are looked at and came to the queue then. A
+letter is judged by the queue it died on, the broker's name, the group of its error, and
+the reason, which is 0 but by IBM MQ's rules: rules that ask for more are not judged
+here, nor is what comes after them. Letters that lie there now are judged in full by the
+preview of the page Rules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.reports import Chart, Column, Inputs, Parameter, Rows, Values, report
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+GROUPS = """
+    WITH now AS (
+        SELECT * FROM {open} WHERE day = (SELECT max(day) FROM {open})
+    ),
+    stays AS (
+        SELECT message_id, queue_id, queue, stay, ended, became, cause, fingerprint,
+            parent_message_id, parent_queue_id, parent_end
+        FROM {lifelines}
+        UNION ALL
+        SELECT message_id, queue_id, queue, stay, NULL, NULL, NULL, NULL,
+            parent_message_id, parent_queue_id, parent_end
+        FROM now LEFT ANTI JOIN {lifelines} AS over USING (message_id, queue_id, stay)
+    ),
+    letter AS (
+        SELECT message_id, max(parent_message_id) AS parent_id,
+            max(parent_queue_id) AS parent_queue_id,
+            max_by(coalesce(ended, 'left'), stay) AS ended
+        FROM stays
+        WHERE queue_id IN (SELECT queue_id FROM {named})
+        GROUP BY message_id, queue_id
+        HAVING max(parent_end) IN ('dead-lettered', 'discarded', 'expired')
+    ),
+    child AS (
+        SELECT parent_message_id AS letter_id, max_by(coalesce(ended, 'open'), stay)
+            AS ended
+        FROM stays WHERE parent_end = 'resubmitted' GROUP BY ALL
+    )
+    SELECT died.queue AS origin, died.cause, died.fingerprint,
+        CASE
+            WHEN letter.ended = 'resubmitted' THEN CASE
+                WHEN child.ended = 'accepted' THEN 'succeeded'
+                WHEN child.ended IN ('dead-lettered', 'discarded', 'expired')
+                    THEN 'died again'
+                ELSE 'resubmitted' END
+            WHEN letter.ended IN ('moved', 'left') THEN letter.ended
+            WHEN letter.ended IN ('removed', 'discarded', 'expired') THEN 'removed'
+            ELSE 'otherwise' END AS done,
+        count(*) AS letters
+    FROM letter
+    JOIN stays AS died ON died.message_id = letter.parent_id
+      AND died.queue_id = letter.parent_queue_id AND died.became = letter.message_id
+    LEFT JOIN child ON child.letter_id = letter.message_id
+    GROUP BY ALL
+"""
+
+
+def groups(inputs: Inputs, queue: str) -> DataFrame:
+    """Letters that came to a queue, by all that rules are judged by and what became of
+    them: as many rows as there are errors, not letters."""
+    lifelines, now = inputs["lifelines"], inputs["open"]
+    names = [frame.select("queue_id", "queue") for frame in (lifelines, now)]
+    both = names[0].union(names[1])
+    return lifelines.sparkSession.sql(
+        GROUPS,
+        lifelines=lifelines,
+        open=now,
+        named=both.where(both["queue"] == queue),
+    )
+
+
+def check(_: Inputs, rows: Rows) -> None:
+    """Hold what was matched to what became of it."""
+    ends = (
+        "succeeded", "died_again", "underway", "moved", "removed", "still_there",
+        "otherwise",
+    )  # fmt: skip
+    for row in rows:
+        done = sum(row[name] for name in ends)
+        require_equal("of each letter one thing became", done, row["matched"])
+
+
+@report(
+    "rule-backtest",
+    title="Rules for dead letters, held against what people did",
+    question="What would a queue's rules have done with the letters of the past?",
+    inputs=("lifelines", "open"),
+    columns=(
+        Column("number", "Rule", "count"),
+        Column("rule", "As it is written", "text"),
+        Column("action", "Does", "text"),
+        Column("matched", "Letters", "count", note="that it is the first to match"),
+        Column(
+            "unjudged",
+            "Not judged",
+            "count",
+            note="it asks what the archive does not keep: all but the queue, the"
+            " broker's name, the fingerprint, and the reason where it is 0",
+        ),
+        Column("succeeded", "Resubmitted, went well", "count"),
+        Column("died_again", "Resubmitted, died again", "count"),
+        Column("underway", "Resubmitted, not ended", "count"),
+        Column("moved", "Moved", "count"),
+        Column("removed", "Removed or expired", "count"),
+        Column("still_there", "Still there", "count"),
+        Column("otherwise", "Anything else", "count"),
+        Column("agreed", "Rule and people agree", "count"),
+        Column("differed", "They differ", "count"),
+        Column(
+            "prevented",
+            "Successes prevented",
+            "count",
+            note="it takes away what people resubmitted and what then went well",
+        ),
+        Column(
+            "brought_most",
+            "Successes brought at most",
+            "count",
+            note="it resubmits what people did not; nobody knows how that goes",
+        ),
+    ),
+    charts=(
+        Chart("Agreed, by rule", "bars", "rule", "agreed"),
+        Chart("Differed, by rule", "bars", "rule", "differed"),
+    ),
+    parameters=(
+        Parameter("queue", "text", "DLQ", "Queue", note="where dead letters lie"),
+        Parameter("days", "count", 30, "Days back", least=1, most=400),
+        Parameter(
+            "rules",
+            "text",
+            "",
+            "Rules",
+            note="as runmqdlq has them; empty: those that the queue has.",
+        ),
+    ),
+    check=check,
+)
+def build(inputs: Inputs, values: Values) -> DataFrame:
+    from dashboards.reports import judging  # noqa: PLC0415  needs Django
+
+    found = groups(inputs, values["queue"])
+    table = judging.table_of(values["queue"], values["rules"])
+    told = (judging.Group(**row.asDict()) for row in found.toLocalIterator())
+    rows = list(judging.judged(table, told))
+    names = list(rows[0])
+    types = {"rule": "string", "action": "string"}
+    ddl = ", ".join(f"{name} {types.get(name, 'bigint')}" for name in names)
+    session = inputs["open"].sparkSession
+    return session.createDataFrame([tuple(row.values()) for row in rows], ddl)

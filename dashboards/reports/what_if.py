@@ -1,0 +1,314 @@
+"""Redelivery policies side by side, on the failures that were recorded.
+
+Reads    deliveries, lifelines, open   of silver
+Writes   what if    one row for each queue and policy
+
+A message counts that failed at least once, for the first time within the days that are
+looked at, and is no resubmitted copy of another: what copies show is known of the
+message (``replaying``). Dead ends that no policy could have prevented stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dashboards.reports import Chart, Column, Inputs, Parameter, Rows, Values, report
+from dashboards.reports.quality import require_equal
+from dashboards.reports.replaying import Policy, recorded, replay, story_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+AS_RECORDED, AS_GIVEN = "as recorded", "as given"
+LEAST, MOST = "least", "most"  # rescued: where nobody knows, all fail, or none does
+FATES = """array<struct<policy string, bound string, end string, attempts bigint,
+    later_us bigint, failing_us bigint>>"""
+
+# A resubmitted copy leads to the dead letter it was made from, and that to the message
+# which died; a copy of a copy, up to four times, to the first of all.
+STAYS = """
+    now AS (
+        SELECT * FROM {open} WHERE day = (SELECT max(day) FROM {open})
+    ),
+    stays AS (
+        SELECT message_id, queue_id, stay, ended_at, failed, parent_message_id,
+            parent_end
+        FROM {lifelines}
+        UNION ALL
+        SELECT message_id, queue_id, stay, NULL, failed, parent_message_id, parent_end
+        FROM now LEFT ANTI JOIN {lifelines} AS over USING (message_id, queue_id, stay)
+    ),
+    link AS (
+        SELECT child.message_id, max(letter.parent_message_id) AS origin_id
+        FROM stays AS child JOIN stays AS letter
+          ON child.parent_message_id = letter.message_id
+        WHERE child.parent_end = 'resubmitted'
+          AND letter.parent_end IN ('dead-lettered', 'discarded', 'expired')
+        GROUP BY child.message_id
+    ),
+    origin AS (
+        SELECT a.message_id,
+            coalesce(d.origin_id, c.origin_id, b.origin_id, a.origin_id) AS origin_id
+        FROM link AS a
+        LEFT JOIN link AS b ON b.message_id = a.origin_id
+        LEFT JOIN link AS c ON c.message_id = b.origin_id
+        LEFT JOIN link AS d ON d.message_id = c.origin_id
+    )
+"""
+TRIES = """
+    tries AS (
+        SELECT coalesce(origin.origin_id, d.message_id) AS origin_id, d.queue_id,
+            d.queue, d.message_id, d.stay, d.outcome, d.failed, d.cause, d.fingerprint,
+            unix_micros(coalesce(d.got_at, d.ended_at)) AS got_at,
+            unix_micros(d.ended_at) AS ended_at, unix_micros(d.next_due_at) AS due_at,
+            d.attempt
+        FROM {deliveries} AS d LEFT JOIN origin USING (message_id)
+        WHERE d.failed OR d.outcome = 'accepted'
+    ),
+    usual_took AS (
+        SELECT queue_id, fingerprint, median(greatest(ended_at - got_at, 0)) AS took
+        FROM tries WHERE failed GROUP BY ALL
+    ),
+    usual_lag AS (
+        SELECT queue_id, median(lag) AS lag FROM (
+            SELECT queue_id, failed, lead(got_at) OVER stay - coalesce(due_at, ended_at)
+                AS lag
+            FROM tries
+            WINDOW stay AS (PARTITION BY queue_id, message_id, stay ORDER BY attempt)
+        ) WHERE failed AND lag >= 0 GROUP BY queue_id
+    )
+"""
+TOLD = """
+    SELECT max(t.queue) AS queue,
+        CAST(coalesce(max_by(usual_took.took, t.got_at) FILTER (WHERE t.failed), 0)
+            AS bigint) AS usual_took,
+        CAST(coalesce(max(usual_lag.lag), 0) AS bigint) AS usual_lag,
+        array_sort(collect_list(struct(t.got_at, t.message_id, t.stay, t.attempt,
+            t.ended_at, t.outcome, t.failed, t.cause, t.due_at,
+            unix_micros(stays.ended_at) AS stay_ended_at,
+            stays.failed AS stay_failed))) AS tries
+    FROM tries AS t
+    LEFT JOIN stays ON t.message_id = stays.message_id AND t.queue_id = stays.queue_id
+      AND t.stay = stays.stay
+    LEFT JOIN usual_took ON t.queue_id = usual_took.queue_id
+      AND t.fingerprint <=> usual_took.fingerprint AND t.failed
+    LEFT JOIN usual_lag ON t.queue_id = usual_lag.queue_id
+    GROUP BY t.origin_id, t.queue_id
+    HAVING bool_or(t.failed)
+"""
+
+
+def stories(inputs: Inputs, queue: str) -> DataFrame:
+    """One row for each message that failed: its tries, and those of its copies.
+
+    Left out are those that had failed before the record begins: of them more has failed
+    than is told.
+    """
+    deliveries = inputs["deliveries"]
+    named = deliveries.where(deliveries["queue"].like(like(queue)))
+    return named.sparkSession.sql(
+        f"""
+        WITH {STAYS}, {TRIES}, told AS ({TOLD})
+        SELECT * FROM (SELECT *, filter(tries, one -> one.failed)[0] AS first FROM told)
+        WHERE first.stay_failed = size(filter(tries, one -> one.failed
+            AND one.message_id = first.message_id AND one.stay = first.stay))
+        """,  # noqa: S608  # constants
+        deliveries=named,
+        lifelines=inputs["lifelines"],
+        open=inputs["open"],
+    )
+
+
+def like(pattern: str) -> str:
+    """A name in which ``*`` is any run of characters, as SQL has it."""
+    for sign in ("\\", "%", "_"):
+        pattern = pattern.replace(sign, f"\\{sign}")
+    return pattern.replace("*", "%")
+
+
+def fates(story: Any, policies: Mapping[str, Policy | None]) -> list[dict[str, Any]]:
+    """What a story comes to under each policy; without one, what it came to."""
+    known = story_of(story.asDict(recursive=True))
+    found = []
+    for name, policy in policies.items():
+        for bound, hopeful in ((LEAST, False), (MOST, True)):
+            fate = replay(known, policy, hopeful=hopeful) if policy else recorded(known)
+            found.append({"policy": name, "bound": bound, **asdict(fate)})
+    return found
+
+
+def policy_of(values: Values, name: str) -> Policy:
+    """One of the two that parameters give."""
+    cap = values[f"{name}_cap_ms"]
+    return Policy(
+        values[f"{name}_attempts"],
+        values[f"{name}_delay_ms"],
+        values[f"{name}_multiplier"],
+        values[f"{name}_factor"],
+        None if cap < 0 else cap,
+    )
+
+
+def settings_of(name: str, title: str, attempts: int) -> tuple[Parameter, ...]:
+    """The parameters that give one policy."""
+    return (
+        Parameter(
+            f"{name}_attempts",
+            "count",
+            attempts,
+            f"{title}: max delivery attempts",
+            note="0 and below is no limit.",
+            least=-1,
+            most=1_000_000,
+        ),
+        Parameter(
+            f"{name}_delay_ms",
+            "count",
+            1000,
+            f"{title}: redelivery delay, in milliseconds",
+            least=0,
+            most=10**12,
+        ),
+        Parameter(
+            f"{name}_multiplier",
+            "number",
+            2.0,
+            f"{title}: its multiplier",
+            least=0.001,
+            most=1000,
+        ),
+        Parameter(
+            f"{name}_cap_ms",
+            "count",
+            -1,
+            f"{title}: its cap, in milliseconds",
+            note="-1 is ten times the delay.",
+            least=-1,
+            most=10**12,
+        ),
+        Parameter(
+            f"{name}_factor",
+            "number",
+            0.0,
+            f"{title}: collision avoidance factor",
+            least=0,
+            most=1,
+        ),
+    )
+
+
+def check(_: Inputs, rows: Rows) -> None:
+    """Hold the two policies to each other, and the numbers of each row."""
+    messages = {
+        name: sum(row["messages"] for row in rows if row["policy"].startswith(name))
+        for name in "AB"
+    }
+    claim = "both policies are tried on the same messages"
+    require_equal(claim, messages["B"], messages["A"])
+    for row in rows:
+        ends = row["rescued_least"] + row["died_most"] + row["left"]
+        require_equal("each message has one end", ends, row["messages"])
+        wrong = row["rescued_least"] > row["rescued_most"]
+        require_equal("no least is above its most", int(wrong), 0)
+
+
+@report(
+    "what-if",
+    title="Redelivery policies side by side",
+    question="Which of the messages that failed would another redelivery policy save?",
+    inputs=("deliveries", "lifelines", "open"),
+    columns=(
+        Column("queue", "Queue", "queue"),
+        Column("policy", "Policy", "text"),
+        Column("messages", "Failed once at least", "count"),
+        Column("rescued_least", "Rescued for certain", "count"),
+        Column(
+            "rescued_most",
+            "Rescued at most",
+            "count",
+            note="with those of which nobody knows: they were tried at a time between"
+            " the last failure and the first success that were seen",
+        ),
+        Column("certain", "Share for certain", "share"),
+        Column("possible", "Share at most", "share"),
+        Column("died_least", "Died at least", "count"),
+        Column("died_most", "Died at most", "count"),
+        Column(
+            "left",
+            "Neither",
+            "count",
+            note="went another way, or was still tried at the end of the record",
+        ),
+        Column("p50", "Later by, half of them", "seconds", note="of those rescued for"
+               " certain, from the first get to the one that went well"),
+        Column("p90", "90 of 100", "seconds"),
+        Column("p99", "99 of 100", "seconds"),
+        Column("extra_least", "Extra attempts at least", "count"),
+        Column("extra_most", "Extra attempts at most", "count"),
+        Column("failing_least", "Held in vain at least", "seconds"),
+        Column("failing_most", "Held in vain at most", "seconds"),
+    ),
+    charts=(
+        Chart("Rescued for certain", "bars", "queue", "rescued_least", "policy"),
+        Chart("Rescued at most", "bars", "queue", "rescued_most", "policy"),
+    ),
+    parameters=(
+        Parameter("queue", "text", "*", "Queue", note="* is any run of characters."),
+        Parameter("days", "count", 30, "Days back", least=1, most=400),
+        Parameter(
+            "a",
+            "text",
+            AS_RECORDED,
+            "Policy A",
+            choices=(AS_RECORDED, AS_GIVEN),
+            note="what happened, or the settings below",
+        ),
+        *settings_of("a", "A", 10),
+        *settings_of("b", "B", 10),
+    ),
+    check=check,
+)  # fmt: skip
+def build(inputs: Inputs, values: Values) -> DataFrame:
+    given = values["a"] == AS_GIVEN
+    policies = {
+        f"A, {values['a']}": policy_of(values, "a") if given else None,
+        "B": policy_of(values, "b"),
+    }
+    told = stories(inputs, values["queue"])
+    session = told.sparkSession
+    session.udf.register("fates_of", partial(fates, policies=policies), FATES)
+    return session.sql(
+        f"""
+        SELECT queue, policy, messages, rescued_least, rescued_most,
+            rescued_least / messages AS certain, rescued_most / messages AS possible,
+            died_least, died_most, left,
+            later[0] / 1e6 AS p50, later[1] / 1e6 AS p90, later[2] / 1e6 AS p99,
+            extra_least, extra_most, failing_least, failing_most
+        FROM (
+            SELECT queue, fate.policy, count_if(least) AS messages,
+                count_if(least AND rescued) AS rescued_least,
+                count_if(most AND rescued) AS rescued_most,
+                count_if(most AND fate.end = 'died') AS died_least,
+                count_if(least AND fate.end = 'died') AS died_most,
+                count_if(least AND fate.end = 'left') AS left,
+                percentile(fate.later_us, array(0.5, 0.9, 0.99))
+                    FILTER (WHERE least AND rescued) AS later,
+                sum(fate.attempts - 1) FILTER (WHERE most) AS extra_least,
+                sum(fate.attempts - 1) FILTER (WHERE least) AS extra_most,
+                sum(fate.failing_us) FILTER (WHERE most) / 1e6 AS failing_least,
+                sum(fate.failing_us) FILTER (WHERE least) / 1e6 AS failing_most
+            FROM (
+                SELECT queue, fate, fate.bound = '{LEAST}' AS least,
+                    fate.bound = '{MOST}' AS most, fate.end = 'rescued' AS rescued
+                FROM (SELECT queue, explode(fates_of(struct(tries, usual_took,
+                    usual_lag))) AS fate FROM {{told}})
+            )
+            GROUP BY ALL
+        )
+        ORDER BY queue, policy
+        """,  # noqa: S608  # constants
+        told=told,
+    )
