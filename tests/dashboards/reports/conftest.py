@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # twice as quick to start
+# A few rows are sooner read than code for them is made, and lie in one part.
+FEW_ROWS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 @pytest.fixture
@@ -39,4 +46,7 @@ def spark(spark_files: Path, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
     from dashboards.reports import session  # noqa: PLC0415  for marked tests only
 
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", SHORT_LIVED)
-    return session.spark(spark_files)
+    running = session.spark(spark_files)
+    for name, value in FEW_ROWS.items():
+        running.conf.set(name, value)
+    return running
