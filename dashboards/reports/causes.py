@@ -54,7 +54,7 @@ WORDS = rf"""
     FROM (
         SELECT fingerprint, count(*) AS n,
             min_by({BARE}, struct(ended_at, message_id, queue)) AS bare
-        FROM died WHERE fingerprint <> '' GROUP BY fingerprint
+        FROM {{died}} WHERE fingerprint <> '' GROUP BY fingerprint
     )
     ORDER BY rank LIMIT {MOST}
 """  # noqa: S608  # constants
@@ -62,19 +62,19 @@ WORDS = rf"""
 RARE = f"""
     SELECT rank, inline(slice(array_sort(collect_list(struct(n, word))), 1,
         CAST(count(*) - ceil({ALIKE} * count(*)) + 1 AS int)))
-    FROM (SELECT rank, explode(words) AS word FROM worded)
-    JOIN (SELECT word, count(*) AS n FROM (SELECT explode(words) AS word FROM worded)
+    FROM (SELECT rank, explode(words) AS word FROM {{worded}})
+    JOIN (SELECT word, count(*) AS n FROM {{worded}} LATERAL VIEW explode(words) AS word
           GROUP BY word) USING (word)
     GROUP BY rank
 """  # noqa: S608  # constants
 # Of each the commoner ones that are like it, the commonest first.
 NEAR = f"""
     SELECT worded.rank, array_sort(collect_list(other.rank)) AS near
-    FROM worded LEFT JOIN (
+    FROM {{worded}} AS worded LEFT JOIN (
         SELECT DISTINCT one.rank, two.rank AS other
         FROM rare AS one JOIN rare AS two ON one.word = two.word AND two.rank < one.rank
     ) AS pair ON pair.rank = worded.rank
-    LEFT JOIN worded AS other ON other.rank = pair.other
+    LEFT JOIN {{worded}} AS other ON other.rank = pair.other
       AND size(array_intersect(worded.words, other.words))
         >= {ALIKE} * size(array_union(worded.words, other.words))
     GROUP BY worded.rank
@@ -94,8 +94,8 @@ CLUSTERS = f"""
             s -> s.told))
         FROM near
     ) AS chosen
-    JOIN worded AS member ON member.rank = chosen.rank
-    JOIN worded AS first ON first.rank = chosen.first
+    JOIN {{worded}} AS member ON member.rank = chosen.rank
+    JOIN {{worded}} AS first ON first.rank = chosen.first
 """  # noqa: S608  # constants
 COLUMNS = (
     Column(
@@ -155,14 +155,15 @@ def middle(values: Values) -> datetime:
     check=check,
 )
 def build(inputs: Inputs, values: Values) -> DataFrame:
-    lifelines = inputs["lifelines"]
-    return lifelines.sparkSession.sql(
+    spark = inputs["lifelines"].sparkSession
+    died = spark.sql(DIED, lifelines=inputs["lifelines"])
+    worded = spark.sql(WORDS, died=died).localCheckpoint()  # few, and read often
+    return spark.sql(
         f"""
-        WITH died AS ({DIED}), worded AS ({WORDS}), rare AS ({RARE}), near AS ({NEAR}),
-        clustered AS ({CLUSTERS}),
+        WITH rare AS ({RARE}), near AS ({NEAR}), clustered AS ({CLUSTERS}),
         letter AS (
             SELECT died.*, coalesce(cluster, died.fingerprint) AS cluster
-            FROM died LEFT JOIN clustered USING (fingerprint)
+            FROM {{died}} AS died LEFT JOIN clustered USING (fingerprint)
         )
         SELECT cluster, queue,
             max_by({BARE}, struct(ended_at, message_id)) AS label,
@@ -180,5 +181,6 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
         ORDER BY dead_letters DESC, cluster, queue
         """,  # noqa: S608  # constants
         args={"middle": middle(values)},
-        lifelines=lifelines,
+        died=died,
+        worded=worded,
     )

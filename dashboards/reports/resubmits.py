@@ -8,6 +8,7 @@ A copy that is sent back on Monday and accepted on Tuesday is sent back on Monda
 at Monday's end, and accepted on Tuesday. So no day changes later, and over any days
 together what was open before and what was sent back is what ended and what is open. The
 share of success of a day is of the copies that ended on it, whenever sent back.
+A copy that an undo brings back after it was removed counts as sent back once more.
 """
 
 from __future__ import annotations

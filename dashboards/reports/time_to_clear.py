@@ -48,10 +48,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
             note="In which most were cleared; the earliest of several.",
         ),
     ),
-    charts=(
-        Chart("Cleared by day", "bars", "day", "cleared", "how"),
-        Chart("Longest time to clear", "grid", "day", "longest", "queue", "seconds"),
-    ),
+    charts=(Chart("Cleared by day", "bars", "day", "cleared", "how"),),
     check=check,
 )
 def build(inputs: Inputs, _: Values) -> DataFrame:

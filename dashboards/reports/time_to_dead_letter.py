@@ -49,10 +49,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
         Column("longest", "Longest", "seconds"),
         Column("attempts", "Deliveries", "number", note="Of each, on average."),
     ),
-    charts=(
-        Chart("Dead letters by day", "bars", "day", "deaths", "queue"),
-        Chart("Longest time to death", "grid", "day", "longest", "queue", "seconds"),
-    ),
+    charts=(Chart("Dead letters by day", "bars", "day", "deaths", "queue"),),
     check=check,
 )
 def build(inputs: Inputs, _: Values) -> DataFrame:
