@@ -46,7 +46,7 @@ __all__ = [
 
 # What in this package is no report. Much of it imports Spark, which pages go without.
 MACHINERY = {
-    "bars", "bronze", "compaction", "days", "declaration", "errors", "gold", "lines",
+    "bronze", "compaction", "days", "declaration", "errors", "gold", "lines",
     "locks", "manifest", "pipeline", "quality", "runs", "session", "silver", "sources",
     "watch",
 }  # fmt: skip

@@ -32,6 +32,7 @@ from broker.models import (
 )
 from console.models import BrowserSession, SavedView
 from dashboards import depths
+from dashboards.models import ReportRun
 from tests.console.acts import PAGES
 from tests.console.conftest import SignIn
 from tests.console.hostile import (
@@ -155,6 +156,7 @@ def ways_of() -> dict[str, list[Any]]:
         "connection_id": some(ClientConnection.objects.order_by("-pk")[:2]),
         "credential_id": some(Credential.objects),
         "endpoint_id": [1],
+        "run_id": some(ReportRun.objects),
         "record_id": some(AuditRecord.objects.order_by("-pk")[:3]),
         "uow": some(UnitOfWork.objects),
         "slug": [*some(SavedView.objects, "slug")[:2], "dead-letters"],
@@ -185,7 +187,8 @@ QUERIES: dict[str, list[dict[str, Any]]] = {  # what else makes pages show texts
     "console:scheduled": [{}, {"q": EVIL}],
     "console:discards": [{}, {"queue": EVIL}],
     "console:message": [{}, {"as": "text"}, {"as": EVIL}],
-    "dashboards:report": [{"days": "7"}, {"queue": EVIL}],
+    "dashboards:report": [{"days": "7"}, {"queue": EVIL}, {"sort": EVIL}],
+    "dashboards:export": [{"format": "csv"}, {"format": "parquet"}],
     "login": [{"next": f"javascript:{CANARY}"}],
 }
 
@@ -232,6 +235,7 @@ def assert_no_browser_shows_it(answer: Any) -> None:
     assert kind in (
         "application/octet-stream",
         "application/x-ndjson",
+        "application/vnd.apache.parquet",
         "text/csv",
         "text/plain",
     )

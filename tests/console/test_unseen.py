@@ -45,6 +45,7 @@ OF_NO_QUEUE = {
     "record_id": "who may read the audit reads all of it",
     "match": "it takes a permission to know of any setting",
     "settlement": "nobody can guess it, and it is good for who got it alone",
+    "run_id": "a run is there for all; its rows are of queues that one may inquire",
     "rest": "it names nothing",
 }
 NAMED = [

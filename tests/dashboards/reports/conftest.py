@@ -40,3 +40,11 @@ def spark(spark_files: Path, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
 
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", SHORT_LIVED)
     return session.spark(spark_files)
+
+
+@pytest.fixture
+def plain_names(settings: Settings, tmp_path: Path) -> None:
+    """Static files keep their names: nobody collects them for a test."""
+    plain = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": plain}}
+    settings.STATIC_ROOT = tmp_path
