@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from django.db.models import Sum
 
 from broker.journal import LifelineEvent, events_of
-from broker.models import Kind, Place
-from dashboards.reports import bronze, manifest
+from broker.models import Event, Kind, Place
+from dashboards.reports import discover
+from dashboards.reports.manifest import Span
 from tests.dashboards.reports.histories import make_history, messages
+from tests.dashboards.reports.tables import Row, place_of, refreshed, rows
 from tests.make import NOON
 
 if TYPE_CHECKING:
@@ -22,22 +24,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 DAY = timedelta(days=1)
 FAILED = {Kind.BACK_OUT, Kind.DEAD_LETTER, Kind.DISCARD}
-Row = dict[str, Any]
-
-
-def refreshed(spark: SparkSession, run_id: int = 1) -> int:
-    from dashboards.reports import days  # noqa: PLC0415  loads Spark
-
-    as_of = bronze.export(lambda _: None)
-    return days.bring_up_to_date(spark, run_id, as_of, lambda *_: nullcontext())
-
-
-def rows(spark: SparkSession, table: str, day: date | None = None) -> list[Row]:
-    from dashboards.reports import sources  # noqa: PLC0415  loads Spark
-
-    span = manifest.Span(day, day) if day else manifest.Span(date.min, date.max)
-    found: list[Row] = sources.silver_of(spark, table, span).toArrow().to_pylist()
-    return found
 
 
 def stays_of(events: list[LifelineEvent]) -> list[list[LifelineEvent]]:
@@ -131,12 +117,6 @@ def alike(found: list[Row], expected: list[Row]) -> None:
     assert sorted(shown, key=place_of) == sorted(expected, key=place_of)
 
 
-def place_of(row: Row) -> list[int]:
-    return [row[name] for name in ("queue_id", "message_id", "stay")] + [
-        row.get("attempt", 0)
-    ]
-
-
 def test_silver_is_what_the_life_lines_say(
     committed: None, spark: SparkSession
 ) -> None:
@@ -153,3 +133,33 @@ def test_silver_is_what_the_life_lines_say(
         rows(spark, "deliveries"),
         [one for stay in stays for one in deliveries_of(stay)],
     )
+    parents = {
+        copy: (stay[0].message_id, stay[0].queue_id)
+        for stay in over
+        if (copy := stay[-1].detail.get("copy"))
+    }
+    for row in rows(spark, "lifelines") + rows(spark, "open", (NOON + DAY).date()):
+        came_from = (row["parent_message_id"], row["parent_queue_id"])
+        put = row["began"] == "put"
+        assert not put or came_from == parents.get(row["message_id"], (None, None))
+    due = [row["next_due_at"] for row in rows(spark, "deliveries") if row["failed"]]
+    assert NOON + 2 * timedelta(minutes=1) in due
+    check_throughput(spark)
+
+
+def check_throughput(spark: SparkSession) -> None:
+    """The report adds up to what the journal has."""
+    from dashboards.reports import gold  # noqa: PLC0415  loads Spark
+
+    about = discover()["throughput"]
+    both = Span(NOON.date(), (NOON + DAY).date())
+    found = gold.count(spark, about, both, {}).to_pylist()
+    for column, kind in (
+        ("put", Kind.PUT),
+        ("got", Kind.GET),
+        ("accepted", Kind.ACCEPT),
+        ("backed_out", Kind.BACK_OUT),
+        ("dead_lettered", Kind.DEAD_LETTER),
+    ):
+        entries = Event.objects.filter(kind=kind).aggregate(n=Sum("n"))["n"]
+        assert sum(row[column] for row in found) == entries, column

@@ -1,0 +1,211 @@
+"""A day is made once, whole or not at all, and again when something of it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from django.conf import settings
+from pytest_django import Settings
+
+from broker.models import Kind, Place, Queue
+from dashboards.models import ArchiveFile, PublishedDay
+from dashboards.reports.errors import QualityBroken, VersionUnknown
+from dashboards.reports.manifest import clear, current, place
+from tests.broker.elsewhere import process, said
+from tests.dashboards.reports.journal import record, until_final
+from tests.dashboards.reports.tables import refreshed, rows, silver
+from tests.make import NOON, minutes
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+NEXT = NOON + timedelta(days=1)
+PUT: dict[str, Any] = {"kind": Kind.PUT, "way": (None, Place.READY)}
+GET: dict[str, Any] = {"kind": Kind.GET, "way": (Place.READY, Place.CLAIMED)}
+ACCEPT: dict[str, Any] = {"kind": Kind.ACCEPT, "way": (Place.CLAIMED, None)}
+
+RUN = """
+from dashboards.reports import days, session
+from contextlib import nullcontext
+from dashboards.reports import bronze
+settings.VAR_DIR = {var!r}
+as_of = bronze.export(lambda _: None)
+def publish(*_):
+    print("made", flush=True)
+    sys.stdin.readline()
+days.publish = publish
+spark = session.spark({var!r} / "spark")
+days.bring_up_to_date(spark, 77, as_of, lambda *_: nullcontext())
+"""
+
+
+def begin(queue: Queue) -> None:
+    """Two messages; one is got on the first day, and accepted on the next."""
+    record(queue, [5001, 5002], **PUT)
+    record(queue, [5001], at=NOON + minutes(1), **GET)
+    until_final(record(queue, [5001], at=NEXT, **ACCEPT))
+
+
+def test_a_day_made_twice_is_the_same_and_a_late_event_opens_it_again(
+    orders: Queue, spark: SparkSession
+) -> None:
+    begin(orders)
+    assert refreshed(spark) == 2
+    first = silver(spark)
+    assert [row["attempt"] for row in first[0]] == [1]
+    assert [row["held_us"] for row in first[1]] == [(24 * 60 - 1) * 60_000_000]
+    assert refreshed(spark) == 0
+
+    PublishedDay.objects.all().delete()
+    assert refreshed(spark) == 2
+    assert silver(spark) == first
+
+    until_final(record(orders, [5003], at=NOON - minutes(60), **PUT))
+    assert refreshed(spark) == 2, "that day, and the one after it"
+    after = rows(spark, "open", NEXT.date())
+    assert [row["message_id"] for row in after] == [5002, 5003]
+
+    lost = current("open").order_by("day").last()
+    assert lost
+    place(lost).unlink()
+    assert refreshed(spark) == 1, "a lost file is made anew"
+    assert rows(spark, "open", NEXT.date()) == after
+
+
+SEAMS = [
+    ("sources", "events"),
+    ("days", "write"),
+    ("days", "gathered"),
+    ("silver", "check"),
+    ("days", "put_in_place_of"),
+]
+
+
+def test_who_dies_at_any_step_leaves_the_old_day_and_the_next_makes_the_new(
+    orders: Queue, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(orders)
+    refreshed(spark)
+    old = silver(spark)
+    until_final(record(orders, [5003], **PUT))
+
+    for module, step in SEAMS:
+        with monkeypatch.context() as patched:
+            where = import_module(f"dashboards.reports.{module}")
+            patched.setattr(where, step, dying(getattr(where, step)))
+            with pytest.raises(Dead):
+                refreshed(spark)
+        assert silver(spark) == old, step
+
+    assert refreshed(spark) == 2
+    opened = rows(spark, "open", NEXT.date())
+    assert [row["message_id"] for row in opened] == [5002, 5003]
+
+
+class Dead(BaseException):
+    """What no step expects."""
+
+
+def dying(step: Callable[..., object]) -> Callable[..., object]:
+    """A step that is done, and then its process dies."""
+
+    def die(*args: object, **named: object) -> object:
+        step(*args, **named)
+        raise Dead
+
+    return die
+
+
+def test_a_killed_process_leaves_nothing_that_is_read(
+    orders: Queue, spark: SparkSession
+) -> None:
+    begin(orders)
+    with process(RUN.format(var=settings.VAR_DIR).replace("PosixPath", PATH)) as other:
+        assert said(other) == "made"
+        other.kill()
+        other.wait()
+    assert not PublishedDay.objects.exists()
+
+    assert refreshed(spark) == 2
+    assert [row["message_id"] for row in rows(spark, "lifelines")] == [5001]
+    assert [row["message_id"] for row in rows(spark, "open", NEXT.date())] == [5002]
+
+
+PATH = "__import__('pathlib').Path"
+
+
+def test_a_delivery_without_a_put_is_noticed(
+    orders: Queue, spark: SparkSession
+) -> None:
+    record(orders, [1], **PUT)
+    until_final(record(orders, [9000], at=NEXT, **GET))
+
+    with pytest.raises(QualityBroken, match="no delivery is without a put"):
+        refreshed(spark)
+
+    assert [one.day for one in PublishedDay.objects.all()] == [NOON.date()]
+
+
+@pytest.mark.parametrize(
+    ("written", "sentence"),
+    [
+        ((11, 2, 1, 1), "every entry of every event is read"),
+        ((10, 3, 1, 1), "every delivery that ended is a row"),
+        ((10, 2, 2, 1), "every stay that ended is a life-line"),
+        ((10, 2, 1, 2), "every stay goes on or has ended"),
+    ],
+)
+def test_what_is_written_is_held_to_the_lines(
+    written: tuple[int, int, int, int], sentence: str
+) -> None:
+    from dashboards.reports import silver  # noqa: PLC0415  loads Spark
+
+    found = silver.Tally(10, 0, 1, 1, 1, 2, 0, 0, None)
+    silver.check(found, 10, 2, 1, 1)
+    with pytest.raises(QualityBroken, match=sentence):
+        silver.check(found, *written)
+
+
+def test_files_of_the_first_version_are_read(
+    orders: Queue, spark: SparkSession
+) -> None:
+    begin(orders)
+    refreshed(spark)
+    expected = silver(spark)
+    for file in current("bronze"):
+        write_as_first(file)
+    PublishedDay.objects.all().delete()
+
+    assert refreshed(spark) == 2
+    assert silver(spark) == expected
+
+    ArchiveFile.objects.filter(table="bronze").update(version=9)
+    PublishedDay.objects.all().delete()
+    with pytest.raises(VersionUnknown, match=r"bronze/2026-03-14/000001\.parquet"):
+        refreshed(spark)
+
+
+def write_as_first(file: ArchiveFile) -> None:
+    from dashboards.reports.manifest import checksum  # noqa: PLC0415
+
+    table = pq.read_table(place(file)).drop_columns(["fingerprint"])
+    version = pa.array([1] * table.num_rows, pa.int16())
+    pq.write_table(table.add_column(0, "schema_version", version), place(file))
+    ArchiveFile.objects.filter(pk=file.pk).update(
+        version=1, checksum=checksum(place(file))
+    )
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left(settings: Settings) -> Iterator[None]:
+    yield
+    clear(Path(settings.VAR_DIR) / "reports")

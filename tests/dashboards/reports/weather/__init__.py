@@ -1,0 +1,1 @@
+"""An application that brings a report of its own."""
