@@ -12,6 +12,7 @@ from django import forms
 
 from broker.audit import Wanted
 from broker.models import Act, AuditRecord
+from dashboards.spreadsheets import harmless
 
 KINDS = {  # the part of an act before its dot
     "operation": "Operations",
@@ -32,7 +33,6 @@ COLUMNS = (
     *("object_kind", "object_id", "object_name", "outcome", "reason", "detail"),
     *("operation_id", "hash"),
 )
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would work out
 
 
 class WantedForm(forms.Form):
@@ -85,8 +85,3 @@ def as_table(records: Iterable[AuditRecord]) -> str:
         values = told(one) | {"detail": one.detail}
         table.writerow([harmless(values[name]) for name in COLUMNS])
     return text.getvalue()
-
-
-def harmless(value: Any) -> Any:
-    is_formula = isinstance(value, str) and value.startswith(FORMULA)
-    return f"'{value}" if is_formula else value

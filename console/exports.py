@@ -10,20 +10,11 @@ from __future__ import annotations
 import csv
 import json
 from base64 import b64encode
-from collections.abc import (
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
 
 from broker import audit, finding
@@ -33,13 +24,13 @@ from broker.models import Message
 from broker.redaction import Sight
 from console import masks
 from console.searches import Search
+from dashboards.downloads import streamed
+from dashboards.spreadsheets import Line, harmless
 
 PAGE = 500  # messages that are held at once
 LONGEST_BODY = 2**20  # bytes; longer ones are left out, and that is said
 LONGEST_PARCEL = 4 * 2**20  # bytes of bodies that are held at once
 NAMES = ["queue" if field.name == "queue_id" else field.name for field in fields(Found)]
-# How a cell of a spreadsheet begins that is a formula to it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 TYPES = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 
 
@@ -65,12 +56,10 @@ def export(
     pages = pages_from(first, search, now)
     chunks = table(pages) if format_ == "csv" else lines(pages, sight)
     name = f"messages-{now.astimezone(UTC):%Y-%m-%dT%H%MZ}.{format_}"
-    content: Iterable[bytes] | AsyncIterable[bytes] = chunks
-    if isinstance(request, ASGIRequest):
-        content = in_turns(chunks)
-    return StreamingHttpResponse(
-        content,
-        headers={
+    return streamed(
+        request,
+        chunks,
+        {
             "Cache-Control": "private, no-store",
             "Content-Disposition": f'attachment; filename="{name}"',
             "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -78,16 +67,6 @@ def export(
             "X-Content-Type-Options": "nosniff",
         },
     )
-
-
-async def in_turns(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """One after the other, each on the thread of its request; the loop goes on."""
-
-    def following() -> bytes | None:
-        return next(chunks, None)
-
-    while (chunk := await sync_to_async(following)()) is not None:
-        yield chunk
 
 
 Rows = list[dict[str, Any]]
@@ -114,20 +93,13 @@ def table(pages: Iterator[Rows]) -> Iterator[bytes]:
         written.clear()
 
 
-class Line:
-    """What the writer of CSV writes to."""
-
-    def __init__(self, write: Callable[[str], Any]) -> None:
-        self.write = write
-
-
 def cell(value: Any) -> str | int:
     if value is None:
         return ""
     if isinstance(value, int):
         return value
     text = moment(value) if isinstance(value, datetime) else str(value)
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return str(harmless(text))
 
 
 def lines(pages: Iterator[Rows], sight: Sight | None) -> Iterator[bytes]:

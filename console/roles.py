@@ -59,6 +59,8 @@ ADMINISTRATOR = (
             ("broker", "redactionrule"),
             ("auth", "user"),
             ("auth", "group"),
+            ("django_celery_beat", "crontabschedule"),  # when reports run
+            ("django_celery_beat", "periodictask"),
         )
         for action in ("add", "change", "delete", "view")
     }

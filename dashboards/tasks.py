@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from celery import shared_task
 
 from dashboards.live import publish_depths  # noqa: F401  found with the others
@@ -20,7 +22,10 @@ def run_report(run_id: int) -> None:
 
 
 @shared_task(ignore_result=True)
-def ask_for_reports() -> None:
-    """Ask for a run of every report. Each night at 01:10 UTC."""
-    for slug in discover():
-        runs.send(runs.ask_for(slug))
+def ask_for_reports(slug: str = "", parameters: dict[str, Any] | None = None) -> None:
+    """Ask for a run of a report; of every report, where none is named.
+
+    When, is set under Settings. Without other word, each night at 01:10 UTC.
+    """
+    for one in [slug] if slug else discover():
+        runs.send(runs.ask_for(one, parameters=parameters if slug else None))

@@ -1,4 +1,4 @@
-"""The pages of reports; each report has one of its own, under its slug."""
+"""The pages of reports; there is one for each, under its slug."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dashboards import views
 app_name = "dashboards"
 urlpatterns = [
     path("", views.reports, name="reports"),
-    path("dead-letters/", views.dead_letters, {"slug": "dead-letters"}, name="report"),
+    path("<slug:slug>/", views.report, name="report"),
     path("<slug:slug>/run/", views.run, name="run"),
+    path("<slug:slug>/export/", views.export, name="export"),
+    path("<slug:slug>/runs/<int:run_id>/cancel/", views.cancel, name="cancel"),
 ]

@@ -1,62 +1,122 @@
 """Pages of reports: what the last run found, and how far the present one is.
 
-Reads tables of PostgreSQL only; Spark is far away, in the reports worker.
+Reads tables of PostgreSQL only; Spark is far away, in the reports worker. There is one
+page for every report: what is on it is what the report declares.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import permission_required
-from django.db.models import BigIntegerField, QuerySet, Sum
-from django.db.models.fields.json import KT
-from django.db.models.functions import Cast
+from django.contrib.auth.models import User
+from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 from django_htmx.http import HttpResponseClientRefresh
 
-from broker import authorities
-from dashboards.models import ReportRow, ReportRun, cause_word
-from dashboards.reports import Report, bars, discover, runs
+from dashboards import (
+    asking,
+    cells,
+    downloads,
+    points,
+    report_files,
+    results,
+    schedules,
+)
+from dashboards.models import ReportRow, ReportRun
+from dashboards.reports import Report, discover, runs
+from dashboards.results import PERIODS, Wanted
 
-PERIODS = (7, 30, 90)  # days
-ROWS = 500
-
-Days = QuerySet[ReportRow]
+PAGE = 100  # rows
+HISTORY = 20  # runs
 
 may_view = permission_required("dashboards.view_report", raise_exception=True)
+may_run = permission_required("dashboards.run_report", raise_exception=True)
 
 
 @require_safe
 @may_view
 def reports(request: HttpRequest) -> HttpResponse:
-    """Every report, and its last run."""
-    listed = [status(about) for _, about in sorted(discover().items())]
+    """Every report, its last run and the next one."""
+    known_to_run = schedules.every()
+    listed = []
+    for slug, about in sorted(discover().items(), key=lambda one: one[1].title):
+        next_runs = schedules.of(slug, known_to_run)
+        row = status(about, request.user)
+        listed.append(row | {"next": next_runs[0] if next_runs else None})
     return render(request, "dashboards/reports.html", {"listed": listed})
 
 
 @require_safe
 @may_view
-def dead_letters(request: HttpRequest, slug: str) -> HttpResponse:
-    """What died on which queue of what, for some days up to today (UTC)."""
-    period = chosen_period(request)
-    today = timezone.now().date()
-    days = [today - timedelta(days=back) for back in range(period - 1, -1, -1)]
-    rows = seen_by(request.user, slug).filter(day__range=(days[0], today))
-    if queue := request.GET.get("queue", ""):
-        rows = rows.filter(cells__queue=queue)
-    context = {"period": period, "periods": PERIODS, "queue": queue}
+def report(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a report says, of the rows that one may see."""
+    about = known(slug)
+    return shown(request, about)
+
+
+def shown(
+    request: HttpRequest, about: Report, form: asking.ParametersForm | None = None
+) -> HttpResponse:
+    wanted = wanted_of(request, about)
+    seen = results.runs_seen_by(request.user, about)
+    asked = None
+    if wanted.run is not None and "run" in request.GET:
+        asked = seen.filter(pk=wanted.run).first()
+    rows = results.found(request.user, wanted)
+    page = Paginator(results.in_order(rows, wanted), PAGE).get_page(
+        request.GET.get("page")
+    )
+    start = asked.parameters if asked else {}
+    context = {
+        "wanted": wanted,
+        "periods": PERIODS,
+        "form": form or asking.ParametersForm(about, request.user, start=start),
+        "asked": asked,
+        "history": history(seen, asked),
+        "schedules": schedules.of(about.slug, schedules.every()),
+        "may_see_some": results.may_see_some(request.user, about),
+        "has_queues": bool(results.queue_columns(about)),
+        "query": query_of(request),
+        "most": report_files.MOST,
+    }
+    status_code = 422 if form and form.errors else 200
     return render(
         request,
-        "dashboards/dead_letters.html",
-        context | status(known(slug)) | table(rows) | chart(rows, days),
+        "dashboards/report.html",
+        context | status(about, request.user, asked) | table(about, page, wanted, rows),
+        status=status_code,
     )
+
+
+def table(
+    about: Report, page: Page[ReportRow], wanted: Wanted, rows: results.Found
+) -> dict[str, Any]:
+    listed = [cells.shown(about, row) for row in page.object_list]
+    sums = results.sums(rows, about) if listed else {}
+    return {
+        "page": page,
+        "rows": listed,
+        "drawings": points.drawings(rows, wanted) if listed else [],
+        "sums": [(one, sums.get(one.name)) for one in about.columns],
+        "has_sums": bool(sums) and page.paginator.count > 1,
+    }
+
+
+def history(seen: Any, asked: ReportRun | None) -> list[ReportRun]:
+    """The last runs; where one with parameters is shown, those with the same."""
+    same = seen.filter(parameters=asked.parameters) if asked else seen
+    return list(same[:HISTORY])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -66,21 +126,80 @@ def run(request: HttpRequest, slug: str) -> HttpResponse:
     about = known(slug)
     if request.method == "POST":
         return run_now(request, about)
-    context = status(about)
+    asked = results.number(request.GET.get("run", ""))
+    seen = results.runs_seen_by(request.user, about)
+    one = seen.filter(pk=asked).first() if asked else None
+    context = status(about, request.user, one)
     if not context["run"] or not context["run"].is_active or context["has_died"]:
         return HttpResponseClientRefresh()
     return render(request, "dashboards/_run.html", context)
 
 
-@permission_required("dashboards.run_report", raise_exception=True)
+@may_run
 def run_now(request: HttpRequest, about: Report) -> HttpResponse:
     """Ask for a run, or join the one that waits or is running."""
-    runs.send(runs.ask_for(about.slug, request.user))
-    try:
-        page = reverse("dashboards:report", kwargs={"slug": about.slug})
-    except NoReverseMatch:  # it has none of its own
-        page = reverse("dashboards:reports")
-    return redirect(page)
+    form = asking.ParametersForm(about, request.user, request.POST)
+    if not form.is_valid():
+        return shown(request, about, form)
+    user = request.user
+    assert isinstance(user, User)
+    made = asking.ask(user, about, form.cleaned_data)
+    return redirect(page_of(about, None if about.is_by_day else made))
+
+
+@require_POST
+@may_view
+@may_run
+def cancel(request: HttpRequest, slug: str, run_id: int) -> HttpResponse:
+    """Ask for the end of a run."""
+    about = known(slug)
+    one = get_object_or_404(
+        results.runs_seen_by(request.user, about),
+        pk=min(run_id, results.LARGEST),
+    )
+    assert isinstance(request.user, User)
+    asking.cancel(request.user, one)
+    return redirect(page_of(about, None if about.is_by_day else one))
+
+
+@require_safe
+@may_view
+def export(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """The rows of the page as a file."""
+    about = known(slug)
+    wanted = wanted_of(request, about)
+    kind = request.GET.get("format", "csv")
+    if kind not in report_files.TYPES:
+        return redirect(page_of(about, None))
+    done = report_files.shown_run(about, wanted)
+    rows = results.in_order(results.found(request.user, wanted), wanted)
+    headers = report_files.headers(kind, about, timezone.now())
+    content = report_files.write(kind, rows, wanted, done)
+    return downloads.streamed(request, content, headers)
+
+
+def wanted_of(request: HttpRequest, about: Report) -> Wanted:
+    """What the URL says; of a report with parameters, the last run that ended well
+    where it says none."""
+    said = request.GET.dict()
+    if about.is_by_day:
+        said.pop("run", None)
+    elif not results.number(said.get("run", "")):
+        seen = results.runs_seen_by(request.user, about)
+        last = seen.filter(state=ReportRun.State.DONE).first()
+        said["run"] = str(last.pk) if last else ""
+    return Wanted.of(about, said)
+
+
+def page_of(about: Report, one: ReportRun | None) -> str:
+    page = reverse("dashboards:report", kwargs={"slug": about.slug})
+    return f"{page}?run={one.pk}" if one else page
+
+
+def query_of(request: HttpRequest) -> str:
+    """What the URL says but for the page of the table, to be said again in links."""
+    said = {name: one for name, one in request.GET.items() if name != "page"}
+    return urlencode(said)
 
 
 def known(slug: str) -> Report:
@@ -90,81 +209,18 @@ def known(slug: str) -> Report:
         raise Http404(f"There is no report {slug}.") from None
 
 
-def status(about: Report) -> dict[str, Any]:
-    """A report, its last run, and the last run that came to its end."""
-    of_report = ReportRun.objects.filter(report=about.slug)
-    last = of_report.first()
+def status(about: Report, user: Any, asked: ReportRun | None = None) -> dict[str, Any]:
+    """A report, a run of it (the last), and the last run that came to its end."""
+    seen = results.runs_seen_by(user, about)
+    last = asked or seen.first()
     done = last
     if last and last.state != ReportRun.State.DONE:
-        done = of_report.filter(state=ReportRun.State.DONE).first()
+        ended = seen.filter(state=ReportRun.State.DONE)
+        same = ended.filter(parameters=last.parameters) if asked else ended
+        done = same.first()
     return {
         "report": about,
         "run": last,
         "done": done,
         "has_died": bool(last and runs.has_died(last)),
-    }
-
-
-def seen_by(user: authorities.Principal, slug: str) -> Days:
-    """The rows of queues that somebody may inquire, also of queues that are gone."""
-    every = ReportRow.objects.filter(report=slug, day__isnull=False)
-    held = authorities.held_by(user)
-    if held.everywhere("inquire"):
-        return every
-    names = every.order_by().values_list("cells__queue", flat=True).distinct()
-    seen = [one for one in names if held.on("inquire", one)]
-    return every.filter(cells__queue__in=seen)
-
-
-def chosen_period(request: HttpRequest) -> int:
-    asked = request.GET.get("days", "")
-    return int(asked) if asked in map(str, PERIODS) else 30
-
-
-@dataclass(frozen=True)
-class DeadLetterDay:
-    """What one queue lost to one cause on one day (UTC)."""
-
-    day: date
-    queue: str  # its name when the event was archived
-    cause_word: str
-    dead_letters: int
-    last_at: datetime
-
-
-def table(rows: Days) -> dict[str, Any]:
-    """The newest rows, and whether there are more."""
-    order = ("-day", "cells__queue", "cells__cause")
-    found = rows.order_by(*order).values_list("day", "cells")[: ROWS + 1]
-    shown = [
-        DeadLetterDay(
-            day,
-            cells["queue"],
-            cause_word(cells["cause"]),
-            cells["dead_letters"],
-            datetime.fromisoformat(cells["last_at"]),
-        )
-        for day, cells in found
-        if day
-    ]
-    return {"rows": shown[:ROWS], "has_more": len(shown) > ROWS}
-
-
-def chart(rows: Days, days: list[date]) -> dict[str, Any]:
-    """Bars by day, and the causes in them with their totals, commonest first."""
-    sums = (
-        rows.order_by("day", "cells__cause")
-        .values_list("day", "cells__cause")
-        .annotate(dead=Sum(Cast(KT("cells__dead_letters"), BigIntegerField())))
-    )
-    counts = {(day, cause): int(count) for day, cause, count in sums}
-    totals: Counter[str] = Counter()
-    for (_, cause), count in counts.items():
-        totals[cause] += count
-    order = sorted(totals, key=lambda cause: (-totals[cause], cause))
-    words = {cause: cause_word(cause) for cause in order}
-    return {
-        "bars": bars.stack(counts, days, words),
-        "causes": [(cause, words[cause], totals[cause]) for cause in order],
-        "total": totals.total(),
     }

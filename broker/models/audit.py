@@ -53,6 +53,7 @@ class Act(models.TextChoices):
     WRITE_RULES = "rules.write", "wrote rules for dead letters"
     SWITCH_RULES = "rules.switch", "switched rules for dead letters"
     RUN_REPORT = "report.run", "asked for a report"
+    CANCEL_REPORT = "report.cancel", "cancelled a report"
     FILL = "demo.fill", "filled the broker with samples"
     REACH = "page.reach", "went where one may not"
 

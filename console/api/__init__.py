@@ -48,6 +48,7 @@ from console.api import (
     problems,
     queues,
     repairs,
+    reports,
     rules,
     sending,
     settings,
@@ -58,6 +59,7 @@ PARTS = (
     *(messages, sending, taking, queues, browsing, letters, addresses, settings),
     *(operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
+    reports,
 )
 SECRET = {"create_credential"}  # what it answers is not kept, and so not repeated
 KEY = {

@@ -14,6 +14,7 @@ from broker.models import Act, Operation, OperationItem, Queue
 from broker.put import put_many
 from broker.triage import Letter
 from broker.unit_of_work import UnitOfWork
+from dashboards.models import ReportRun
 from tests.broker.handling import stopped
 from tests.broker.promising import promise
 from tests.console.letters import die, make_places
@@ -171,6 +172,11 @@ def run(_: Client) -> Case:
     return at("dashboards:run", "dead-letters"), {}, Act.RUN_REPORT
 
 
+def cancel_run(_: Client) -> Case:
+    one = ReportRun.objects.create(report="dead-letters")
+    return at("dashboards:cancel", "dead-letters", one.pk), {}, Act.CANCEL_REPORT
+
+
 def letter() -> Letter:
     make_places()
     return die(content_type="application/json")
@@ -303,4 +309,5 @@ PAGES: dict[str, Callable[[Client], Case]] = {
     "console:rule_table": rule_table,
     "console:switch_rules": switch_rules,
     "dashboards:run": run,
+    "dashboards:cancel": cancel_run,
 }

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from broker import operations
 from broker.models import Act, AddressSetting
+from dashboards.models import ReportRun
 from tests.console.acts import (
     NEW,
     RULES,
@@ -170,8 +171,19 @@ def api_revoke_credential(_: Client) -> Case:
     return f"/api/v1/credentials/{made.pk}/revoke", WHY, Act.REVOKE_CREDENTIAL
 
 
+def api_run_report(_: Client) -> Case:
+    return f"{API}/reports/dead-letters/runs", {}, Act.RUN_REPORT
+
+
+def api_cancel_run(_: Client) -> Case:
+    one = ReportRun.objects.create(report="dead-letters")
+    return f"{API}/reports/dead-letters/runs/{one.pk}/cancel", {}, Act.CANCEL_REPORT
+
+
 OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "approve_operation": api_approve,
+    "run_report": api_run_report,
+    "cancel_run": api_cancel_run,
     "reset_counters": api_reset_counters,
     "close_connection": api_close_connection,
     "close_endpoint": api_close_endpoint,

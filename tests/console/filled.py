@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import product
 from urllib.parse import quote
 
 from django.contrib import admin
@@ -266,6 +267,7 @@ def of_the_rest(user: User, now: datetime) -> Paths:
                 day=(now - minutes(24 * 60 * days)).date(),
                 n=1,
                 cells={
+                    "day": str((now - minutes(24 * 60 * days)).date()),
                     "queue": "orders",
                     "cause": cause,
                     "dead_letters": 3 + days * 7 % 11,
@@ -277,11 +279,17 @@ def of_the_rest(user: User, now: datetime) -> Paths:
         if state not in ("waiting", "running"):  # one at a time
             ReportRun.objects.create(report="dead-letters", state=state, **ended)
     ReportRun.objects.create(report="dead-letters", state="running", progress=0.4)
+    make_throughput(now)
     record = AuditRecord.objects.exclude(reason="").latest("pk")
     newest = AuditRecord.objects.latest("pk")
     return {
         "dashboards:reports": ["/reports/"],
-        "dashboards:report": ["/reports/dead-letters/"],
+        "dashboards:report": [
+            "/reports/dead-letters/",
+            "/reports/dead-letters/?days=90&queue=orders&sort=-dead_letters",
+            "/reports/dead-letters/?queue=nowhere",
+            "/reports/throughput/?days=1",
+        ],
         "console:audit": ["/audit/", "/audit/?act=operation"],
         "console:audit_record": [
             at("console:audit_record", one.pk) for one in (record, newest)
@@ -293,6 +301,35 @@ def of_the_rest(user: User, now: datetime) -> Paths:
         "password_change": ["/accounts/password/"],
         "password_change_done": ["/accounts/password/done/"],
     }
+
+
+def make_throughput(now: datetime) -> None:
+    """Two queues, for some hours, one of them with a long name."""
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    minutes_of = [hour - minutes(10 * n) for n in range(30)]
+    rows = [
+        ReportRow(
+            report="throughput",
+            day=minute.date(),
+            n=n,
+            cells={
+                "day": str(minute.date()),
+                "minute": minute.isoformat(),
+                "queue": queue,
+                "put": 40 + n * 13 % 29,
+                "got": 38 + n * 11 % 31,
+                "accepted": 30 + n * 7 % 17,
+                "backed_out": n % 3,
+                "dead_lettered": int(n % 11 == 0),
+            },
+        )
+        for n, (minute, queue) in enumerate(product(minutes_of, ("orders", LONG)))
+    ]
+    ReportRow.objects.bulk_create(rows)
+    ReportRun.objects.create(
+        report="throughput", state="done", rows=60, started_at=now - minutes(1),
+        ended_at=now, as_of=now,
+    )  # fmt: skip
 
 
 def settings_paths() -> Iterator[str]:

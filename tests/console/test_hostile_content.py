@@ -33,6 +33,7 @@ from broker.models import (
 )
 from console.models import BrowserSession, SavedView
 from dashboards import depths
+from dashboards.models import ReportRun
 from tests.console.acts import PAGES
 from tests.console.conftest import SignIn
 from tests.console.hostile import (
@@ -159,6 +160,7 @@ def ways_of() -> dict[str, list[Any]]:
         "credential_id": some(Credential.objects),
         "endpoint_id": [1],
         "pk": some(Authenticator.objects.filter(type="webauthn").order_by("-pk")[:3]),
+        "run_id": some(ReportRun.objects),
         "record_id": some(AuditRecord.objects.order_by("-pk")[:3]),
         "uow": some(UnitOfWork.objects),
         "slug": [*some(SavedView.objects, "slug")[:2], "dead-letters"],
@@ -189,7 +191,8 @@ QUERIES: dict[str, list[dict[str, Any]]] = {  # what else makes pages show texts
     "console:scheduled": [{}, {"q": EVIL}],
     "console:discards": [{}, {"queue": EVIL}],
     "console:message": [{}, {"as": "text"}, {"as": EVIL}],
-    "dashboards:report": [{"days": "7"}, {"queue": EVIL}],
+    "dashboards:report": [{"days": "7"}, {"queue": EVIL}, {"sort": EVIL}],
+    "dashboards:export": [{"format": "csv"}, {"format": "parquet"}],
     "account_login": [{"next": f"javascript:{CANARY}"}],
 }
 
@@ -236,6 +239,7 @@ def assert_no_browser_shows_it(answer: Any) -> None:
     assert kind in (
         "application/octet-stream",
         "application/x-ndjson",
+        "application/vnd.apache.parquet",
         "text/csv",
         "text/plain",
     )

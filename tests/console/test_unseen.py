@@ -46,6 +46,7 @@ OF_NO_QUEUE = {
     "match": "it takes a permission to know of any setting",
     "settlement": "nobody can guess it, and it is good for who got it alone",
     "pk": "a security key is there for its owner alone",
+    "run_id": "a run is there for all; its rows are of queues that one may inquire",
     "rest": "it names nothing",
 }
 NAMED = [

@@ -12,6 +12,7 @@ from broker.models import AuditRecord
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
 from console import saved_views
+from dashboards.models import ReportRun
 from tests.broker.promising import promise
 from tests.console.acts import PAGES, RULES
 from tests.console.api_acts import OPERATIONS
@@ -74,6 +75,7 @@ def make_world(client: Client) -> Values:
         "slug": view.slug,
         "uow": work.id,
         "prepared": promised.id,
+        "run_id": ReportRun.objects.create(report="dead-letters", state="done").pk,
         "rest": "nothing",
         "pk": 1,  # of a security key, which is nobody else's to see
     }
@@ -88,8 +90,8 @@ def values_for(endpoint: Endpoint, world: Values) -> Values:
         values["uow"] = world["prepared"]
     if endpoint.route.endswith("/edit/"):
         values["message_id"] = world["letter"]
-    if endpoint.route.startswith("reports/"):
-        values = dict.fromkeys(values, "dead-letters")
+    if "reports/" in endpoint.route:
+        values |= {"slug": "dead-letters"}
     return values
 
 

@@ -1,29 +1,55 @@
-"""Runs a report here and now, in this process."""
+"""Runs a report here and now, in this process, and prints what it found."""
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from dashboards import cells, results
 from dashboards.models import ReportRun
-from dashboards.reports import discover, runs
+from dashboards.reports import Report, discover, runs
 from dashboards.reports.errors import ReportError
+from dashboards.results import PERIODS, Wanted
 
 
 class Command(BaseCommand):
     help = (
-        "Run a report in this process, without the reports worker. Stop it at any time"
-        " with Ctrl-C and run it again: what was copied stays, nothing else is changed."
+        "Run a report in this process, without the reports worker, and print its rows."
+        " Stop it at any time with Ctrl-C and run it again: what was copied stays,"
+        " nothing else is changed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("report", choices=sorted(discover()))
+        parser.add_argument(
+            "--parameter",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="what the report is asked with; may be said several times",
+        )
+        parser.add_argument(
+            "--days",
+            type=int,
+            choices=PERIODS,
+            default=1,
+            help="of a report by day: how many days are printed (default: today)",
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print each row as a line of JSON"
+        )
 
-    def handle(self, *, report: str, **_: object) -> None:
+    def handle(self, *, report: str, parameter: list[str], **options: Any) -> None:
         from dashboards.reports import pipeline  # noqa: PLC0415  Spark, for this only
 
-        run = runs.ask_for(report)
+        about = discover()[report]
+        try:
+            run = runs.ask_for(report, parameters=dict(map(split, parameter)))
+        except ValueError as error:
+            raise CommandError(str(error)) from error
         if run.state == ReportRun.State.RUNNING:
             raise CommandError(
                 f"Another process is running this report, since {run.started_at}."
@@ -34,9 +60,37 @@ class Command(BaseCommand):
         except ReportError as error:
             raise CommandError(str(error)) from error
         run.refresh_from_db()
-        self.stdout.write(
+        self.print_rows(about, run, options)
+        self.stderr.write(
             self.style.SUCCESS(
                 f"Everything until {run.as_of:%Y-%m-%d %H:%M:%S} UTC is counted;"
                 f" {run.rows} rows are new or counted again."
             )
         )
+
+    def print_rows(self, about: Report, run: ReportRun, options: Any) -> None:
+        """As lines of JSON; otherwise as a table, its columns parted by tabs."""
+        wanted = Wanted.of(about, {"days": options["days"], "run": run.pk})
+        rows = results.in_order(results.found(None, wanted), wanted)
+        if not options["json"]:
+            self.stdout.write("\t".join(one.title for one in about.columns))
+        for row in rows.iterator():
+            said = cells.values(about, row)
+            if options["json"]:
+                told = {c.name: cells.plain(c, said[c.name]) for c in about.columns}
+                self.stdout.write(json.dumps(told, ensure_ascii=False))
+            else:
+                words = (cells.in_words(c, said[c.name]) for c in about.columns)
+                self.stdout.write("\t".join(map(visible, words)))
+
+
+def split(said: str) -> tuple[str, str]:
+    name, sign, value = said.partition("=")
+    if not sign:
+        raise CommandError(f"A parameter is NAME=VALUE, and this is not: {said}")
+    return name, value
+
+
+def visible(text: str) -> str:
+    """A text that cannot end its line, or talk to a terminal."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in text)

@@ -50,3 +50,11 @@ def spark(spark_files: Path, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
     for name, value in FEW_ROWS.items():
         running.conf.set(name, value)
     return running
+
+
+@pytest.fixture
+def plain_names(settings: Settings, tmp_path: Path) -> None:
+    """Static files keep their names: nobody collects them for a test."""
+    plain = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": plain}}
+    settings.STATIC_ROOT = tmp_path

@@ -1,0 +1,329 @@
+"""Reports: what they are, what they found, and runs of them."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any, Literal, cast
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.http import Http404, HttpRequest
+from ninja import Path, Query, Router, Schema
+from ninja.errors import ValidationError
+from pydantic import Field
+
+from broker.triage import NEWEST
+from console.api.acting import Nothing
+from console.api.problems import NO_NUL, REFUSED, require
+from dashboards import asking, cells, results, schedules
+from dashboards.models import ReportRow, ReportRun
+from dashboards.reports import Column, Parameter, Report, discover
+from dashboards.results import Wanted
+
+router = Router(tags=["reports"])
+
+VIEW, RUN = "dashboards.view_report", "dashboards.run_report"
+CURSOR = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}|-)\.[0-9]{1,18}\.[0-9]{1,18}$|^$"
+
+
+class RunState(Schema):
+    """One run of a report, from the asking to its end."""
+
+    id: int
+    report: str
+    state: Literal["waiting", "running", "done", "stopped", "cancelled"]
+    parameters: dict[str, Any]
+    requested_by: str | None  # none: the clock
+    requested_at: datetime
+    started_at: datetime | None
+    cancelled_at: datetime | None  # when somebody asked for its end
+    ended_at: datetime | None
+    stage: str
+    progress: float  # from 0 to 1
+    error: str
+    as_of: datetime | None  # everything before this is counted
+    rows: int | None
+    duration_s: float | None
+
+
+class Summary(Schema):
+    """A report in a list of them."""
+
+    slug: str
+    title: str
+    question: str
+    by_day: bool
+    next_run_at: datetime | None
+    last_run: RunState | None
+
+
+class Reports(Schema):
+    """All reports."""
+
+    reports: list[Summary]
+
+
+class ColumnOf(Schema):
+    """One column of a report's rows."""
+
+    name: str
+    title: str
+    type: str
+    unit: str
+    note: str
+
+
+class ParameterOf(Schema):
+    """What may be asked of a report."""
+
+    name: str
+    type: str
+    default: Any
+    title: str
+    note: str
+    choices: list[Any]
+    least: float | None
+    most: float | None
+
+
+class Declaration(Summary):
+    """What a report says of itself."""
+
+    columns: list[ColumnOf]
+    parameters: list[ParameterOf]
+
+
+class RowsPage(Schema):
+    """Which rows, and how many at most."""
+
+    days: Literal["1", "7", "30", "90"] = "30"  # up to today; of reports by day
+    queue: str = Field(default="", max_length=255, pattern=NO_NUL)
+    run: int | None = Field(default=None, ge=1, le=NEWEST)  # with parameters; the last
+    after: str = Field(default="", max_length=60, pattern=CURSOR)
+    limit: int = Field(default=100, ge=1, le=1000)
+
+
+class Rows(Schema):
+    """A page of rows, by the names of the columns; the next begins after ``next``."""
+
+    as_of: datetime | None
+    rows: list[dict[str, Any]]
+    next: str | None
+
+
+class Wish(Schema):
+    """With what a report is to be run; what is not said has its default."""
+
+    parameters: dict[str, Any] = Field(default_factory=dict, max_length=50)
+
+
+class RunsPage(Schema):
+    """Which runs, from one on downwards, and how many at most."""
+
+    before: int = Field(default=NEWEST, ge=1, le=NEWEST)
+    limit: int = Field(default=50, ge=1, le=200)
+
+
+class Runs(Schema):
+    """A page of runs, the newest first; the next is before ``next``."""
+
+    runs: list[RunState]
+    next: int | None
+
+
+@router.get("/reports", response={200: Reports, **REFUSED}, summary="The reports")
+def list_reports(request: HttpRequest) -> dict[str, Any]:
+    """Each with its last run and the next."""
+    require(request, VIEW)
+    clock = schedules.every()
+    every = sorted(discover().items())
+    return {"reports": [summary(request, one, clock) for _, one in every]}
+
+
+@router.get(
+    "/reports/{slug:slug}", response={200: Declaration, **REFUSED}, summary="A report"
+)
+def read_report(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
+    """What it asks, its columns, and what may be asked of it."""
+    require(request, VIEW)
+    one = known(slug)
+    return summary(request, one, schedules.every()) | {
+        "columns": [fields_of(column, ColumnOf) for column in one.columns],
+        "parameters": [
+            fields_of(parameter, ParameterOf) for parameter in one.parameters
+        ],
+    }
+
+
+@router.get(
+    "/reports/{slug:slug}/rows",
+    response={200: Rows, **REFUSED},
+    summary="What a report found",
+)
+def list_rows(
+    request: HttpRequest, slug: Path[str], page: Query[RowsPage]
+) -> dict[str, Any]:
+    """The newest day first; of queues that one may inquire. A report with parameters
+    has rows of a run: that which is named, or the last that ended well."""
+    require(request, VIEW)
+    one = known(slug)
+    done = results.runs_seen_by(request.user, one).filter(state=ReportRun.State.DONE)
+    run = done.filter(pk=page.run).first() if page.run else done.first()
+    if page.run and run is None:
+        raise Http404(f"run {page.run}")
+    wanted = Wanted.of(one, page.dict() | {"run": run.pk if run else ""})
+    rows = results.found(request.user, wanted)
+    if page.after:
+        rows = rows.filter(behind(page.after, one))
+    found = list(rows.order_by("-day", "n", "pk")[: page.limit + 1])
+    part = found[: page.limit]
+    return {
+        "as_of": run.as_of if run else None,
+        "rows": [told(one, row) for row in part],
+        "next": cursor(part[-1]) if len(found) > page.limit else None,
+    }
+
+
+@router.post(
+    "/reports/{slug:slug}/runs",
+    response={200: RunState, **REFUSED},
+    summary="Run a report",
+)
+def run_report(request: HttpRequest, slug: Path[str], wish: Wish) -> dict[str, Any]:
+    """Ask for a run, or join the one with these parameters that has not ended."""
+    require(request, VIEW)
+    require(request, RUN)
+    one = known(slug)
+    try:
+        run = asking.ask(cast(User, request.user), one, wish.parameters)
+    except ValueError as error:
+        where = ("body", "parameters")
+        raise ValidationError([{"loc": where, "msg": str(error)}]) from error
+    return state_of(run)
+
+
+@router.get(
+    "/reports/{slug:slug}/runs",
+    response={200: Runs, **REFUSED},
+    summary="The runs of a report",
+)
+def list_runs(
+    request: HttpRequest, slug: Path[str], page: Query[RunsPage]
+) -> dict[str, Any]:
+    """The newest first."""
+    require(request, VIEW)
+    every = results.runs_seen_by(request.user, known(slug))
+    rows = list(every.filter(pk__lt=page.before)[: page.limit + 1])
+    part = rows[: page.limit]
+    return {
+        "runs": [state_of(one) for one in part],
+        "next": part[-1].pk if len(rows) > page.limit else None,
+    }
+
+
+@router.get(
+    "/reports/{slug:slug}/runs/{int:run_id}",
+    response={200: RunState, **REFUSED},
+    summary="A run of a report",
+)
+def read_run(
+    request: HttpRequest, slug: Path[str], run_id: Path[int]
+) -> dict[str, Any]:
+    """How far it is, or what became of it."""
+    require(request, VIEW)
+    return state_of(run_of(request, slug, run_id))
+
+
+@router.post(
+    "/reports/{slug:slug}/runs/{int:run_id}/cancel",
+    response={200: RunState, **REFUSED},
+    summary="Cancel a run of a report",
+)
+def cancel_run(
+    request: HttpRequest, slug: Path[str], run_id: Path[int], why: Nothing
+) -> dict[str, Any]:
+    """It ends within seconds, and changes nothing. One that has ended stays so."""
+    require(request, VIEW)
+    require(request, RUN)
+    one = run_of(request, slug, run_id)
+    asking.cancel(cast(User, request.user), one)
+    one.refresh_from_db()
+    return state_of(one)
+
+
+def known(slug: str) -> Report:
+    try:
+        return discover()[slug]
+    except KeyError:
+        raise Http404(f"report {slug}") from None
+
+
+def run_of(request: HttpRequest, slug: str, run_id: int) -> ReportRun:
+    seen = results.runs_seen_by(request.user, known(slug))
+    one = seen.filter(pk=min(run_id, results.LARGEST)).first()
+    if one is None:
+        raise Http404(f"run {run_id}")
+    return one
+
+
+def summary(
+    request: HttpRequest, one: Report, clock: list[schedules.Scheduled]
+) -> dict[str, Any]:
+    last = results.runs_seen_by(request.user, one).first()
+    following = schedules.of(one.slug, clock)
+    return {
+        "slug": one.slug,
+        "title": one.title,
+        "question": one.question,
+        "by_day": one.is_by_day,
+        "next_run_at": following[0].next_at if following else None,
+        "last_run": state_of(last) if last else None,
+    }
+
+
+def fields_of(one: Column | Parameter, schema: type[Schema]) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in schema.model_fields}
+
+
+def state_of(run: ReportRun) -> dict[str, Any]:
+    by = run.requested_by
+    own = {"id", "requested_by", "duration_s"}
+    fields = {name: getattr(run, name) for name in RunState.model_fields.keys() - own}
+    return fields | {
+        "id": run.pk,
+        "requested_by": by.get_username() if by else None,
+        "duration_s": run.duration.total_seconds() if run.duration else None,
+    }
+
+
+def told(one: Report, row: ReportRow) -> dict[str, Any]:
+    """A row as JSON has it; what is not known is null."""
+    said = cells.values(one, row)
+    return {
+        column.name: None
+        if said[column.name] is None
+        else cells.plain(column, said[column.name])
+        for column in one.columns
+    }
+
+
+def cursor(row: ReportRow) -> str:
+    return f"{row.day or '-'}.{row.n}.{row.pk}"
+
+
+def behind(after: str, one: Report) -> Q:
+    """The rows after one.
+
+    Raises:
+        ValidationError: it is no row's.
+    """
+    day, n, pk = after.split(".")
+    further = Q(n__gt=int(n)) | Q(n=int(n), pk__gt=int(pk))
+    if not one.is_by_day:
+        return further
+    try:
+        at = date.fromisoformat(day)
+    except ValueError as error:
+        where = ("query", "after")
+        raise ValidationError([{"loc": where, "msg": f"no cursor: {error}"}]) from error
+    return Q(day__lt=at) | (Q(day=at) & further)

@@ -1,0 +1,149 @@
+"""How pages show the cells and the charts of reports: by the types they declare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from console.templatetags.console import duration, moment, number
+from console.templatetags.hostile import shown
+from dashboards.cells import Cell
+from dashboards.charts import Drawing, Series
+from dashboards.models import cause_word
+from dashboards.reports import Column
+from dashboards.results import NUMBERS, Wanted
+
+register = template.Library()
+
+LONGEST = 200  # characters of a text in a table
+UNKNOWN = "–"
+ANYBODYS = ("text", "queue", "fingerprint", "cause")  # that a message may have chosen
+WORDS: Mapping[str, Callable[[Any], str]] = {
+    "cause": lambda value: cause_word(str(value)),
+    "share": lambda value: f"{value:.1%}",
+    "seconds": lambda value: duration(float(value)),
+}
+
+
+@register.simple_tag
+def cell(one: Cell, wanted: Wanted) -> SafeString | str:
+    """A cell of a table, with the link to what it is about."""
+    column, value = one.column, one.value
+    if value is None or value == "":
+        return UNKNOWN
+    if column.type == "moment":
+        return moment(value)
+    words: SafeString | str = amount(column, value)
+    if column.type in ANYBODYS:
+        words = shown(words, LONGEST)
+    where = address_of(one, wanted)
+    return link(where, words) if where else words
+
+
+def address_of(one: Cell, wanted: Wanted) -> str:
+    """Where more is to be seen of it."""
+    if one.column.type == "queue":
+        said = {"days": wanted.days, "queue": one.value}
+        said |= {"run": wanted.run} if wanted.run else {}
+        return f"?{urlencode(said)}"
+    if one.column.type == "message":
+        return reverse("console:message", args=[one.value])
+    if one.filter:
+        return f"{reverse('console:messages')}?{urlencode({'f': one.filter})}"
+    return ""
+
+
+def link(where: str, words: Any) -> SafeString:
+    return format_html('<a href="{}">{}</a>', where, words)
+
+
+@register.simple_tag
+def amount(column: Column, value: Any) -> str:
+    """A value in words, as its column has it."""
+    if value is None or value == "":
+        return UNKNOWN
+    if column.type in WORDS:
+        return WORDS[column.type](value)
+    if column.type in ("count", "number"):
+        return f"{precise(value)} {column.unit}".strip()
+    return day(value) if isinstance(value, date) else str(value)
+
+
+def precise(value: float) -> str:
+    """A number; a small one with what makes it other than none."""
+    return f"{value:.3g}" if 0 < abs(value) < 0.1 else number(value)
+
+
+def day(value: date) -> str:
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return value.isoformat()
+
+
+@register.simple_tag
+def place(drawing: Drawing, value: Any) -> str:
+    """A place below a drawing, in few characters."""
+    if isinstance(value, datetime):
+        form = "%-d %b" if drawing.by == "day" else "%-d %b %H:%M"
+        return f"{value.astimezone(UTC):{form}}"
+    if isinstance(value, date):
+        return f"{value:%-d %b}"
+    return cut(amount(drawing.x, value), 14)
+
+
+@register.simple_tag
+def exactly(drawing: Drawing, value: Any) -> str:
+    """The same, in full."""
+    return amount(drawing.x, value) if not isinstance(value, date) else day(value)
+
+
+@register.simple_tag
+def series(drawing: Drawing, one: Series, longest: int = 0) -> str:
+    """What a series is called."""
+    if drawing.of is None:
+        return drawing.y.title
+    name = "all others" if one.key is None else amount(drawing.of, one.key)
+    return cut(name, longest) if longest else name
+
+
+def cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+@register.simple_tag
+def dress(drawing: Drawing, one: Series) -> SafeString:
+    """What the style sheet colours a series by: a cause has its own everywhere."""
+    if drawing.of is not None and drawing.of.type == "cause" and one.key is not None:
+        return format_html('class="cause" data-cause="{}"', one.key)
+    return format_html('class="series" data-series="{}"', one.n)
+
+
+@register.filter
+def is_number(column: Column) -> bool:
+    return column.type in NUMBERS and column.type != "message"
+
+
+@register.simple_tag
+def sorting(column: Column, wanted: Wanted, query: str) -> SafeString:
+    """The head of a column: a link that sorts by it, numbers from the largest down."""
+    down, up = f"-{column.name}", column.name
+    first, second = (down, up) if is_number(column) else (up, down)
+    turned = second if wanted.sort == first else first
+    kept = "&".join(p for p in query.split("&") if p and not p.startswith("sort="))
+    where = f"?{kept}&sort={turned}" if kept else f"?sort={turned}"
+    arrow = {down: " ↓", up: " ↑"}.get(wanted.sort, "")
+    return format_html('<a href="{}">{}{}</a>', where, column.title, arrow)
+
+
+@register.filter
+def order_of(column: Column, wanted: Wanted) -> str:
+    """As ``aria-sort`` has it."""
+    orders = {f"-{column.name}": "descending", column.name: "ascending"}
+    return orders.get(wanted.sort, "none")

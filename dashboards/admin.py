@@ -1,0 +1,144 @@
+"""When reports run, under Settings: Celery beat's entries, in words for people.
+
+Beat's own page of an entry asks for a task's name and its arguments as JSON. An entry
+that runs reports has a page here that asks which report, with what, and when; all
+others, which the code makes, keep theirs.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django_celery_beat.admin import PeriodicTaskAdmin
+from django_celery_beat.models import PeriodicTask
+
+from dashboards import schedules
+from dashboards.reports import discover
+
+EVERY = "every report"
+EXAMPLE = "name=value, one a line; what is not said has its default."
+WHEN = (
+    "Minutes, hours, days of the month, months and days of the week: 10 1 * * * is each"
+    " night at 01:10."
+)
+
+
+class ReportScheduleForm(forms.ModelForm):
+    """Which report runs when, and with what."""
+
+    report = forms.ChoiceField(required=False, help_text="Its rows are new after that.")
+    said = forms.CharField(
+        label="Parameters",
+        required=False,
+        max_length=4000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=EXAMPLE,
+    )
+
+    class Meta:
+        model = PeriodicTask
+        fields = ["name", "enabled", "crontab", "description"]
+        help_texts = {"crontab": WHEN}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [(slug, one.title) for slug, one in sorted(discover().items())]
+        report = self.fields["report"]
+        assert isinstance(report, forms.ChoiceField)
+        report.choices = [("", EVERY), *choices]
+        self.fields["crontab"].required = True
+        told = schedules.kwargs_of(self.instance)
+        report.initial = told.get("slug", "")
+        lines = (f"{k}={v}" for k, v in (told.get("parameters") or {}).items())
+        self.fields["said"].initial = "\n".join(lines)
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        slug = said.get("report") or ""
+        try:
+            values = parameters(slug, said.get("said", ""))
+        except ValueError as error:
+            self.add_error("said", str(error))
+            return said
+        self.instance.task = schedules.TASK
+        told = {"slug": slug, "parameters": values} if slug else {}
+        self.instance.kwargs = json.dumps(told)
+        self.instance.interval = None
+        self.instance.solar = None
+        self.instance.clocked = None
+        return said
+
+
+def parameters(slug: str, text: str) -> dict[str, str]:
+    """What was written, once it has been read as the report's.
+
+    Raises:
+        ValueError: it is not; a sentence for people.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said: dict[str, str] = {}
+    for line in lines:
+        name, sign, value = line.partition("=")
+        if not sign:
+            raise ValueError(f"There is no = in “{line}”. {EXAMPLE}")
+        said[name.strip()] = value.strip()
+    if said and not slug:
+        raise ValueError("Choose the report that has these parameters.")
+    if slug:
+        discover()[slug].read(said)
+    return said
+
+
+class ScheduleAdmin(PeriodicTaskAdmin):  # type: ignore[misc]  # it has no types
+    """Entries of the clock; those of reports have a page of their own kind."""
+
+    list_display = ("name", "enabled", "when", "last_run_at")
+    list_filter = ("enabled",)
+    list_select_related = ("crontab", "interval", "solar", "clocked")
+    actions = ("enable_tasks", "disable_tasks")
+    date_hierarchy = None
+
+    @admin.display(description="Runs")
+    def when(self, one: PeriodicTask) -> str:
+        return schedules.words(one)
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """Many at once, for who may change all of them."""
+        return super().get_actions(request) if request.user.is_superuser else {}
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """What the code runs by the clock keeps the broker clean."""
+        may = super().has_change_permission(request, obj)
+        return may and (is_of_reports(obj) or bool(request.user.is_superuser))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        may = super().has_delete_permission(request, obj)
+        return may and (is_of_reports(obj) or bool(request.user.is_superuser))
+
+    def get_form(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        own = {"form": ReportScheduleForm} if is_of_reports(obj) else {}
+        return super().get_form(request, obj, **kwargs | own)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        if is_of_reports(obj):
+            fields = ["name", "enabled", "report", "said", "crontab", "description"]
+            return [(None, {"fields": fields})]
+        return super().get_fieldsets(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        if is_of_reports(obj):
+            return ()
+        return super().get_readonly_fields(request, obj)
+
+
+def is_of_reports(one: PeriodicTask | None) -> bool:
+    """Also of one that is new: what else runs by the clock is in the code."""
+    return one is None or one.task == schedules.TASK
+
+
+admin.site.unregister(PeriodicTask)
+admin.site.register(PeriodicTask, ScheduleAdmin)

@@ -1,0 +1,95 @@
+"""Asking for a run of a report, and for its end: as a page, or the API, is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import QueryDict
+
+from broker import audit, authorities
+from broker.models import Act
+from dashboards import results
+from dashboards.models import ReportRun
+from dashboards.reports import Parameter, Report, runs
+
+FIELDS: Mapping[str, type[forms.Field]] = {
+    "text": forms.CharField,
+    "count": forms.IntegerField,
+    "number": forms.FloatField,
+    "day": forms.DateField,
+}
+
+
+class ParametersForm(forms.Form):
+    """What a report with parameters is asked with; declared with the report."""
+
+    def __init__(
+        self,
+        report: Report,
+        user: authorities.Principal,
+        said: QueryDict | None = None,
+        start: Mapping[str, Any] | None = None,
+    ) -> None:
+        start = {one.name: one.default for one in report.parameters} | dict(start or {})
+        super().__init__(said, initial=start, auto_id="parameter-%s")
+        self.report, self.user = report, user
+        for one in report.parameters:
+            self.fields[one.name] = field_of(one)
+
+    def clean(self) -> dict[str, Any]:
+        said = {n: v for n, v in (super().clean() or {}).items() if v is not None}
+        for one in self.report.parameters:
+            if one.name in said:
+                try:
+                    said[one.name] = one.read(said[one.name])
+                except ValueError as error:
+                    self.add_error(one.name, str(error))
+        try:
+            results.require_queue(self.user, self.report, said)
+        except ValueError as error:
+            self.add_error("queue", str(error))
+        return said
+
+
+def field_of(one: Parameter) -> forms.Field:
+    about: dict[str, Any] = {
+        "label": one.title,
+        "help_text": one.note,
+        "required": one.type != "text" or bool(one.default),
+    }
+    if one.choices:
+        choices = [(choice, str(choice)) for choice in one.choices]
+        return forms.TypedChoiceField(choices=choices, coerce=one.read, **about)
+    if one.type == "text":
+        about["max_length"] = 500
+    if one.type == "day":
+        about["widget"] = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    return FIELDS[one.type](**about)
+
+
+@transaction.atomic
+def ask(user: User, report: Report, said: Mapping[str, Any]) -> ReportRun:
+    """A run with these parameters, which waits or is running; it is sent off.
+
+    Raises:
+        ValueError: they are not the report's; a sentence for people.
+    """
+    results.require_queue(user, report, said)
+    run = runs.ask_for(report.slug, user, said)
+    runs.send(run)
+    return run
+
+
+@transaction.atomic
+def cancel(user: User, run: ReportRun) -> None:
+    """Ask for the end of a run. Of one that has ended nothing is changed or said."""
+    locked = ReportRun.objects.select_for_update().get(pk=run.pk)
+    if not locked.is_active or locked.cancelled_at:
+        return
+    runs.cancel(locked, user)
+    about = audit.Thing("report", locked.pk, locked.report)
+    audit.record(Act.CANCEL_REPORT, about, by=user)

@@ -1,0 +1,119 @@
+"""The cells of reports: as values, in words, and as the filter of what they count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from broker.filters.keys import CAUSES
+from broker.filters.values import quoted
+from dashboards.models import ReportRow, cause_word
+from dashboards.reports import Column, Report
+
+BRACED = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a page's table."""
+
+    column: Column
+    value: Any
+    filter: str = ""  # of the list of messages that it counts, where there is one
+
+
+def shown(report: Report, row: ReportRow) -> list[Cell]:
+    """The cells of a row, in the order of the columns."""
+    said = values(report, row)
+    types = {one.name: one for one in report.columns}
+    return [
+        Cell(one, said[one.name], filter_of(one, said, types)) for one in report.columns
+    ]
+
+
+def values(report: Report, row: ReportRow) -> dict[str, Any]:
+    """The cells of a row by name, as what their columns say they are."""
+    said = {one.name: value(one, row.cells.get(one.name)) for one in report.columns}
+    if report.is_by_day and row.day:
+        said["day"] = row.day
+    return said
+
+
+def value(column: Column, stored: Any) -> Any:
+    """What JSON has of a cell, as it was in the report."""
+    if stored is None:
+        return None
+    if column.type == "day":
+        return date.fromisoformat(str(stored)[:10])
+    if column.type == "moment":
+        at = datetime.fromisoformat(str(stored))
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return stored
+
+
+def filter_of(
+    column: Column, said: Mapping[str, Any], columns: Mapping[str, Column]
+) -> str:
+    """The filter of the messages that a cell counts; empty where there is none.
+
+    Each cell stands in it as a value: nothing in a queue's name is a sign of the
+    language.
+    """
+    if not column.link or not said[column.name]:
+        return ""
+    parts: dict[str, str | None] = {}
+    for name in BRACED.findall(column.link):
+        one = columns.get(name)
+        parts[name] = term(one, said[name]) if one else None
+    if None in parts.values():
+        return ""
+    return BRACED.sub(lambda match: str(parts[match[1]]), column.link)
+
+
+def term(column: Column, said: Any) -> str | None:
+    """A value as filters have it; None where they have none."""
+    if said is None or said == "":
+        return None
+    if column.type == "cause":
+        word = str(said).lower().replace("_", "-")
+        return word if word in CAUSES else None
+    if isinstance(said, datetime):
+        at = said.astimezone(UTC).replace(tzinfo=None)
+        whole = at.second == at.microsecond == 0
+        return f"{at.isoformat(timespec='minutes' if whole else 'seconds')}Z"
+    if isinstance(said, date):
+        return said.isoformat()
+    return quoted(said) if isinstance(said, str) else str(said)
+
+
+def plain(column: Column, said: Any) -> Any:
+    """A value for a file that programs read: times in UTC, as ISO 8601 has them."""
+    if isinstance(said, datetime):
+        return said.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(said, date):
+        return said.isoformat()
+    return "" if said is None else said
+
+
+def in_words(column: Column, said: Any) -> str:
+    """A value for people, in UTC, where no page is."""
+    if said is None:
+        return "–"
+    if isinstance(said, datetime):
+        return f"{said.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    if column.type == "cause":
+        return cause_word(str(said))
+    if isinstance(said, int | float) and column.type != "message":
+        return in_figures(column, said)
+    return str(said)
+
+
+def in_figures(column: Column, said: float) -> str:
+    if column.type == "share":
+        return f"{said:.1%}"
+    text = f"{said:,.0f}" if said == int(said) else f"{said:,.1f}"
+    unit = column.unit or ("s" if column.type == "seconds" else "")
+    return f"{text} {unit}".strip()

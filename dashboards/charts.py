@@ -1,0 +1,260 @@
+"""Drawings of a report's rows, as numbers that a template writes into an SVG.
+
+    rows ── points: summed in the database ──▶ Points ── draw ──▶ Drawing
+
+Lengths are units of the drawing's own grid, from the top left. They are text, so that
+no language of a page puts a comma in them. Colours are no part of it: a series has a
+number, and a cause its word, by which the style sheet colours it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from math import ceil, floor, isfinite, log10
+from typing import Any
+
+from dashboards.reports import Chart, Column
+
+WIDTH, HEIGHT = 960, 240
+LEFT, RIGHT, TOP, BOTTOM = 64, 8, 12, 28  # what the axes' words need
+ROW, NAMES = 22, 176  # of a grid: how high a row is, and how wide the names are
+STEPS = (1, 2, 5, 10)
+LABELS = 10  # at most, below a drawing
+LEVELS = 5  # of a grid's cells
+LINE_OF = {"lines", "steps"}
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What is drawn apart: its key as stored, None for all others together."""
+
+    key: str | None
+    n: int
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A bar, or a cell of a grid."""
+
+    series: Series
+    place: Any
+    value: float
+    x: str
+    y: str
+    width: str
+    height: str
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    series: Series
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A word at an axis, and where its line is."""
+
+    at: str
+    word: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What is drawn: sums by place and series, the places in their order."""
+
+    sums: Mapping[tuple[Any, str | None], float]
+    places: Sequence[Any]
+    series: Sequence[Series]  # the largest first
+
+
+@dataclass(frozen=True)
+class Drawing:
+    chart: Chart
+    x: Column
+    y: Column
+    series: Sequence[Series]
+    of: Column | None  # that tells the series apart
+    by: str = ""  # what of a moment is drawn together: minute, hour, day
+    shapes: list[Shape] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    values: list[Mark] = field(default_factory=list)
+    places: list[Mark] = field(default_factory=list)
+    names: list[Mark] = field(default_factory=list)  # of a grid's rows
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+
+    @property
+    def bottom(self) -> int:
+        return self.height - BOTTOM
+
+    @property
+    def total(self) -> float:
+        return sum(one.total for one in self.series)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the sum of all that is drawn means something."""
+        return self.y.type == "count"
+
+
+def draw(drawing: Drawing, points: Points) -> Drawing:
+    """Fill a drawing, by the kind of its chart."""
+    if drawing.chart.type == "grid":
+        return grid(drawing, points)
+    if drawing.chart.type in LINE_OF:
+        return lines(drawing, points)
+    return bars(drawing, points)
+
+
+def bars(drawing: Drawing, points: Points) -> Drawing:
+    """Bars, the series stacked: the largest lies at the bottom."""
+    tallest = max(
+        sum(points.sums.get((place, one.key), 0) for one in points.series)
+        for place in points.places
+    )
+    scale = axis(drawing, tallest)
+    pitch = (WIDTH - LEFT - RIGHT) / len(points.places)
+    for n, place in enumerate(points.places):
+        below = 0.0
+        for one in points.series:
+            value = max(points.sums.get((place, one.key), 0), 0)
+            if not value:
+                continue
+            below += value
+            drawing.shapes.append(
+                Shape(
+                    one,
+                    place,
+                    value,
+                    x=units(LEFT + (n + 0.1) * pitch),
+                    y=units(HEIGHT - BOTTOM - below * scale),
+                    width=units(pitch * 0.8),
+                    height=units(value * scale),
+                )
+            )
+    mark_places(drawing, points.places, LEFT, pitch)
+    return drawing
+
+
+def lines(drawing: Drawing, points: Points) -> Drawing:
+    """A line for each series. What is counted is nothing where no row is."""
+    scale = axis(drawing, max(points.sums.values(), default=0))
+    across = positions(points.places)
+    is_stairs = drawing.chart.type == "steps"
+    for one in points.series:
+        stops = []
+        for place, x in zip(points.places, across, strict=True):
+            value = points.sums.get((place, one.key))
+            if value is None and drawing.adds_up and not is_stairs:
+                value = 0
+            if value is not None:
+                stops.append((x, HEIGHT - BOTTOM - max(value, 0) * scale))
+        if stops:
+            drawing.lines.append(Line(one, path(stops, is_stairs=is_stairs)))
+    for n in every_so_many(len(points.places)):
+        drawing.places.append(Mark(units(across[n]), points.places[n]))
+    return drawing
+
+
+def grid(drawing: Drawing, points: Points) -> Drawing:
+    """A row for each series, a column for each place; the fuller, the more there is."""
+    most = max(points.sums.values(), default=0)
+    height = TOP + ROW * len(points.series) + BOTTOM
+    drawn = replace(drawing, height=height, left=NAMES)
+    pitch = (WIDTH - NAMES - RIGHT) / len(points.places)
+    for row, one in enumerate(points.series):
+        top = TOP + row * ROW
+        drawn.names.append(Mark(units(top + ROW * 0.7), one))
+        for n, place in enumerate(points.places):
+            value = points.sums.get((place, one.key), 0)
+            if value > 0:
+                drawn.shapes.append(
+                    Shape(
+                        one,
+                        place,
+                        value,
+                        x=units(NAMES + n * pitch),
+                        y=units(top),
+                        width=units(max(pitch - 1, 1)),
+                        height=units(ROW - 1),
+                        level=min(max(ceil(value / most * LEVELS), 1), LEVELS),
+                    )
+                )
+    mark_places(drawn, points.places, NAMES, pitch)
+    return drawn
+
+
+def axis(drawing: Drawing, tallest: float) -> float:
+    """Mark the values at the left; return how long a unit is."""
+    step = round_step(tallest, whole=drawing.y.type == "count")
+    count = max(ceil(tallest / step - 1e-9), 1)
+    scale = (HEIGHT - TOP - BOTTOM) / (step * count)
+    drawing.values.extend(
+        Mark(units(HEIGHT - BOTTOM - n * step * scale), n * step)
+        for n in range(count + 1)
+    )
+    return scale
+
+
+def round_step(tallest: float, *, whole: bool = True) -> float:
+    """Between lines: 1, 2 or 5, or ten times as much and so on, for at most five."""
+    if tallest <= 0 or not isfinite(tallest):
+        return 1
+    power = 10.0 ** floor(log10(tallest / 5))
+    found = next((s * power for s in STEPS if s * power * 5 >= tallest * 0.999999), 1)
+    return max(round(found), 1) if whole else found
+
+
+def positions(places: Sequence[Any]) -> list[float]:
+    """Where places of a line are: by their values, or one beside the other."""
+    room = WIDTH - LEFT - RIGHT
+    if not all(isinstance(one, date | int | float) for one in places):
+        pitch = room / len(places)
+        return [LEFT + (n + 0.5) * pitch for n in range(len(places))]
+    first, last = places[0], places[-1]
+    if first == last:
+        return [LEFT + room / 2 for _ in places]
+    return [LEFT + room * ((one - first) / (last - first)) for one in places]
+
+
+def mark_places(
+    drawing: Drawing, places: Sequence[Any], left: float, pitch: float
+) -> None:
+    drawing.places.extend(
+        Mark(units(left + (n + 0.5) * pitch), places[n])
+        for n in every_so_many(len(places))
+    )
+
+
+def every_so_many(count: int) -> range:
+    """Which places have a word: the last one, and as many before it as fit."""
+    return range(count - 1, -1, -max(ceil(count / LABELS), 1))
+
+
+def path(stops: Sequence[tuple[float, float]], *, is_stairs: bool) -> str:
+    (x, y), *rest = stops
+    written = [f"M{units(x)} {units(y)}"]
+    for x, y in rest:
+        written.append(
+            f"H{units(x)}V{units(y)}" if is_stairs else f"L{units(x)} {units(y)}"
+        )
+    if not rest:  # a dot, which round ends make of a line of no length
+        written.append("h0")
+    return "".join(written)
+
+
+def units(length: float) -> str:
+    return f"{length:.1f}"
+
+
+def every_step(first: Any, last: Any, step: timedelta) -> list[Any]:
+    """Days or moments from one to another."""
+    many = int((last - first) / step) + 1
+    return [first + n * step for n in range(many)]

@@ -1,0 +1,153 @@
+"""Reports as files: CSV for spreadsheets, Parquet for programs, HTML for a mail.
+
+They have the rows that the page has, by the same filters, up to a bound that they say.
+A few hundred rows are held at once, but for Parquet a group of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from django.template.loader import render_to_string
+
+from dashboards import cells, results
+from dashboards.models import ReportRun
+from dashboards.reports import Report
+from dashboards.results import Found, Wanted
+from dashboards.spreadsheets import Line, harmless
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "html": "text/html; charset=utf-8",
+}
+MOST = {"csv": 200_000, "parquet": 200_000, "html": 1_000}  # rows of a file
+PAGE = 500  # rows that are held at once
+GROUP = 20_000  # of Parquet
+SAFE = {
+    "Cache-Control": "private, no-store",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
+
+Values = dict[str, Any]
+
+
+def write(
+    kind: str, rows: Found, wanted: Wanted, run: ReportRun | None
+) -> Iterator[bytes]:
+    """The file of rows in their order, in pieces.
+
+    Args:
+        kind: one of ``TYPES``.
+        run: whose numbers they are, if there is one.
+    """
+    every = in_order(rows[: MOST[kind]], wanted.report)
+    if kind == "html":
+        return iter([letter(list(every), rows, wanted, run)])
+    return WRITERS[kind](every, wanted.report)
+
+
+def in_order(rows: Found, report: Report) -> Iterator[Values]:
+    for row in rows.iterator(chunk_size=PAGE):
+        yield cells.values(report, row)
+
+
+def headers(kind: str, report: Report, now: datetime) -> dict[str, str]:
+    name = f"{report.slug}-{now.astimezone(UTC):%Y-%m-%dT%H%MZ}.{kind}"
+    return SAFE | {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Type": TYPES[kind],
+    }
+
+
+def table(rows: Iterator[Values], report: Report) -> Iterator[bytes]:
+    """As CSV; a text that a spreadsheet would take for a formula has a quote before."""
+    written: list[str] = []
+    writer = csv.writer(Line(written.append))
+    writer.writerow([one.name for one in report.columns])
+    for n, row in enumerate(rows, 1):
+        writer.writerow(
+            [harmless(cells.plain(one, row[one.name])) for one in report.columns]
+        )
+        if n % PAGE == 0:
+            yield "".join(written).encode()
+            written.clear()
+    yield "".join(written).encode()
+
+
+def parquet(rows: Iterator[Values], report: Report) -> Iterator[bytes]:
+    """As Parquet, in groups of rows, with the types that the report declares."""
+    import pyarrow as pa  # noqa: PLC0415  only whoever asks for it waits for it
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    schema = schema_of(report)
+    into = io.BytesIO()
+    with pq.ParquetWriter(into, schema, compression="zstd") as writer:
+        group: list[Values] = []
+        for row in rows:
+            group.append(row)
+            if len(group) == GROUP:
+                writer.write_table(pa.Table.from_pylist(group, schema))
+                group.clear()
+        writer.write_table(pa.Table.from_pylist(group, schema))
+    yield into.getvalue()
+
+
+def schema_of(report: Report) -> pa.Schema:
+    import pyarrow as pa  # noqa: PLC0415
+
+    kinds = {
+        "string": pa.string(),
+        "bigint": pa.int64(),
+        "double": pa.float64(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+    }
+    return pa.schema([(one.name, kinds[one.stored]) for one in report.columns])
+
+
+def letter(
+    every: list[Values], rows: Found, wanted: Wanted, run: ReportRun | None
+) -> bytes:
+    """As a page of its own, without a script or a picture from elsewhere."""
+    report = wanted.report
+    total = rows.count() if len(every) == MOST["html"] else len(every)
+    sums = results.sums(rows.order_by(), report)
+    context = {
+        "report": report,
+        "wanted": wanted,
+        "run": run,
+        "rows": [
+            [(one, cells.in_words(one, row[one.name])) for one in report.columns]
+            for row in every
+        ],
+        "sums": [
+            cells.in_words(one, sums[one.name]) if one.name in sums else ""
+            for one in report.columns
+        ],
+        "has_sums": bool(sums),
+        "total": total,
+        "shown": len(every),
+    }
+    return render_to_string("dashboards/letter.html", context).encode()
+
+
+WRITERS: dict[str, Callable[[Iterator[Values], Report], Iterator[bytes]]] = {
+    "csv": table,
+    "parquet": parquet,
+}
+
+
+def shown_run(report: Report, wanted: Wanted) -> ReportRun | None:
+    """The run whose numbers are shown: the last that came to its end, or the one that
+    is asked for."""
+    done = ReportRun.objects.filter(report=report.slug, state=ReportRun.State.DONE)
+    return done.filter(pk=wanted.run).first() if wanted.run else done.first()

@@ -1,0 +1,198 @@
+"""The rows of a report that somebody asks for: which, in which order, and their sums.
+
+Pages, files and the API ask here, so that nobody sees by one of them what another
+hides: a row of a queue that one may not inquire. What a row says of no queue adds up
+all of them, and is for who may inquire all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from django.db.models import (
+    BigIntegerField,
+    F,
+    FloatField,
+    Q,
+    QuerySet,
+    Sum,
+)
+from django.db.models.expressions import Combinable
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from broker import authorities
+from dashboards.models import ReportRow, ReportRun
+from dashboards.reports import Column, Report
+
+PERIODS = (1, 7, 30, 90)  # days
+USUAL = 30
+NUMBERS = {"message", "count", "number", "share", "seconds"}
+LARGEST = 2**63 - 1  # of the database's numbers
+
+Found = QuerySet[ReportRow]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for, as a URL says it; what makes no sense there is passed over."""
+
+    report: Report
+    today: date
+    days: int = USUAL
+    queue: str = ""
+    run: int | None = None  # of a report with parameters
+    sort: str = ""  # the name of a column, with a minus where the largest is first
+
+    @classmethod
+    def of(cls, report: Report, said: Mapping[str, Any]) -> Wanted:
+        days, run = str(said.get("days", "")), str(said.get("run", ""))
+        sort = str(said.get("sort", ""))
+        names = {one.name for one in report.columns}
+        return cls(
+            report,
+            timezone.now().date(),
+            days=int(days) if days in map(str, PERIODS) else USUAL,
+            queue=str(said.get("queue", "")),
+            run=number(run),
+            sort=sort if sort.removeprefix("-") in names else "",
+        )
+
+    @property
+    def first(self) -> date:
+        """The first day of the period, which ends today (UTC)."""
+        return self.today - timedelta(days=self.days - 1)
+
+    @property
+    def period(self) -> list[date]:
+        return [self.first + timedelta(days=n) for n in range(self.days)]
+
+
+def number(text: str) -> int | None:
+    """A number that the database can hold."""
+    fits = text.isascii() and text.isdecimal() and len(text) < 20
+    return int(text) if fits and int(text) <= LARGEST else None
+
+
+def found(user: authorities.Principal, wanted: Wanted) -> Found:
+    """The rows that are asked for, without those that somebody may not see."""
+    every = ReportRow.objects.filter(report=wanted.report.slug)
+    if wanted.report.is_by_day:
+        rows = every.filter(day__range=(wanted.first, wanted.today))
+    else:
+        rows = every.filter(run_id=wanted.run) if wanted.run else every.none()
+    return on_queue(seen_by(user, rows, wanted.report), wanted)
+
+
+def seen_by(user: authorities.Principal, rows: Found, report: Report) -> Found:
+    """Those of queues that somebody may inquire, also of queues that are gone."""
+    held = authorities.held_by(user)
+    if held.everywhere("inquire"):
+        return rows
+    queues = queue_columns(report)
+    if not queues:
+        return rows.none()
+    for column in queues:
+        names = rows.order_by().values_list(text_of(column), flat=True).distinct()
+        seen = [one for one in names if one is not None and held.on("inquire", one)]
+        rows = rows.filter(**{f"cells__{column.name}__in": seen})
+    return rows
+
+
+def on_queue(rows: Found, wanted: Wanted) -> Found:
+    """Those that name the queue, in any of their columns."""
+    if not wanted.queue:
+        return rows
+    if "\0" in wanted.queue:
+        return rows.none()
+    named = Q()
+    for column in queue_columns(wanted.report):
+        named |= Q(**{f"cells__{column.name}": wanted.queue})
+    return rows.filter(named) if named else rows
+
+
+def queue_columns(report: Report) -> list[Column]:
+    return [one for one in report.columns if one.type == "queue"]
+
+
+def may_see_some(user: authorities.Principal, report: Report) -> bool:
+    """Whether there can be a row that somebody may see."""
+    if queue_columns(report):
+        return True
+    return authorities.held_by(user).everywhere("inquire")
+
+
+def text_of(column: Column) -> Any:
+    return KT(f"cells__{column.name}")
+
+
+def value_of(column: Column, report: Report) -> Combinable:
+    """A cell as the database compares it with others."""
+    if report.is_by_day and column.name == "day":
+        return F("day")
+    if column.type in NUMBERS:
+        return Cast(text_of(column), FloatField())
+    text: Combinable = text_of(column)
+    return text  # days and moments are written so that they sort
+
+
+def in_order(rows: Found, wanted: Wanted) -> Found:
+    """By the column that is asked for; otherwise the newest day first, by queue."""
+    name = wanted.sort.removeprefix("-")
+    by: list[Any] = ["-day"]
+    if wanted.report.is_by_day:
+        by += [text_of(one) for one in queue_columns(wanted.report)]
+    for column in wanted.report.columns:
+        if column.name == name:
+            value = value_of(column, wanted.report)
+            is_down = wanted.sort.startswith("-")
+            by.insert(
+                0,
+                value.desc(nulls_last=True)  # type: ignore[attr-defined]
+                if is_down
+                else value.asc(nulls_last=True),  # type: ignore[attr-defined]
+            )
+    return rows.order_by(*by, "n", "pk")
+
+
+def sums(rows: Found, report: Report) -> dict[str, int]:
+    """Of each column that counts, by name."""
+    counts = {
+        f"sum_{one.name}": Sum(Cast(text_of(one), BigIntegerField()), default=0)
+        for one in report.columns
+        if one.type == "count"
+    }
+    if not counts:
+        return {}
+    every = rows.order_by().aggregate(**counts)
+    return {name.removeprefix("sum_"): int(one) for name, one in every.items()}
+
+
+def runs_seen_by(user: authorities.Principal, report: Report) -> QuerySet[ReportRun]:
+    """The runs of a report, the newest first, but for those that somebody asked about
+    a queue which this one may not inquire."""
+    every = ReportRun.objects.filter(report=report.slug)
+    every = every.select_related("requested_by")
+    named = [one.name for one in report.parameters if one.name == "queue"]
+    held = authorities.held_by(user) if named else None
+    if held is None or held.everywhere("inquire"):
+        return every
+    said = every.order_by().values_list(KT("parameters__queue"), flat=True).distinct()
+    seen = [one for one in said if not one or held.on("inquire", one)]
+    return every.filter(Q(parameters__queue__in=seen) | Q(parameters__queue=None))
+
+
+def require_queue(
+    user: authorities.Principal, report: Report, said: Mapping[str, Any]
+) -> None:
+    """
+    Raises:
+        ValueError: a parameter names a queue that may not be inquired; a sentence.
+    """
+    queue = said.get("queue") if "queue" in {p.name for p in report.parameters} else ""
+    if queue and not authorities.held_by(user).on("inquire", str(queue)):
+        raise ValueError(f"There is no queue {queue}, or none that you may see.")

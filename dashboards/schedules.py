@@ -1,0 +1,78 @@
+"""When reports run: what Celery beat has of them, and what a person may say of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+from django_celery_beat.models import PeriodicTask
+
+TASK = "dashboards.tasks.ask_for_reports"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """One entry of the clock: a report, or every report, and when it runs next."""
+
+    pk: int
+    name: str
+    slug: str  # empty: every report
+    parameters: dict[str, Any]
+    words: str  # when it runs, as people say it
+    next_at: datetime
+
+
+def every() -> list[Scheduled]:
+    """All that run reports, the next one first."""
+    return sorted(entries(), key=lambda one: one.next_at)
+
+
+def entries() -> Iterator[Scheduled]:
+    now = timezone.now()
+    about = ("crontab", "interval", "solar", "clocked")
+    listed = PeriodicTask.objects.filter(task=TASK, enabled=True)
+    for one in listed.select_related(*about):
+        if one.schedule is None:
+            continue
+        said = kwargs_of(one)
+        last = one.last_run_at if one.interval else now
+        left = one.schedule.remaining_estimate(last or now)
+        about_then = timezone.now() + left + timedelta(seconds=0.5)
+        yield Scheduled(
+            one.pk,
+            one.name,
+            str(said.get("slug") or ""),
+            said.get("parameters") or {},
+            words(one),
+            about_then.replace(microsecond=0),
+        )
+
+
+def of(slug: str, known: list[Scheduled]) -> list[Scheduled]:
+    """Those that run this report, too."""
+    return [one for one in known if one.slug in ("", slug)]
+
+
+def kwargs_of(one: PeriodicTask) -> dict[str, Any]:
+    """What a task is told; nothing where it is no JSON."""
+    try:
+        said = json.loads(one.kwargs or "{}")
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def words(one: PeriodicTask) -> str:
+    crontab = one.crontab
+    if crontab is None:
+        return str(one.schedule and one.scheduler)
+    is_daily = (crontab.day_of_month, crontab.month_of_year, crontab.day_of_week)
+    plain = crontab.minute.isdecimal() and crontab.hour.isdecimal()
+    if plain and set(is_daily) == {"*"}:
+        at = f"{int(crontab.hour):02}:{int(crontab.minute):02}"
+        return f"every day at {at} {crontab.timezone}"
+    return str(crontab.human_readable)

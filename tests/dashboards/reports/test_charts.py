@@ -1,0 +1,92 @@
+"""Where the bars, lines and cells of a chart are drawn."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dashboards import charts
+from dashboards.charts import Drawing, Points, Series
+from dashboards.reports import Chart, Column
+
+MONDAY = date(2026, 3, 2)
+TUESDAY = MONDAY + timedelta(days=1)
+HOUR = datetime(2026, 3, 2, 7, tzinfo=UTC)
+COUNT, QUEUE = Column("n", "Messages", "count"), Column("queue", "Queue", "queue")
+
+
+def drawn(kind: Any, sums: dict[Any, float], places: list[Any], y: Column) -> Drawing:
+    keys = list(dict.fromkeys(key for _, key in sums))
+    series = [
+        Series(key, n, sum(v for (_, k), v in sums.items() if k == key))
+        for n, key in enumerate(keys)
+    ]
+    chart = Chart("Messages", kind, "x", y.name, "queue")
+    drawing = Drawing(chart, Column("x", "Day", "day"), y, series, QUEUE)
+    return charts.draw(drawing, Points(sums, places, series))
+
+
+def test_bars_stand_on_each_other() -> None:
+    sums = {(MONDAY, "a"): 6.0, (MONDAY, "b"): 4.0, (TUESDAY, "a"): 1.0}
+
+    drawing = drawn("bars", sums, [MONDAY, TUESDAY], COUNT)
+
+    low, high, other = drawing.shapes
+    assert float(low.y) + float(low.height) == pytest.approx(drawing.bottom, abs=0.2)
+    assert float(high.y) + float(high.height) == pytest.approx(float(low.y), abs=0.2)
+    assert float(low.height) == pytest.approx(6 * float(other.height), abs=0.4)
+    assert [mark.word for mark in drawing.values] == [0, 2, 4, 6, 8, 10]
+    assert drawing.total == 11
+
+
+def test_what_is_counted_is_nothing_where_no_row_is() -> None:
+    places = [HOUR, HOUR + timedelta(hours=1), HOUR + timedelta(hours=2)]
+    sums = {(places[0], "a"): 5.0, (places[2], "a"): 5.0}
+
+    (line,) = drawn("lines", sums, places, COUNT).lines
+
+    low = float(charts.HEIGHT - charts.BOTTOM)
+    assert f"L508.0 {low:.1f}" in line.path
+    measured = drawn("lines", sums, places, Column("s", "Waited", "seconds")).lines[0]
+    assert measured.path.count("L") == 1, "what is measured goes on"
+
+
+def test_stairs_go_across_then_up() -> None:
+    (line,) = drawn("steps", {(1, "a"): 1.0, (2, "a"): 2.0}, [1, 2], COUNT).lines
+    assert "H" in line.path
+    assert "L" not in line.path
+
+
+def test_one_point_is_a_dot() -> None:
+    (line,) = drawn("lines", {(1, "a"): 1.0}, [1], COUNT).lines
+    assert line.path.endswith("h0")
+
+
+def test_a_grid_is_the_fuller_the_more_there_is() -> None:
+    sums = {(0, "a"): 1.0, (1, "a"): 100.0, (1, "b"): 41.0}
+
+    drawing = drawn("grid", sums, [0, 1, 2], COUNT)
+
+    assert [one.level for one in drawing.shapes] == [1, 5, 3]
+    assert [one.word.key for one in drawing.names] == ["a", "b"]
+    assert drawing.bottom < drawing.height
+
+
+@pytest.mark.parametrize(
+    ("tallest", "whole", "step"),
+    [
+        (0, True, 1), (3, True, 1), (7, True, 2), (49, True, 10), (5_000, True, 1_000),
+        (0.9, False, 0.2), (0.004, False, 0.001), (float("inf"), False, 1),
+    ],
+)  # fmt: skip
+def test_steps_are_round(tallest: float, whole: bool, step: float) -> None:
+    assert charts.round_step(tallest, whole=whole) == pytest.approx(step)
+
+
+def test_few_places_have_a_word() -> None:
+    days = [MONDAY + timedelta(days=n) for n in range(90)]
+    drawing = drawn("bars", {(MONDAY, "a"): 1.0}, days, COUNT)
+    assert len(drawing.places) <= charts.LABELS
+    assert drawing.places[0].word == days[-1]
