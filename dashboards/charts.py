@@ -21,7 +21,9 @@ WIDTH, HEIGHT = 960, 240
 LEFT, RIGHT, TOP, BOTTOM = 64, 8, 12, 28  # what the axes' words need
 ROW, NAMES = 22, 176  # of a grid: how high a row is, and how wide the names are
 STEPS = (1, 2, 5, 10)
-LABELS = 10  # at most, below a drawing
+LABELS, LONG_LABELS = 10, 6  # at most, below a drawing; those with a time are long
+WIDEST = 64  # a bar
+EDGE = 44  # that half of the last word needs
 LEVELS = 5  # of a grid's cells
 LINE_OF = {"lines", "steps"}
 
@@ -121,6 +123,7 @@ def bars(drawing: Drawing, points: Points) -> Drawing:
     )
     scale = axis(drawing, tallest)
     pitch = (WIDTH - LEFT - RIGHT) / len(points.places)
+    width = min(pitch * 0.8, WIDEST)
     for n, place in enumerate(points.places):
         below = 0.0
         for one in points.series:
@@ -133,9 +136,9 @@ def bars(drawing: Drawing, points: Points) -> Drawing:
                     one,
                     place,
                     value,
-                    x=units(LEFT + (n + 0.1) * pitch),
+                    x=units(LEFT + (n + 0.5) * pitch - width / 2),
                     y=units(HEIGHT - BOTTOM - below * scale),
-                    width=units(pitch * 0.8),
+                    width=units(width),
                     height=units(value * scale),
                 )
             )
@@ -158,8 +161,10 @@ def lines(drawing: Drawing, points: Points) -> Drawing:
                 stops.append((x, HEIGHT - BOTTOM - max(value, 0) * scale))
         if stops:
             drawing.lines.append(Line(one, path(stops, is_stairs=is_stairs)))
-    for n in every_so_many(len(points.places)):
-        drawing.places.append(Mark(units(across[n]), points.places[n]))
+    most = LONG_LABELS if drawing.by in ("minute", "hour") else LABELS
+    for n in every_so_many(len(points.places), most):
+        at = min(max(across[n], LEFT), WIDTH - EDGE)
+        drawing.places.append(Mark(units(at), points.places[n]))
     return drawing
 
 
@@ -233,9 +238,9 @@ def mark_places(
     )
 
 
-def every_so_many(count: int) -> range:
+def every_so_many(count: int, most: int = LABELS) -> range:
     """Which places have a word: the last one, and as many before it as fit."""
-    return range(count - 1, -1, -max(ceil(count / LABELS), 1))
+    return range(count - 1, -1, -max(ceil(count / most), 1))
 
 
 def path(stops: Sequence[tuple[float, float]], *, is_stairs: bool) -> str:

@@ -39,6 +39,7 @@ from dashboards.results import PERIODS, Wanted
 
 PAGE = 100  # rows
 HISTORY = 20  # runs
+SAID = "said"  # attribute of a run: its parameters in words
 
 may_view = permission_required("dashboards.view_report", raise_exception=True)
 may_run = permission_required("dashboards.run_report", raise_exception=True)
@@ -83,7 +84,7 @@ def shown(
         "periods": PERIODS,
         "form": form or asking.ParametersForm(about, request.user, start=start),
         "asked": asked,
-        "history": history(seen, asked),
+        "history": history(about, seen, asked),
         "schedules": schedules.of(about.slug, schedules.every()),
         "may_see_some": results.may_see_some(request.user, about),
         "has_queues": bool(results.queue_columns(about)),
@@ -113,10 +114,21 @@ def table(
     }
 
 
-def history(seen: Any, asked: ReportRun | None) -> list[ReportRun]:
+def history(about: Report, seen: Any, asked: ReportRun | None) -> list[ReportRun]:
     """The last runs; where one with parameters is shown, those with the same."""
     same = seen.filter(parameters=asked.parameters) if asked else seen
-    return list(same[:HISTORY])
+    listed = list(same[:HISTORY])
+    for one in listed:
+        setattr(one, SAID, in_words(about, one))
+    return listed
+
+
+def in_words(about: Report, one: ReportRun) -> str:
+    """What a run was asked with."""
+    said = ((named.title, one.parameters.get(named.name)) for named in about.parameters)
+    return ", ".join(
+        f"{title}: {value}" for title, value in said if value not in ("", None)
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

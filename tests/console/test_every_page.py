@@ -20,6 +20,7 @@ FILES = ("export", "body", "data", "audit_export", "export_rules")
 NO_PAGES = {
     **dict.fromkeys(("console:depths", "console:complete"), "a part of a page"),
     "dashboards:run": "a part of a page",
+    "dashboards:export": "a file",
     **{f"console:{name}": "a file" for name in FILES},
     "mfa_download_recovery_codes": "a file",
     "console:view": "it leads elsewhere",
