@@ -46,8 +46,9 @@ __all__ = [
 
 # What in this package is no report. Much of it imports Spark, which pages go without.
 MACHINERY = {
-    "bars", "bronze", "compaction", "days", "declaration", "errors", "gold", "judging",
-    "letters", "lines", "locks", "manifest", "pipeline", "quality", "replaying", "runs",
+    "asking", "bars", "bronze", "compaction", "days", "declaration", "errors", "gold",
+    "judging", "letters", "lines", "locks", "manifest", "pipeline", "quality",
+    "replaying", "runs",
     "session", "silver", "sources", "watch",
 }  # fmt: skip
 

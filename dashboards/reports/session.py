@@ -17,8 +17,11 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from dashboards.reports.errors import ReportError
+
 OLDEST_JAVA = 17
 CORES = min(2, os.cpu_count() or 1)
+OF_A_DRIVER = {"spark.sql.warehouse.dir"}  # said once, when it starts
 # What executors compute may be the broker's own rules (``replaying``): they import it
 # from here, or from the same place on their machine.
 PROJECT = Path(__file__).resolve().parents[2]
@@ -37,24 +40,45 @@ def spark(var: Path) -> SparkSession:
     Args:
         var: where Spark may keep files while it runs, and its event log.
     """
+    if address := os.environ.get("SPARK_REMOTE"):
+        return far_away(address, var)
     if has_died():
         forget()
     if running := SparkSession.getActiveSession():
         return running
     logging.getLogger("py4j").setLevel(logging.WARNING)  # tells of every connection
     os.environ["JAVA_HOME"] = str(java_home(var))
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    master = os.environ.get("SPARK_MASTER") or f"local[{CORES}]"
+    if master.startswith("local"):  # a cluster has to find its way back here
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     shutil.rmtree(scratch(var), ignore_errors=True)  # what a Java that died here left
     history(var).mkdir(parents=True, exist_ok=True)
-    builder = SparkSession.builder.appName("reports").master(
-        os.environ.get("SPARK_MASTER", f"local[{CORES}]")
-    )
+    builder = SparkSession.builder.appName("reports").master(master)
     for name, value in settings(var).items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def far_away(address: str, var: Path) -> SparkSession:
+    """The session of a server of Spark Connect, which has the driver.
+
+    Raises:
+        ReportError: its client is not installed here.
+    """
+    builder = SparkSession.builder.appName("reports").remote(address)
+    for name, value in settings(var).items():
+        if name.startswith("spark.sql.") and name not in OF_A_DRIVER:
+            builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except ImportError as error:
+        raise ReportError(
+            "SPARK_REMOTE needs the client of Spark Connect, which is not installed"
+            " here: install pyspark[connect], of the version that is there."
+        ) from error
 
 
 def has_died() -> bool:

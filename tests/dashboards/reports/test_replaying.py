@@ -27,9 +27,13 @@ from dashboards.reports.replaying import (
 )
 
 S = 1_000_000
-FAILED = {"outcome": "backed out", "failed": True, "cause": None}
-DEAD = {"outcome": "dead-lettered", "failed": True, "cause": "MAX_DELIVERY_ATTEMPTS"}
-WELL = {"outcome": "accepted", "failed": False, "cause": None}
+FAILED: dict[str, Any] = {"outcome": "backed out", "failed": True, "cause": None}
+DEAD: dict[str, Any] = {
+    "outcome": "dead-lettered",
+    "failed": True,
+    "cause": "MAX_DELIVERY_ATTEMPTS",
+}
+WELL: dict[str, Any] = {"outcome": "accepted", "failed": False, "cause": None}
 
 APART = """
 import sys

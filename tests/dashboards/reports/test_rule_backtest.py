@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,13 +12,14 @@ from broker.operations import Chosen
 from broker.rules import Table
 from broker.rules.letters import letters_on
 from broker.rules.matching import matches
-from dashboards.reports import bronze, discover, judging
+from dashboards.reports import discover, judging
 from dashboards.reports.errors import ReportError
 from dashboards.reports.judging import Group
 from tests.broker.dying import back_out, make_dead_letters
 from tests.dashboards.reports.failing import consume
 from tests.dashboards.reports.histories import at, last_xid, order
 from tests.dashboards.reports.journal import until_final
+from tests.dashboards.reports.tables import refreshed
 from tests.make import NOON, make_queue, make_user
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def test_rules_that_are_not_there_or_cannot_be_read_stop_the_run() -> None:
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark", "committed")
 def test_each_letter_is_held_against_what_people_did(spark: SparkSession) -> None:
-    from dashboards.reports import days, gold  # noqa: PLC0415  load Spark
+    from dashboards.reports import gold  # noqa: PLC0415  loads Spark
 
     letters = make_letters()
     ada, kept = make_user("ada"), rules.write(table())
@@ -103,8 +103,7 @@ def test_each_letter_is_held_against_what_people_did(spark: SparkSession) -> Non
     order(Operation.Kind.REMOVE, chosen=chosen(broken[1:2]), now=at(30))
     order(Operation.Kind.MOVE, "review", chosen=chosen(slow[3:]), now=at(31))
     until_final(last_xid())
-    as_of = bronze.export(lambda _: None)
-    days.bring_up_to_date(spark, 1, as_of, lambda *_: nullcontext())
+    refreshed(spark)
 
     def rows(**said: Any) -> list[list[Any]]:
         report = discover()["rule-backtest"]

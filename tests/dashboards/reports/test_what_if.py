@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from broker.redelivery import redelivery_delay
-from dashboards.reports import bronze, discover, replaying, what_if
+from dashboards.reports import discover, replaying, what_if
 from dashboards.reports.manifest import DAY, Span
 from dashboards.reports.replaying import DIED, LEFT, RESCUED, Policy, Story
 from tests.dashboards.reports.failing import MESSAGES, POLICIES, make_failures
 from tests.dashboards.reports.histories import last_xid
 from tests.dashboards.reports.journal import until_final
+from tests.dashboards.reports.tables import refreshed
 from tests.make import NOON
 
 if TYPE_CHECKING:
@@ -33,15 +33,6 @@ ENDS = {  # of the seven messages on each queue that fail at least once
     "spread": {RESCUED: 4, DIED: 3},
     "left": {RESCUED: 1, LEFT: 6},
 }
-
-
-def refreshed(spark: SparkSession) -> None:
-    from dashboards.reports import days  # noqa: PLC0415  loads Spark
-
-    make_failures()
-    until_final(last_xid())
-    as_of = bronze.export(lambda _: None)
-    days.bring_up_to_date(spark, 1, as_of, lambda *_: nullcontext())
 
 
 def stories(spark: SparkSession) -> dict[str, list[Story]]:
@@ -86,6 +77,8 @@ def as_it_fell(story: Story, policy: Policy, attempt: int) -> float:
 def test_the_settings_that_held_give_what_happened(
     committed: None, spark: SparkSession
 ) -> None:
+    make_failures()
+    until_final(last_xid())
     refreshed(spark)
     found = stories(spark)
 
@@ -110,11 +103,11 @@ def test_the_settings_that_held_give_what_happened(
         b_multiplier=3,
         b_cap_ms=4000,
     )
-    recorded, again = ({**row, "policy": None} for row in rows)
-    assert recorded == again
-    assert (recorded["messages"], recorded["rescued_least"]) == (MESSAGES - 1, 5)
+    facts, replayed = ({**row, "policy": None} for row in rows)
+    assert facts == replayed
+    assert (facts["messages"], facts["rescued_least"]) == (MESSAGES - 1, 5)
     # 1, 3, 4 and 4 s, and each time held for a moment and got a moment later
-    assert 12 < recorded["p99"] < 20
+    assert 12 < facts["p99"] < 20
 
     # Five died within 3 s; three hours later they went well. Nobody knows of between.
     more = {"queue": "flat", "a": what_if.AS_GIVEN, "a_attempts": 3, "a_multiplier": 1}

@@ -1,0 +1,21 @@
+"""A cluster gives the rows that one process gives, of every report there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from tests.dashboards.cluster import compare
+from tests.dashboards.reports.failing import make_failures
+from tests.dashboards.reports.histories import last_xid
+from tests.dashboards.reports.journal import until_final
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_a_cluster_gives_the_same_rows(committed: None, tmp_path: Path) -> None:
+    make_failures()
+    until_final(last_xid())
+    assert compare(connection.settings_dict["NAME"], tmp_path)
