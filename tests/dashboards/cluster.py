@@ -73,11 +73,16 @@ def connect_server(var: Path) -> Iterator[str]:
         "spark.local.dir": var / "scratch",
         "spark.ui.enabled": "false",
     }
-    conf = [
-        word for name, value in said.items() for word in ("--conf", f"{name}={value}")
-    ]
-    submit = ["--class", CONNECT, "--master", "local[2]", *conf, "spark-internal"]
-    with started(var, "connect", "SparkSubmit", *submit):
+    submit = ["--class", CONNECT, "--master", "local[2]", "--driver-memory", "1g"]
+    for name, value in said.items():
+        submit += ["--conf", f"{name}={value}"]
+    submit.append("spark-internal")
+    more = {
+        "PYTHONPATH": str(PROJECT),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_DAEMON_MEMORY": "1g",  # it computes, too
+    }
+    with started(var, "connect", "SparkSubmit", *submit, more=more):
         until(lambda: answers_at(port), PATIENCE)
         yield f"sc://{HOST}:{port}"
 
