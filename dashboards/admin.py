@@ -14,7 +14,13 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django_celery_beat.admin import PeriodicTaskAdmin
-from django_celery_beat.models import PeriodicTask
+from django_celery_beat.models import (
+    ClockedSchedule,
+    CrontabSchedule,
+    IntervalSchedule,
+    PeriodicTask,
+    SolarSchedule,
+)
 
 from dashboards import schedules
 from dashboards.reports import discover
@@ -140,5 +146,12 @@ def is_of_reports(one: PeriodicTask | None) -> bool:
     return one is None or one.task == schedules.TASK
 
 
+class TimeAdmin(admin.ModelAdmin):
+    """A time at which something runs; what runs then is said at the entry alone."""
+
+
 admin.site.unregister(PeriodicTask)
 admin.site.register(PeriodicTask, ScheduleAdmin)
+for time in (ClockedSchedule, CrontabSchedule, IntervalSchedule, SolarSchedule):
+    admin.site.unregister(time)
+    admin.site.register(time, TimeAdmin)

@@ -48,8 +48,7 @@ __all__ = [
 MACHINERY = {
     "asking", "bars", "bronze", "compaction", "days", "declaration", "errors", "gold",
     "judging", "letters", "lines", "locks", "manifest", "pipeline", "quality",
-    "replaying", "runs",
-    "session", "silver", "sources", "watch",
+    "replaying", "runs", "session", "silver", "sources", "watch",
 }  # fmt: skip
 
 REPORTS: dict[str, Report] = {}
