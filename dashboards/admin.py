@@ -25,7 +25,7 @@ from django_celery_beat.models import (
 from dashboards import schedules
 from dashboards.reports import discover
 
-EVERY = "every report"
+EVERY = "every nightly report"
 EXAMPLE = "name=value, one a line; what is not said has its default."
 WHEN = (
     "Minutes, hours, days of the month, months and days of the week: 10 1 * * * is each"

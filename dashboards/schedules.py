@@ -11,16 +11,18 @@ from typing import Any
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 
+from dashboards.reports import Report
+
 TASK = "dashboards.tasks.ask_for_reports"
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """One entry of the clock: a report, or every report, and when it runs next."""
+    """One entry of the clock: a report, or every nightly one, and when it runs next."""
 
     pk: int
     name: str
-    slug: str  # empty: every report
+    slug: str  # empty: every nightly report
     parameters: dict[str, Any]
     words: str  # when it runs, as people say it
     next_at: datetime
@@ -52,9 +54,10 @@ def entries() -> Iterator[Scheduled]:
         )
 
 
-def of(slug: str, known: list[Scheduled]) -> list[Scheduled]:
+def of(about: Report, known: list[Scheduled]) -> list[Scheduled]:
     """Those that run this report, too."""
-    return [one for one in known if one.slug in ("", slug)]
+    slugs = {about.slug, ""} if about.nightly else {about.slug}
+    return [one for one in known if one.slug in slugs]
 
 
 def kwargs_of(one: PeriodicTask) -> dict[str, Any]:

@@ -23,9 +23,10 @@ def run_report(run_id: int) -> None:
 
 @shared_task(ignore_result=True)
 def ask_for_reports(slug: str = "", parameters: dict[str, Any] | None = None) -> None:
-    """Ask for a run of a report; of every report, where none is named.
+    """Ask for a run of a report; of every nightly one, where none is named.
 
     When, is set under Settings. Without other word, each night at 01:10 UTC.
     """
-    for one in [slug] if slug else discover():
+    nightly = [one.slug for one in discover().values() if one.nightly]
+    for one in [slug] if slug else nightly:
         runs.send(runs.ask_for(one, parameters=parameters if slug else None))

@@ -51,8 +51,8 @@ def reports(request: HttpRequest) -> HttpResponse:
     """Every report, its last run and the next one."""
     known_to_run = schedules.every()
     listed = []
-    for slug, about in sorted(discover().items(), key=lambda one: one[1].title):
-        next_runs = schedules.of(slug, known_to_run)
+    for about in sorted(discover().values(), key=lambda one: one.title):
+        next_runs = schedules.of(about, known_to_run)
         row = status(about, request.user)
         listed.append(row | {"next": next_runs[0] if next_runs else None})
     return render(request, "dashboards/reports.html", {"listed": listed})
@@ -85,7 +85,7 @@ def shown(
         "form": form or asking.ParametersForm(about, request.user, start=start),
         "asked": asked,
         "history": history(about, seen, asked),
-        "schedules": schedules.of(about.slug, schedules.every()),
+        "schedules": schedules.of(about, schedules.every()),
         "may_see_some": results.may_see_some(request.user, about),
         "has_queues": bool(results.queue_columns(about)),
         "query": query_of(request),

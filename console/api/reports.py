@@ -270,7 +270,7 @@ def summary(
     request: HttpRequest, one: Report, clock: list[schedules.Scheduled]
 ) -> dict[str, Any]:
     last = results.runs_seen_by(request.user, one).first()
-    following = schedules.of(one.slug, clock)
+    following = schedules.of(one, clock)
     return {
         "slug": one.slug,
         "title": one.title,

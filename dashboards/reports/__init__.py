@@ -66,6 +66,7 @@ def report(  # noqa: PLR0913  # each is named where it is used
     parameters: tuple[Parameter, ...] = (),
     version: int = 1,
     keep_days: int = 400,
+    nightly: bool = True,
 ) -> Callable[[Build], Build]:
     """Register a report; each slug is one. See ``declaration.Report`` for the words."""
 
@@ -74,7 +75,7 @@ def report(  # noqa: PLR0913  # each is named where it is used
             raise ValueError(f"there is a report {slug!r} already")
         about = Report(
             slug, title, question, inputs, columns, build, check, charts, parameters,
-            version, keep_days,
+            version, keep_days, nightly,
         )  # fmt: skip
         if faults := about.faults():
             raise ValueError("; ".join(faults))

@@ -130,6 +130,7 @@ class Report:
     parameters: tuple[Parameter, ...] = ()
     version: int = 1  # raised when old days are to be made again
     keep_days: int = 400  # that its rows are kept, where it is made by day
+    nightly: bool = True  # it runs with all others; if not, when it is asked for
 
     @property
     def is_by_day(self) -> bool:

@@ -146,6 +146,7 @@ def check(_: Inputs, rows: Rows) -> None:
         ),
     ),
     check=check,
+    nightly=False,
 )
 def build(inputs: Inputs, values: Values) -> DataFrame:
     from dashboards.reports import judging  # noqa: PLC0415  needs Django

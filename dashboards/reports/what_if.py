@@ -270,6 +270,7 @@ def check(_: Inputs, rows: Rows) -> None:
         *settings_of("b", "B", 10),
     ),
     check=check,
+    nightly=False,
 )  # fmt: skip
 def build(inputs: Inputs, values: Values) -> DataFrame:
     given = values["a"] == AS_GIVEN

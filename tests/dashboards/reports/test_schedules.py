@@ -15,6 +15,7 @@ from broker.models import Act, AuditRecord
 from console import roles
 from dashboards import schedules, tasks
 from dashboards.models import ReportRun
+from dashboards.reports import discover
 from tests.dashboards.reports.asked import SAID, known
 from tests.make import make_user
 
@@ -53,13 +54,14 @@ def test_every_report_runs_each_night_without_other_word() -> None:
     assert (night.slug, night.words) == ("", "every day at 01:10 UTC")
     assert night.next_at.strftime("%H:%M") == "01:10"
     assert timedelta(0) < night.next_at - timezone.now() <= timedelta(days=1)
-    assert schedules.of("dead-letters", [night]) == [night]
+    assert schedules.of(discover()["dead-letters"], [night]) == [night]
+    assert schedules.of(discover()["rule-backtest"], [night]) == []
 
 
 def test_an_administrator_says_when_a_report_runs(ada: User, client: Client) -> None:
     page = client.get(ADD).content.decode()
     assert "what-if" in page
-    assert "every report" in page
+    assert "every nightly report" in page
 
     answer = client.post(ADD, said(said="attempts=9\nmode = growing"))
 
