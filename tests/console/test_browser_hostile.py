@@ -63,7 +63,7 @@ def addresses() -> Iterator[str]:
     for name in (*plain, *more, "scheduled", "units", "rules"):
         yield reverse(f"console:{name}")
     yield reverse("console:messages") + "?f=state:discarded"
-    yield reverse("dashboards:report")
+    yield reverse("dashboards:report", args=["dead-letters"])
     yield reverse("console:rule_table", args=["DLQ"])
     for queue in ("DLQ", Queue.objects.filter(name__contains=CANARY)[0].name):
         yield reverse("console:queue", args=[queue])

@@ -321,11 +321,12 @@ def test_the_page_asks_a_fixed_number_of_questions(
 
     run = sql.run
     monkeypatch.setattr(sql, "run", counted)
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(22):
         page(client, letter.message_id)
 
     explained = ["explain", "explain_consumers", "lifeline"]
-    around = ["dead_letter_groups", "now"]  # for the badge, which is kept for a while
+    # For the badge, which is kept for a while.
+    around = ["dead_letter_groups", "deaths_by_hour", "now"]
     assert sorted(asked) == sorted(
         ["lifeline", "lifeline", "where_is", *explained, *around]
     )
