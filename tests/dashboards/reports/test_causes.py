@@ -25,7 +25,7 @@ from tests.make import NOON
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]  # test_losses is for every day
 
 TIMEOUT = "the connection to the data base timed out after 30 s"
 LONGER = "the connection to the data base timed out again after 31 s"

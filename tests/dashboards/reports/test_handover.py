@@ -26,7 +26,7 @@ from tests.make import NOON, minutes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]  # test_losses is for every day
 
 NEXT = NOON + DAY
 NOW = NEXT + minutes(60)

@@ -26,7 +26,7 @@ from tests.dashboards.reports.silver_rows import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]  # test_losses is for every day
 
 
 def test_costs_are_of_the_day_and_rescues_of_the_day_they_ended(

@@ -24,7 +24,7 @@ from tests.dashboards.reports.silver_rows import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]  # test_losses is for every day
 
 BACK = {"parent_end": "resubmitted", "parent_cause": "REJECTED", "parent_queue": "DLQ"}
 

@@ -23,7 +23,7 @@ from tests.make import NOON
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]  # test_losses is for every day
 
 
 def seconds(count: int) -> timedelta:

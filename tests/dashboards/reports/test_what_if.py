@@ -21,7 +21,11 @@ from tests.make import NOON
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.spark,
+    pytest.mark.usefixtures("spark"),
+]
 
 ENDS = {  # of the seven messages on each queue that fail at least once
     "flat": {RESCUED: 2, DIED: 5},
