@@ -100,13 +100,13 @@ def check(_: Inputs, rows: Rows) -> None:
         Column("number", "Rule", "count"),
         Column("rule", "As it is written", "text"),
         Column("action", "Does", "text"),
-        Column("matched", "Letters", "count", note="that it is the first to match"),
+        Column("matched", "Letters", "count", note="That it is the first to match."),
         Column(
             "unjudged",
             "Not judged",
             "count",
-            note="it asks what the archive does not keep: all but the queue, the"
-            " broker's name, the fingerprint, and the reason where it is 0",
+            note="It asks what the archive does not keep: all but the queue, the"
+            " broker's name, the fingerprint, and the reason where it is 0.",
         ),
         Column("succeeded", "Resubmitted, went well", "count"),
         Column("died_again", "Resubmitted, died again", "count"),
@@ -121,13 +121,13 @@ def check(_: Inputs, rows: Rows) -> None:
             "prevented",
             "Successes prevented",
             "count",
-            note="it takes away what people resubmitted and what then went well",
+            note="It takes away what people resubmitted and what then went well.",
         ),
         Column(
             "brought_most",
             "Successes brought at most",
             "count",
-            note="it resubmits what people did not; nobody knows how that goes",
+            note="It resubmits what people did not; nobody knows how that goes.",
         ),
     ),
     charts=(
@@ -135,7 +135,7 @@ def check(_: Inputs, rows: Rows) -> None:
         Chart("Differed, by rule", "bars", "rule", "differed"),
     ),
     parameters=(
-        Parameter("queue", "text", "DLQ", "Queue", note="where dead letters lie"),
+        Parameter("queue", "text", "DLQ", "Queue", note="Where dead letters lie."),
         Parameter("days", "count", 30, "Days back", least=1, most=400),
         Parameter(
             "rules",

@@ -229,8 +229,8 @@ def check(_: Inputs, rows: Rows) -> None:
             "rescued_most",
             "Rescued at most",
             "count",
-            note="with those of which nobody knows: they were tried at a time between"
-            " the last failure and the first success that were seen",
+            note="With those of which nobody knows: they were tried at a time between"
+            " the last failure and the first success that were seen.",
         ),
         Column("certain", "Share for certain", "share"),
         Column("possible", "Share at most", "share"),
@@ -240,10 +240,10 @@ def check(_: Inputs, rows: Rows) -> None:
             "left",
             "Neither",
             "count",
-            note="went another way, or was still tried at the end of the record",
+            note="Went another way, or was still tried at the end of the record.",
         ),
-        Column("p50", "Later by, half of them", "seconds", note="of those rescued for"
-               " certain, from the first get to the one that went well"),
+        Column("p50", "Later by, half of them", "seconds", note="Of those rescued for"
+               " certain, from the first get to the one that went well."),
         Column("p90", "90 of 100", "seconds"),
         Column("p99", "99 of 100", "seconds"),
         Column("extra_least", "Extra attempts at least", "count"),
@@ -264,7 +264,7 @@ def check(_: Inputs, rows: Rows) -> None:
             AS_RECORDED,
             "Policy A",
             choices=(AS_RECORDED, AS_GIVEN),
-            note="what happened, or the settings below",
+            note="What happened, or the settings below.",
         ),
         *settings_of("a", "A", 10),
         *settings_of("b", "B", 10),

@@ -23,6 +23,7 @@ def test_links_are_filters_of_columns_that_are_there(report: Report) -> None:
 
 @pytest.mark.parametrize("report", discover().values(), ids=list(discover()))
 def test_rows_are_of_a_queue_so_that_rights_apply(report: Report) -> None:
-    assert "queue" in {one.name for one in report.columns if one.type == "queue"}
+    asked = {one.name for one in report.parameters}
+    assert "queue" in asked | {c.name for c in report.columns if c.type == "queue"}
     assert not [one for one in report.columns if one.note and one.note[-1] != "."]
     assert report.faults() == []
