@@ -26,7 +26,11 @@ from tests.make import NOON, minutes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.spark,
+    pytest.mark.usefixtures("spark"),
+]
 
 NEXT = NOON + timedelta(days=1)
 PUT: dict[str, Any] = {"kind": Kind.PUT, "way": (None, Place.READY)}

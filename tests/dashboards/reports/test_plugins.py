@@ -88,6 +88,7 @@ def test_a_run_that_waits_is_cancelled_at_once() -> None:
     assert list(runs.history("weather")) == [run]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_rows_of_a_run_are_its_own_and_it_can_be_cancelled(orders: Queue) -> None:

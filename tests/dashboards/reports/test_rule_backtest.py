@@ -87,6 +87,7 @@ def test_rules_that_are_not_there_or_cannot_be_read_stop_the_run() -> None:
         judging.table_of("DLQ", "ACTION(RETYR)")
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark", "committed")
 def test_each_letter_is_held_against_what_people_did(spark: SparkSession) -> None:

@@ -53,6 +53,7 @@ def test_every_report_says_what_it_is() -> None:
         assert about.faults() == []
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_java_of_the_operator_comes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -73,6 +74,7 @@ def test_the_java_of_the_operator_comes_first(
     assert session.java_home(tmp_path) == on_path
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_without_a_new_java_the_bundled_one_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -95,6 +97,7 @@ def test_without_a_new_java_the_bundled_one_starts(
     assert "25." in told.stderr
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_a_java_that_died_is_followed_by_another(spark_files: Path) -> None:
