@@ -87,6 +87,7 @@ def test_what_is_published_is_what_the_journal_says(orders: Queue) -> None:
     assert len(ages) == 3
 
 
+@pytest.mark.long
 def test_a_queue_that_is_gone_keeps_its_name_in_the_report(orders: Queue) -> None:
     until_final(record(orders, [1]))
     run()
