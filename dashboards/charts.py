@@ -103,7 +103,7 @@ class Drawing:
     @property
     def adds_up(self) -> bool:
         """Whether the sum of all that is drawn means something."""
-        return self.y.type == "count"
+        return self.y.has_sum
 
 
 def draw(drawing: Drawing, points: Points) -> Drawing:

@@ -164,7 +164,7 @@ def sums(rows: Found, report: Report) -> dict[str, int]:
     counts = {
         f"sum_{one.name}": Sum(Cast(text_of(one), BigIntegerField()), default=0)
         for one in report.columns
-        if one.type == "count"
+        if one.has_sum
     }
     if not counts:
         return {}

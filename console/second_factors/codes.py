@@ -18,9 +18,9 @@ from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
-from django.utils import timezone
 
 from broker import audit
+from broker.clock import database_now
 from broker.models import Act
 from console.models import CodeTries
 from console.sign_ins import account
@@ -42,7 +42,7 @@ def tried(user: User, find: Callable[[], Authenticator]) -> Authenticator:
     Raises:
         ValidationError: it is wrong, or there were too many wrong ones.
     """
-    now = timezone.now()
+    now = database_now()
     tries, _ = CodeTries.objects.select_for_update().get_or_create(user=user)
     if is_locked(tries, now):
         raise refused(user, TOO_MANY)

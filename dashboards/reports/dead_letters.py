@@ -11,13 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.letters import CAUSE, DEAD
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-DEAD = "ended = 'dead-lettered'"
-UNKNOWN = "UNKNOWN"  # an event that does not say why
 LINK = "origin:{queue} cause:{cause} died:{day}"
 
 
@@ -48,7 +47,7 @@ def build(inputs: Inputs, _: Values) -> DataFrame:
     lifelines = inputs["lifelines"]
     return lifelines.sparkSession.sql(
         f"""
-        SELECT day, queue, coalesce(cause, '{UNKNOWN}') AS cause,
+        SELECT day, queue, {CAUSE} AS cause,
             count(*) AS dead_letters, max(ended_at) AS last_at
         FROM {{lifelines}}
         WHERE {DEAD}

@@ -30,6 +30,7 @@ COLUMNS = (
         "count",
         link="state:dead origin:{queue} cause:{cause}",
         note="At the end of the day. The link leads to those that are open now.",
+        adds_up=False,
     ),
     Column(
         "arrived",

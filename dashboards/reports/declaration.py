@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -37,10 +38,22 @@ STORED: Mapping[str, str] = {
     "day": "date",
     "moment": "timestamp",
 }
+
+
+def finite(said: Any) -> float:
+    """
+    Raises:
+        ValueError: JSON, and so PostgreSQL, has no such number.
+    """
+    if not isfinite(value := float(said)):
+        raise ValueError(said)
+    return value
+
+
 READERS: Mapping[str, Callable[[str], Any]] = {
     "text": str,
     "count": int,
-    "number": float,
+    "number": finite,
     "day": date.fromisoformat,
 }
 DAYS = "days"  # the parameter that says how many days back a report looks
@@ -59,6 +72,11 @@ class Column:
     # "origin:{queue} cause:{cause}". Each cell is quoted when it is filled in.
     link: str = ""
     note: str = ""  # what it means, where the title does not say it
+    adds_up: bool = True  # of a count: whether the sum over rows is a count, too
+
+    @property
+    def has_sum(self) -> bool:
+        return self.type == "count" and self.adds_up
 
     @property
     def stored(self) -> str:

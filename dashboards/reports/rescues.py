@@ -35,7 +35,13 @@ def check(inputs: Inputs, rows: Rows) -> None:
     columns=(
         Column("day", "Day", "day", note="On which the stay on the queue ended."),
         Column("queue", "Queue", "queue"),
-        Column("failures", "Failures", "count", note=f"{MOST} is {MOST} or more."),
+        Column(
+            "failures",
+            "Failures",
+            "count",
+            note=f"{MOST} is {MOST} or more.",
+            adds_up=False,
+        ),
         Column("entries", "Entries", "count"),
         Column("rescued", "Rescued", "count", note="Accepted in the end."),
         Column("died", "Died", "count"),

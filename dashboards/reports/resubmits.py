@@ -42,7 +42,13 @@ COLUMNS = (
         "count",
         note="Expired, removed, moved, or the sending back was taken back.",
     ),
-    Column("open", "Open", "count", note="At the end of the day, sent back before."),
+    Column(
+        "open",
+        "Open",
+        "count",
+        note="At the end of the day, sent back before.",
+        adds_up=False,
+    ),
     Column("share", "Share of success", "share", note="Of what ended on the day."),
 )
 

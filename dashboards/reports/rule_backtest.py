@@ -97,7 +97,7 @@ def check(_: Inputs, rows: Rows) -> None:
     question="What would a queue's rules have done with the letters of the past?",
     inputs=("lifelines", "open"),
     columns=(
-        Column("number", "Rule", "count"),
+        Column("number", "Rule", "count", adds_up=False),
         Column("rule", "As it is written", "text"),
         Column("action", "Does", "text"),
         Column("matched", "Letters", "count", note="That it is the first to match."),

@@ -46,6 +46,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
             "count",
             unit="h UTC",
             note="In which most were cleared; the earliest of several.",
+            adds_up=False,
         ),
     ),
     charts=(Chart("Cleared by day", "bars", "day", "cleared", "how"),),

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from broker.filters import parse
-from dashboards.reports import Report, discover
+from dashboards.reports import Parameter, Report, discover
 
 LIKE = {"queue": '"orders"', "cause": "rejected", "fingerprint": '"0a1b2c3d4e5f"',
         "day": "2026-03-14", "moment": "2026-03-14T12:00Z"}  # fmt: skip
@@ -19,6 +19,27 @@ def test_links_are_filters_of_columns_that_are_there(report: Report) -> None:
     for column in report.columns:
         said = re.sub(r"{(\w+)}", lambda name: LIKE[types[name[1]]], column.link)
         assert bool(parse(said)) == bool(column.link)
+
+
+LEVELS = [("debt", "open"), ("resubmits", "open"), ("time-to-clear", "hour"),
+          ("rescues", "failures"), ("rule-backtest", "number")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("slug", "name"), LEVELS)
+def test_what_is_so_at_one_moment_is_not_added_up(slug: str, name: str) -> None:
+    (column,) = [one for one in discover()[slug].columns if one.name == name]
+    assert not column.has_sum
+
+
+def test_two_policies_are_not_added_up() -> None:
+    assert not [one for one in discover()["what-if"].columns if one.has_sum]
+
+
+@pytest.mark.parametrize("said", ["nan", "inf", "-inf"])
+def test_a_parameter_is_a_number_that_can_be_kept(said: str) -> None:
+    parameter = Parameter("factor", "number", 1.5, "Factor")
+    with pytest.raises(ValueError, match="Factor is not a number"):
+        parameter.read(said)
 
 
 @pytest.mark.parametrize("report", discover().values(), ids=list(discover()))
