@@ -4,8 +4,9 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 # Only pyspark is not published as a wheel; it is plain Python, and nothing is compiled.
-# For tests proton is, a client of AMQP, in half a minute, with a C compiler.
-PIP := $(PY) -W ignore -m pip install --quiet --disable-pip-version-check \
+# For tests proton is, a client of AMQP, in half a minute, with a C compiler. Python keeps
+# bytecode of what it loads; that of all packages at once takes longer than they do.
+PIP := $(PY) -W ignore -m pip install --quiet --disable-pip-version-check --no-compile \
   --only-binary :all: --no-binary pyspark,python-qpid-proton --use-pep517
 # Tests and measurements have servers of their own, beside those of `make run`.
 OWN_VAR = BACKOUT_VAR=$(or $(BACKOUT_VAR),var)/$@
@@ -25,6 +26,7 @@ help: ## Show this list
 
 setup: runtime ## Install what the console needs, without starting it
 	@$(PY) manage.py vendor
+	@$(PY) -m compileall -qq -j 0 .venv/lib || true  # services may not write there
 
 run: runtime ## Start everything and print the address; Ctrl-C ends it
 	@exec $(PY) manage.py run

@@ -96,11 +96,10 @@ def make_user(
         granted: the authorities they have on the queues of the pattern.
     """
     user = User.objects.create_user(name, password="correct horse")
-    for permission in permissions:
-        app, codename = permission.split(".")
-        user.user_permissions.add(
-            Permission.objects.get(content_type__app_label=app, codename=codename)
-        )
+    if permissions:
+        every = Permission.objects.select_related("content_type")
+        by_name = {f"{one.content_type.app_label}.{one.codename}": one for one in every}
+        user.user_permissions.add(*(by_name[name] for name in permissions))
     make_authority(user, *granted, pattern=pattern)
     return user
 

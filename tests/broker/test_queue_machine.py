@@ -209,6 +209,7 @@ class QueueMachine(RuleBasedStateMachine):
                 plan_resubmit(self.operator, "all")
             return
         operation = plan_resubmit(self.operator, "all")
+        operations.take_in(operation.pk, "those that were sent back often, too")
         operations.start(operation.pk)
         self.model.became(dead, "orders")
 
