@@ -48,7 +48,12 @@ class ReportScheduleForm(forms.ModelForm):
     class Meta:
         model = PeriodicTask
         fields = ["name", "enabled", "crontab", "description"]
-        help_texts = {"crontab": WHEN}
+        help_texts = {
+            "name": "What it is called in this list.",
+            "enabled": "Without it, nothing runs until it is set again.",
+            "crontab": WHEN,
+            "description": "Why it runs then, for whoever wants to change it.",
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -61,6 +66,7 @@ class ReportScheduleForm(forms.ModelForm):
         report.initial = told.get("slug", "")
         lines = (f"{k}={v}" for k, v in (told.get("parameters") or {}).items())
         self.fields["said"].initial = "\n".join(lines)
+        self.fields["said"].help_text = f"{EXAMPLE} {usual()}"
 
     def clean(self) -> dict[str, Any]:
         said = super().clean() or {}
@@ -77,6 +83,16 @@ class ReportScheduleForm(forms.ModelForm):
         self.instance.solar = None
         self.instance.clocked = None
         return said
+
+
+def usual() -> str:
+    """Which parameters each report has, with the defaults."""
+    said = (
+        f"{one.title}: " + ", ".join(f"{p.name}={p.default}" for p in one.parameters)
+        for _, one in sorted(discover().items())
+        if one.parameters
+    )
+    return "; ".join(said) + "."
 
 
 def parameters(slug: str, text: str) -> dict[str, str]:

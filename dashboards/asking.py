@@ -23,6 +23,8 @@ FIELDS: Mapping[str, type[forms.Field]] = {
     "day": forms.DateField,
 }
 
+LONGEST = 500  # characters of a line of text
+
 
 class ParametersForm(forms.Form):
     """What a report with parameters is asked with; declared with the report."""
@@ -65,7 +67,9 @@ def field_of(one: Parameter) -> forms.Field:
         choices = [(choice, str(choice)) for choice in one.choices]
         return forms.TypedChoiceField(choices=choices, coerce=one.read, **about)
     if one.type == "text":
-        about["max_length"] = 500
+        about["max_length"] = one.lines * LONGEST
+        if one.lines > 1:
+            about["widget"] = forms.Textarea(attrs={"rows": one.lines})
     if one.type == "day":
         about["widget"] = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     return FIELDS[one.type](**about)

@@ -64,6 +64,8 @@ def filter_of(
     """
     if not column.link or not said[column.name]:
         return ""
+    if callable(column.link):
+        return column.link(said)
     parts: dict[str, str | None] = {}
     for name in BRACED.findall(column.link):
         one = columns.get(name)

@@ -18,9 +18,12 @@ from typing import Any
 from dashboards.reports import Chart, Column
 
 WIDTH, HEIGHT = 960, 240
-LEFT, RIGHT, TOP, BOTTOM = 64, 8, 12, 28  # what the axes' words need
+LEFT, RIGHT, TOP, BOTTOM = 80, 8, 12, 28  # what the axes' words need
 ROW, NAMES = 22, 176  # of a grid: how high a row is, and how wide the names are
 STEPS = (1, 2, 5, 10)
+# Seconds, up to a day: what five of are drawn between is told in minutes or hours.
+SPANS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200)
+DAY = 86_400
 LABELS, LONG_LABELS = 10, 6  # at most, below a drawing; those with a time are long
 WIDEST = 64  # a bar
 EDGE = 44  # that half of the last word needs
@@ -97,6 +100,10 @@ class Drawing:
         return self.height - BOTTOM
 
     @property
+    def is_in_time(self) -> bool:
+        return self.x.type in ("day", "moment")
+
+    @property
     def total(self) -> float:
         return sum(one.total for one in self.series)
 
@@ -112,6 +119,8 @@ def draw(drawing: Drawing, points: Points) -> Drawing:
         return grid(drawing, points)
     if drawing.chart.type in LINE_OF:
         return lines(drawing, points)
+    if drawing.chart.type == "beside":
+        return beside(drawing, points)
     return bars(drawing, points)
 
 
@@ -144,6 +153,34 @@ def bars(drawing: Drawing, points: Points) -> Drawing:
             )
     mark_places(drawing, points.places, LEFT, pitch)
     return drawing
+
+
+def beside(drawing: Drawing, points: Points) -> Drawing:
+    """Bars side by side, each series with its colour in every chart of a report."""
+    names = sorted(points.series, key=lambda one: one.key or "")
+    series = [replace(one, n=n) for n, one in enumerate(names)]
+    drawn = replace(drawing, series=series)
+    scale = axis(drawn, max(points.sums.values(), default=0))
+    pitch = (WIDTH - LEFT - RIGHT) / len(points.places)
+    width = min(pitch * 0.8 / len(series), WIDEST)
+    for n, place in enumerate(points.places):
+        left = LEFT + (n + 0.5) * pitch - width * len(series) / 2
+        for one in series:
+            value = max(points.sums.get((place, one.key), 0), 0)
+            if value:
+                drawn.shapes.append(
+                    Shape(
+                        one,
+                        place,
+                        value,
+                        x=units(left + one.n * width),
+                        y=units(HEIGHT - BOTTOM - value * scale),
+                        width=units(width),
+                        height=units(value * scale),
+                    )
+                )
+    mark_places(drawn, points.places, LEFT, pitch)
+    return drawn
 
 
 def lines(drawing: Drawing, points: Points) -> Drawing:
@@ -199,6 +236,8 @@ def grid(drawing: Drawing, points: Points) -> Drawing:
 def axis(drawing: Drawing, tallest: float) -> float:
     """Mark the values at the left; return how long a unit is."""
     step = round_step(tallest, whole=drawing.y.type == "count")
+    if drawing.y.type == "seconds" and SPANS[0] <= tallest / 5 <= DAY:
+        step = next((one for one in SPANS if one * 5 >= tallest), DAY)
     count = max(ceil(tallest / step - 1e-9), 1)
     scale = (HEIGHT - TOP - BOTTOM) / (step * count)
     drawing.values.extend(

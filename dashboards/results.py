@@ -7,9 +7,10 @@ all of them, and is for who may inquire all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from django.db.models import (
@@ -25,10 +26,11 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from broker import authorities
+from broker import authorities, redaction
 from dashboards.models import ReportRow, ReportRun
 from dashboards.reports import Column, Report
 
+BROWSE = "broker.browse_queue"  # the permission to read properties
 PERIODS = (1, 7, 30, 90)  # days
 USUAL = 30
 NUMBERS = {"message", "count", "number", "share", "seconds"}
@@ -89,18 +91,44 @@ def found(user: authorities.Principal, wanted: Wanted) -> Found:
 
 
 def seen_by(user: authorities.Principal, rows: Found, report: Report) -> Found:
-    """Those of queues that somebody may inquire, also of queues that are gone."""
-    held = authorities.held_by(user)
-    if held.everywhere("inquire"):
-        return rows
-    queues = queue_columns(report)
-    if not queues:
+    """Those of queues that somebody may inquire, also of queues that are gone; and may
+    browse, where rows tell what properties of messages say."""
+    if not may_see_some(user, report):
         return rows.none()
-    for column in queues:
-        names = rows.order_by().values_list(text_of(column), flat=True).distinct()
-        seen = [one for one in names if one is not None and held.on("inquire", one)]
-        rows = rows.filter(**{f"cells__{column.name}__in": seen})
-    return rows
+    held = authorities.held_by(user)
+    for column in queue_columns(report):
+        for needed in authorities_for(report):
+            if not held.everywhere(needed):
+                rows = on_those(rows, column, partial(held.on, needed))
+    return unmasked(rows, report)
+
+
+def on_those(rows: Found, column: Column, is_seen: Callable[[str], bool]) -> Found:
+    names = rows.order_by().values_list(text_of(column), flat=True).distinct()
+    seen = [one for one in names if one is not None and is_seen(one)]
+    return rows.filter(**{f"cells__{column.name}__in": seen})
+
+
+def unmasked(rows: Found, report: Report) -> Found:
+    """Without those that tell of a property what a rule masks on any queue: like a
+    search for it, they are for nobody."""
+    veil = redaction.Veil(redaction.sight_of(None).rules) if report.tells else None
+    if not veil or not report.tells:
+        return rows
+    every = rows.order_by().values_list("pk", "cells")
+    masked = [pk for pk, said in every if veil.properties(report.tells(said))[1]]
+    return rows.exclude(pk__in=masked)
+
+
+def authorities_for(report: Report) -> tuple[authorities.Authority, ...]:
+    return ("inquire", "browse") if report.is_of_properties else ("inquire",)
+
+
+def may_read(user: authorities.Principal) -> bool:
+    """Whether somebody may read properties at all; a credential's authorities say."""
+    if user is None or authorities.credential_of(user) is not None:
+        return True
+    return bool(getattr(user, "has_perm", bool)(BROWSE))
 
 
 def on_queue(rows: Found, wanted: Wanted) -> Found:
@@ -121,9 +149,12 @@ def queue_columns(report: Report) -> list[Column]:
 
 def may_see_some(user: authorities.Principal, report: Report) -> bool:
     """Whether there can be a row that somebody may see."""
+    if report.is_of_properties and not may_read(user):
+        return False
     if queue_columns(report):
         return True
-    return authorities.held_by(user).everywhere("inquire")
+    held = authorities.held_by(user)
+    return all(held.everywhere(one) for one in authorities_for(report))
 
 
 def text_of(column: Column) -> Any:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from celery import shared_task
+from celery.signals import celeryd_init
 
 from dashboards.live import publish_depths  # noqa: F401  found with the others
-from dashboards.reports import discover, runs
+from dashboards.reports import discover, pace, runs
+
+QUEUE = "reports"
+
+
+@celeryd_init.connect
+def leave_room(options: dict[str, Any], **_: Any) -> None:
+    """A worker that is there for reports alone does not slow the broker down."""
+    if list(options.get("queues") or ()) == [QUEUE]:
+        pace.give_way()
 
 
 @shared_task(ignore_result=True)

@@ -39,6 +39,7 @@ from dashboards.results import PERIODS, Wanted
 
 PAGE = 100  # rows
 HISTORY = 20  # runs
+FEW = 3  # parameters, which are said even where they are the usual
 SAID = "said"  # attribute of a run: its parameters in words
 
 may_view = permission_required("dashboards.view_report", raise_exception=True)
@@ -87,6 +88,7 @@ def shown(
         "history": history(about, seen, asked),
         "schedules": schedules.of(about, schedules.every()),
         "may_see_some": results.may_see_some(request.user, about),
+        "has_notes": any(one.note for one in about.columns),
         "has_queues": bool(results.queue_columns(about)),
         "query": query_of(request),
         "most": report_files.MOST,
@@ -124,11 +126,13 @@ def history(about: Report, seen: Any, asked: ReportRun | None) -> list[ReportRun
 
 
 def in_words(about: Report, one: ReportRun) -> str:
-    """What a run was asked with."""
-    said = ((named.title, one.parameters.get(named.name)) for named in about.parameters)
-    return ", ".join(
-        f"{title}: {value}" for title, value in said if value not in ("", None)
-    )
+    """What a run was asked with; where that is much, what of it is not the usual."""
+    said = [(named, one.parameters.get(named.name)) for named in about.parameters]
+    if len(said) > FEW:
+        usual = {named.name: str(named.default) for named in about.parameters}
+        said = [(n, value) for n, value in said if str(value) != usual[n.name]]
+    words = [f"{n.title}: {value}" for n, value in said if value not in ("", None)]
+    return ", ".join(words) or "as usual"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -144,7 +148,7 @@ def run(request: HttpRequest, slug: str) -> HttpResponse:
     context = status(about, request.user, one)
     if not context["run"] or not context["run"].is_active or context["has_died"]:
         return HttpResponseClientRefresh()
-    return render(request, "dashboards/_run.html", context)
+    return render(request, "dashboards/_run_again.html", context)
 
 
 @may_run

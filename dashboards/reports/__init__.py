@@ -3,6 +3,7 @@
 The way of an event to a number on a page:
 
     bronze.py      windows of the journal become Parquet files by day, each listed
+    fields.py      and so do the fields of the messages that were put in them
     manifest.py    which files are listed, and how others take their place
     compaction.py  a day that is over becomes one file; what is too old goes
     sources.py     listed files become frames
@@ -24,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from django.utils.module_loading import autodiscover_modules
 
@@ -46,9 +48,10 @@ __all__ = [
 
 # What in this package is no report. Much of it imports Spark, which pages go without.
 MACHINERY = {
-    "asking", "bars", "bronze", "compaction", "days", "declaration", "errors", "gold",
-    "judging", "letters", "lines", "locks", "manifest", "pipeline", "quality",
-    "replaying", "runs", "session", "silver", "sources", "watch",
+    "apart", "asking", "bronze", "clusters", "compaction", "days",
+    "declaration", "errors", "fields", "gold", "judging", "letters", "lines", "locks",
+    "manifest", "pace", "pipeline", "quality", "replaying", "runs", "session",
+    "silver", "sources", "watch",
 }  # fmt: skip
 
 REPORTS: dict[str, Report] = {}
@@ -67,6 +70,7 @@ def report(  # noqa: PLR0913  # each is named where it is used
     version: int = 1,
     keep_days: int = 400,
     nightly: bool = True,
+    tells: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> Callable[[Build], Build]:
     """Register a report; each slug is one. See ``declaration.Report`` for the words."""
 
@@ -75,7 +79,7 @@ def report(  # noqa: PLR0913  # each is named where it is used
             raise ValueError(f"there is a report {slug!r} already")
         about = Report(
             slug, title, question, inputs, columns, build, check, charts, parameters,
-            version, keep_days, nightly,
+            version, keep_days, nightly, tells,
         )  # fmt: skip
         if faults := about.faults():
             raise ValueError("; ".join(faults))

@@ -1,5 +1,7 @@
 """The journal, copied: windows of it as Parquet files by day, listed when whole.
 
+Beside the events of a window go the fields of the messages that were put in it.
+
 A window goes over in three steps: its ends are written down; its events are copied to a
 file for each day, under other names first; they are listed, and it is done. Who dies in
 between leaves an open window, and the next run does it again: the same events into the
@@ -32,12 +34,13 @@ from broker.fingerprints import fingerprint
 from broker.journal import has_read
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
+from dashboards.reports import fields
 from dashboards.reports.errors import ArchiveDamaged
 from dashboards.reports.manifest import (
     BRONZE,
+    MESSAGES,
     Span,
     checksum,
-    current,
     exclusive,
     harden,
     place,
@@ -94,6 +97,26 @@ def file_of(file: ArchiveFile) -> Path:
     return place(file)
 
 
+def is_there(file: ArchiveFile) -> bool:
+    """Whether a listed file can be read, copied again if need be.
+
+    Messages go long before the journal does, and then it. Fields that are lost for good
+    are a gap, which reports tell, and no fault: their file is listed no more.
+
+    Raises:
+        ArchiveBusy: somebody else is copying.
+        ArchiveDamaged: it has events, which are lost for good.
+    """
+    try:
+        file_of(file)
+    except ArchiveDamaged:
+        if file.table != MESSAGES:
+            raise
+        put_in_place_of(ArchiveFile.objects.filter(pk=file.pk), [])
+        return False
+    return True
+
+
 @transaction.atomic
 def open_window(lo: int, hi: int) -> ExportWindow:
     """Write down what is about to be copied.
@@ -110,26 +133,32 @@ def open_window(lo: int, hi: int) -> ExportWindow:
 def close(window: ExportWindow) -> None:
     """Copy an open window to its files, and list them."""
     files = copy(window)
+    listed = ArchiveFile.objects.filter(table__in=COPIED, replaced_at__isnull=True)
     with transaction.atomic():
-        put_in_place_of(current(BRONZE).filter(window=window.n), files)
+        put_in_place_of(listed.filter(window=window.n), files)
         ExportWindow.objects.filter(pk=window.pk).update(
-            state=ExportWindow.State.DONE, rows=sum(file.rows for file in files)
+            state=ExportWindow.State.DONE,
+            rows=sum(file.rows for file in files if file.table == BRONZE),
         )
     has_read("reports", window.hi)
 
 
 def copy(window: ExportWindow) -> list[ArchiveFile]:
-    """Copy the events of a window; each file is there whole or not at all."""
+    """Copy what a window has; each file is there whole or not at all."""
+    return [file for table in COPIED for file in copy_table(table, window)]
+
+
+def copy_table(table: str, window: ExportWindow) -> list[ArchiveFile]:
     rows = write(
-        events(window.lo, window.hi, *EVER),
-        lambda day: root() / BRONZE / str(day) / f"{window.n:06}.parquet",
+        read(table, window.lo, window.hi, *EVER),
+        lambda day: root() / table / str(day) / f"{window.n:06}.parquet",
     )
     return [
         ArchiveFile(
-            table=BRONZE,
+            table=table,
             day=day,
             last_day=day,
-            version=VERSION,
+            version=COPIED[table].version,
             path=str(file.relative_to(root())),
             rows=count,
             checksum=checksum(file),
@@ -152,7 +181,8 @@ def recover(file: ArchiveFile) -> None:
     whole = Span(file.day, file.last_day)
     again = place(file).with_suffix(".again")
     bounds = (whole.begin.isoformat(), whole.end.isoformat())
-    found = write(events(file.lo, file.hi, *bounds), lambda _: again, by_day=False)
+    batches = read(file.table, file.lo, file.hi, *bounds)
+    found = write(batches, lambda _: again, by_day=False)
     rows = sum(count for _, count in found.values())
     if rows != file.rows:
         again.unlink(missing_ok=True)
@@ -160,20 +190,23 @@ def recover(file: ArchiveFile) -> None:
     again.rename(place(file))
     harden([place(file)])
     ArchiveFile.objects.filter(pk=file.pk).update(
-        checksum=checksum(place(file)), version=VERSION
+        checksum=checksum(place(file)), version=COPIED[file.table].version
     )
 
 
-def events(lo: int, hi: int, begin: str, end: str) -> Iterator[pa.RecordBatch]:
-    """The journal between bounds, as it is stored."""
+def read(
+    table: str, lo: int, hi: int, begin: str, end: str
+) -> Iterator[pa.RecordBatch]:
+    """What the database has for a table between bounds, as the archive keeps it."""
+    copied = COPIED[table]
     with adbc.connect(dsn(), autocommit=True) as journal, journal.cursor() as cursor:
         bounds = (str(lo), str(hi), begin, end)
         cursor.execute(sql.statement("bounds"), bounds)
         cursor.fetchall()
-        cursor.execute(sql.statement("events_between"))
+        cursor.execute(sql.statement(copied.statement))
         with cursor.fetch_record_batch() as batches:
             for batch in batches:
-                yield with_fingerprints(batch)
+                yield copied.kept(batch)
 
 
 def write(
@@ -222,10 +255,14 @@ def with_fingerprints(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.append_column("fingerprint", pa.array(groups, pa.string()))
 
 
-@lru_cache(10_000)
 def group_of(detail: str) -> str | None:
     error = json.loads(detail).get("error")
-    return fingerprint(error).key if isinstance(error, str) and error else None
+    return key_of(error) if isinstance(error, str) and error else None
+
+
+@lru_cache(10_000)  # a message fails again and again of the same
+def key_of(error: str) -> str:
+    return fingerprint(error).key
 
 
 def dsn() -> str:
@@ -235,3 +272,17 @@ def dsn() -> str:
     return make_conninfo(
         **{name: value for name, value in parameters.items() if name in known}
     )
+
+
+class Copied(NamedTuple):
+    """A table that is copied window by window."""
+
+    statement: str  # in dashboards/sql
+    version: int
+    kept: Callable[[pa.RecordBatch], pa.RecordBatch]  # a batch as its files have it
+
+
+COPIED = {
+    BRONZE: Copied("events_between", VERSION, with_fingerprints),
+    MESSAGES: Copied("puts_between", fields.VERSION, fields.kept),
+}

@@ -12,9 +12,8 @@ from django.db.models import Count, F, Max
 
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow
 from dashboards.reports import discover
-from dashboards.reports.bronze import VERSION, file_of, write
+from dashboards.reports.bronze import COPIED, file_of, is_there, write
 from dashboards.reports.manifest import (
-    BRONZE,
     DAY,
     SILVER,
     checksum,
@@ -38,34 +37,38 @@ def keep_small(as_of: datetime, keep_days: int) -> None:
     """
     with exclusive():
         today = as_of.date()
-        for day in in_pieces(today):
-            compact(day)
+        for table in COPIED:
+            for day in in_pieces(table, today):
+                compact(table, day)
         drop_before(today - timedelta(days=keep_days))
         drop_rows(today)
         sweep()
 
 
-def in_pieces(today: date) -> list[date]:
+def in_pieces(table: str, today: date) -> list[date]:
     """Days that are over and have more than one file of their own."""
-    own = current(BRONZE).filter(
-        day=F("last_day"), day__lt=today, version=VERSION
+    own = current(table).filter(
+        day=F("last_day"), day__lt=today, version=COPIED[table].version
     )  # the few of old versions stay as they are
     found = own.order_by("day").values("day").annotate(files=Count("pk"))
     return [row["day"] for row in found if row["files"] > 1]
 
 
-def compact(day: date) -> ArchiveFile:
-    """Make one file of a day's."""
-    own = current(BRONZE).filter(day=day, last_day=day, version=VERSION)
-    pieces = list(own.order_by("lo"))
+def compact(table: str, day: date) -> ArchiveFile | None:
+    """Make one file of a day's; None if nothing is left of them."""
+    version = COPIED[table].version
+    own = current(table).filter(day=day, last_day=day, version=version)
+    pieces = [piece for piece in own.order_by("lo") if is_there(piece)]
+    if not pieces:
+        return None
     newest = max(piece.window or 0 for piece in pieces)
-    name = root() / BRONZE / str(day) / f"through-{newest:06}.parquet"
+    name = root() / table / str(day) / f"through-{newest:06}.parquet"
     _, (file, rows) = write(batches(pieces), lambda _: name, by_day=False).popitem()
     whole = ArchiveFile(
-        table=BRONZE,
+        table=table,
         day=day,
         last_day=day,
-        version=VERSION,
+        version=version,
         path=str(file.relative_to(root())),
         rows=rows,
         checksum=checksum(file),
@@ -95,7 +98,7 @@ def drop_before(first: date) -> None:
     silver = PublishedDay.objects.filter(table=SILVER, day__lt=first)
     last = silver.aggregate(day=Max("day"))["day"] or first
     files = ArchiveFile.objects.filter(replaced_at__isnull=True)
-    put_in_place_of(files.filter(table=BRONZE, last_day__lt=first), [])
+    put_in_place_of(files.filter(table__in=COPIED, last_day__lt=first), [])
     put_in_place_of(files.filter(last_day__lt=last), [])
     PublishedDay.objects.filter(day__lt=last).delete()
 

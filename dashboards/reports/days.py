@@ -136,10 +136,7 @@ def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> Made:
         from_s=(Span(day, day).begin + EDGE).timestamp(),
         to_s=as_of.timestamp(),
     )
-    try:
-        write(told, day, folder)
-    finally:
-        told.unpersist()
+    write(told, day, folder)
     files = gathered(day, folder)
     rows = {
         table: sum(file.rows for file in files if file.table == table)
@@ -163,13 +160,13 @@ def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame
 def told_of(
     events: DataFrame, before: DataFrame, **known: Any
 ) -> tuple[DataFrame, silver.Tally]:
-    """A day's lines, kept until they are given up, and what they add up to."""
+    """A day's lines, made once and kept as long as they are used, and what they add up
+    to. (A frame that ``persist`` keeps is forgotten where it is an argument of SQL.)"""
     ordered = lines.ordered(lines.lines(events, before))
-    told = lines.told(ordered).persist(KEPT)
+    told = lines.told(ordered).localCheckpoint(storageLevel=KEPT)
     found = silver.tally(told, **known)
     if found.broken:
-        told.unpersist()
-        told = lines.told(lines.chained(ordered)).persist(KEPT)
+        told = lines.told(lines.chained(ordered)).localCheckpoint(storageLevel=KEPT)
         found = silver.tally(told, **known)
     return told, found
 

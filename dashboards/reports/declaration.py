@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 Values = Mapping[str, Any]  # of parameters, by name
 Rows = Sequence[Mapping[str, Any]]
-Inputs = Mapping[str, "DataFrame"]  # by the names of silver's tables
+Inputs = Mapping[str, "DataFrame"]  # by the names of ``TABLES``
 Build = Callable[[Inputs, Values], "DataFrame"]
 Check = Callable[[Inputs, Rows], None]
 
-TABLES = ("deliveries", "lifelines", "open")  # of silver; see silver.py
+# Of silver, see silver.py; and the fields of messages that were put, see fields.py.
+TABLES = ("deliveries", "lifelines", "open", "messages")
 Kind = Literal[
     "text", "queue", "cause", "fingerprint", "message", "count", "number", "share",
     "seconds", "day", "moment",
@@ -50,8 +51,13 @@ def finite(said: Any) -> float:
     return value
 
 
+def text(said: Any) -> str:
+    """A text whose lines end as they do here, not as a browser sends them."""
+    return str(said).replace("\r\n", "\n")
+
+
 READERS: Mapping[str, Callable[[str], Any]] = {
-    "text": str,
+    "text": text,
     "count": int,
     "number": finite,
     "day": date.fromisoformat,
@@ -69,8 +75,9 @@ class Column:
     type: Kind
     unit: str = ""  # behind its numbers
     # A filter of the list of messages that the cell counts, with columns in braces:
-    # "origin:{queue} cause:{cause}". Each cell is quoted when it is filled in.
-    link: str = ""
+    # "origin:{queue} cause:{cause}". Each cell is quoted when it is filled in. Where
+    # the keys are cells, too: a function that makes the filter of a row's cells.
+    link: str | Callable[[Mapping[str, Any]], str] = ""
     note: str = ""  # what it means, where the title does not say it
     adds_up: bool = True  # of a count: whether the sum over rows is a count, too
 
@@ -89,7 +96,7 @@ class Chart:
     """One drawing of a report's rows; the table below it has every number."""
 
     title: str
-    type: Literal["bars", "lines", "grid", "steps"]
+    type: Literal["bars", "beside", "lines", "grid", "steps"]
     x: str  # a column
     y: str  # a column of numbers, summed where several rows have one place
     series: str = ""  # a column: what is drawn apart, or stacked
@@ -108,6 +115,7 @@ class Parameter:
     choices: tuple[Any, ...] = ()
     least: float | None = None
     most: float | None = None
+    lines: int = 1  # of a text, that are seen at once; where one is not enough
 
     def read(self, said: Any) -> Any:
         """What somebody typed, or JSON has, as a value.
@@ -149,10 +157,17 @@ class Report:
     version: int = 1  # raised when old days are to be made again
     keep_days: int = 400  # that its rows are kept, where it is made by day
     nightly: bool = True  # it runs with all others; if not, when it is asked for
+    # What a row's cells tell of properties, by name. Such rows are for who may read
+    # properties on their queue, as far as no rule of redaction masks what they tell.
+    tells: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
     @property
     def is_by_day(self) -> bool:
         return not self.parameters
+
+    @property
+    def is_of_properties(self) -> bool:
+        return self.tells is not None
 
     @property
     def ddl(self) -> str:
@@ -179,7 +194,7 @@ class Report:
         used += [c.series for c in self.charts if c.series]
         told = [
             (not self.question.endswith("?"), "its question is none"),
-            (set(self.inputs) - set(TABLES), "an input is no table of silver"),
+            (set(self.inputs) - set(TABLES), "an input is no table"),
             (len(names) != len(set(names)), "two columns have one name"),
             (set(used) - set(names), "a chart shows no column"),
             (self.is_by_day and "day" not in names, "it is by day, and has none"),

@@ -92,7 +92,7 @@ def count(
     spark: SparkSession, report: Report, span: Span, values: Mapping[str, Any]
 ) -> pa.Table:
     """The report's rows of some days, of exactly its columns, checked."""
-    inputs = {one: sources.silver_of(spark, one, span) for one in report.inputs}
+    inputs = {one: sources.table_of(spark, one, span) for one in report.inputs}
     built = report.build(inputs, values)
     found = stored(report, built).toArrow()
     report.check(inputs, found.to_pylist())

@@ -26,6 +26,8 @@ from dashboards.reports import locks
 from dashboards.reports.errors import ArchiveBusy
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
+MESSAGES = "messages"  # copied beside the journal: the fields of what was put
+OF_WINDOWS = BRONZE, MESSAGES  # whose files hold what windows have
 GRACE = timedelta(hours=1)  # longer than anybody reads one file
 DAY = timedelta(days=1)
 
@@ -86,7 +88,10 @@ def put_in_place_of(
 
 
 def sweep(grace: timedelta = GRACE) -> int:
-    """Delete files that others took the place of, and what dead runs left; how many."""
+    """Delete files that others took the place of, and what dead runs left; how many.
+
+    Whoever calls it is the only one who adds to bronze or silver.
+    """
     gone = ArchiveFile.objects.filter(replaced_at__lt=Now() - grace)
     files = list(gone)
     for file in files:
@@ -96,24 +101,34 @@ def sweep(grace: timedelta = GRACE) -> int:
 
 
 def left_by_dead_runs() -> Iterator[Path]:
-    """Folders of runs that have ended and of which nothing is listed."""
-    active = ReportRun.objects.filter(ended_at__isnull=True)
-    living = {folder_name(pk) for pk in active.values_list("pk", flat=True)}
-    for folder in root().glob(f"{SILVER}/*/run-*"):
-        inside = f"{folder.relative_to(root())}/"
-        is_listed = ArchiveFile.objects.filter(path__startswith=inside).exists()
-        if folder.name not in living and not is_listed:
-            yield folder
+    """What is not listed and never will be: drafts, and what a run wrote that died.
+
+    Found first, listed last: what a run lists meanwhile is not taken for left.
+    """
+    found = [
+        *(file for table in OF_WINDOWS for file in root().glob(f"{table}/*/*")),
+        *root().glob(f"{SILVER}/*/run-*"),
+        *root().glob(f"{GOLD}/*/*/*"),
+    ]
+    running = ReportRun.objects.filter(state=ReportRun.State.RUNNING)
+    pks = running.values_list("pk", flat=True)
+    living = {folder_name(pk) for pk in pks if locks.is_held(pk)}
+    paths = map(Path, ArchiveFile.objects.values_list("path", flat=True))
+    listed = {root() / one for path in paths for one in (path, *path.parents)}
+    return (one for one in found if one not in listed and one.stem not in living)
 
 
 def folder_name(run_id: int) -> str:
     return f"run-{run_id}"
 
 
-def clear(folder: Path) -> int:
-    """Delete a folder that nobody else writes to; whether it was there."""
-    was_there = folder.exists()
-    shutil.rmtree(folder, ignore_errors=True)
+def clear(left: Path) -> int:
+    """Delete a file, or a folder that nobody else writes to; whether it was there."""
+    was_there = left.exists()
+    if left.is_dir():
+        shutil.rmtree(left, ignore_errors=True)
+    else:
+        left.unlink(missing_ok=True)
     return int(was_there)
 
 

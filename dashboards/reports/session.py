@@ -20,7 +20,9 @@ from pyspark.sql import SparkSession
 from dashboards.reports.errors import ReportError
 
 OLDEST_JAVA = 17
-CORES = min(2, os.cpu_count() or 1)
+# As many as ``pace`` leaves, and no more than two.
+CORES = max(1, min(2, (os.cpu_count() or 1) // 2))
+SESSIONS = 20  # whose event logs are kept
 OF_A_DRIVER = {"spark.sql.warehouse.dir"}  # said once, when it starts
 # What executors compute may be the broker's own rules (``replaying``): they import it
 # from here, or from the same place on their machine.
@@ -54,6 +56,7 @@ def spark(var: Path) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     shutil.rmtree(scratch(var), ignore_errors=True)  # what a Java that died here left
     history(var).mkdir(parents=True, exist_ok=True)
+    drop_old_history(var)
     builder = SparkSession.builder.appName("reports").master(master)
     for name, value in settings(var).items():
         builder = builder.config(name, value)
@@ -109,6 +112,8 @@ def settings(var: Path) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.executorEnv.PYTHONPATH": str(PROJECT),
+        # Its garbage collection gives up what nobody uses and disks have kept.
+        "spark.cleaner.periodicGC.interval": "1min",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch(var)),
@@ -124,6 +129,16 @@ def scratch(var: Path) -> Path:
 
 def history(var: Path) -> Path:
     return var / "spark" / "history"
+
+
+def drop_old_history(var: Path) -> None:
+    """Keep what the last sessions said of themselves; a session a night adds up."""
+    told = sorted(history(var).iterdir(), key=lambda one: one.stat().st_mtime)
+    for old in told[:-SESSIONS]:
+        if old.is_dir():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.unlink(missing_ok=True)
 
 
 def java_home(var: Path) -> Path:

@@ -7,7 +7,7 @@ has a reader of its own, which gives the columns of the present one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import reduce
 
@@ -17,10 +17,11 @@ from pyspark.sql import functions as F
 
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.reports import silver
-from dashboards.reports.bronze import file_of
+from dashboards.reports.bronze import is_there
 from dashboards.reports.errors import FileLost, VersionUnknown
+from dashboards.reports.fields import FIELDS
 from dashboards.reports.lines import EVENTS
-from dashboards.reports.manifest import BRONZE, Span, place, touching
+from dashboards.reports.manifest import BRONZE, DAY, MESSAGES, Span, place, touching
 
 Reader = Callable[[SparkSession, list[str]], DataFrame]
 COLUMNS = [one.split()[0] for one in EVENTS.split(",")]
@@ -37,7 +38,13 @@ def second_events(spark: SparkSession, paths: list[str]) -> DataFrame:
     return spark.read.schema(EVENTS).parquet(*paths)
 
 
+def first_fields(spark: SparkSession, paths: list[str]) -> DataFrame:
+    return spark.read.schema(FIELDS).parquet(*paths)
+
+
 EVENT_READERS: Mapping[int, Reader] = {1: first_events, 2: second_events}
+FIELD_READERS: Mapping[int, Reader] = {1: first_fields}
+PUT_BEFORE = 7 * DAY  # a period by so much, a message counts with its fields
 
 
 def last_window() -> int:
@@ -54,16 +61,53 @@ def events(spark: SparkSession, day: date) -> DataFrame:
         VersionUnknown: this code does not know how to read one.
     """
     span = Span(day, day)
-    paths: dict[int, list[str]] = defaultdict(list)
-    for file in touching(BRONZE, span):
-        if file.version not in EVENT_READERS:
-            raise VersionUnknown(file.path, file.version)
-        paths[file.version].append(str(file_of(file)))
-    read = [EVENT_READERS[version](spark, files) for version, files in paths.items()]
-    nothing = spark.createDataFrame([], EVENTS)
-    frame = reduce(DataFrame.unionByName, read, nothing) if len(read) != 1 else read[0]
+    found = read(spark, touching(BRONZE, span), EVENT_READERS, EVENTS)
     at = F.col("at")
-    return frame.where((at >= F.lit(span.begin)) & (at < F.lit(span.end)))
+    return found.where((at >= F.lit(span.begin)) & (at < F.lit(span.end)))
+
+
+def messages(spark: SparkSession, span: Span) -> DataFrame:
+    """The fields of messages that were put on some days, or the week before, as rows of
+    ``fields.FIELDS``; without those that are lost.
+
+    Raises:
+        ArchiveBusy: a file is to be copied again, and somebody else is copying.
+        VersionUnknown: this code does not know how to read one.
+    """
+    first = max(span.first, date.min + PUT_BEFORE) - PUT_BEFORE
+    files = touching(MESSAGES, Span(first, span.last))
+    return read(spark, files, FIELD_READERS, FIELDS)
+
+
+def read(
+    spark: SparkSession,
+    files: Iterable[ArchiveFile],
+    readers: Mapping[int, Reader],
+    schema: str,
+) -> DataFrame:
+    """All rows of files, each read as its version is."""
+    paths: dict[int, list[str]] = defaultdict(list)
+    for file in files:
+        if file.version not in readers:
+            raise VersionUnknown(file.path, file.version)
+        if is_there(file):
+            paths[file.version].append(str(place(file)))
+    found = [readers[version](spark, some) for version, some in paths.items()]
+    nothing = spark.createDataFrame([], schema)
+    return (
+        reduce(DataFrame.unionByName, found, nothing) if len(found) != 1 else found[0]
+    )
+
+
+def table_of(spark: SparkSession, table: str, span: Span) -> DataFrame:
+    """An input of reports, of some days.
+
+    Raises:
+        ArchiveBusy, FileLost, VersionUnknown: a sentence for people.
+    """
+    if table == MESSAGES:
+        return messages(spark, span)
+    return silver_of(spark, table, span)
 
 
 def silver_of(spark: SparkSession, table: str, span: Span) -> DataFrame:

@@ -254,8 +254,8 @@ def check(_: Inputs, rows: Rows) -> None:
         Column("failing_most", "Held in vain at most", "seconds"),
     ),
     charts=(
-        Chart("Rescued for certain", "bars", "queue", "rescued_least", "policy"),
-        Chart("Rescued at most", "bars", "queue", "rescued_most", "policy"),
+        Chart("Rescued for certain", "beside", "queue", "rescued_least", "policy"),
+        Chart("Rescued at most", "beside", "queue", "rescued_most", "policy"),
     ),
     parameters=(
         Parameter("queue", "text", "*", "Queue", note="* is any run of characters."),

@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
 from tests.bench import cells, ground, machine, pages, report
+from tests.bench.archive import measuring
 from tests.bench.clients import clients
 from tests.bench.many import FEW, Many
 from tests.bench.slices import FULL, QUICK, SHORT
@@ -20,6 +21,13 @@ def arguments() -> Namespace:
     size.add_argument("--short", action="store_true", help="in ten, not in twenty")
     parser.add_argument("--clients", type=int, default=1, help="that work at once")
     parser.add_argument("--pages", action="store_true", help="those of the console")
+    parser.add_argument(
+        "--reports",
+        type=int,
+        nargs="+",
+        metavar="MILLIONS",
+        help="the archive and its reports, on so many millions of events",
+    )
     parser.add_argument("--write", action="store_true", help=f"to {report.PAGE.name}")
     return parser.parse_args()
 
@@ -34,6 +42,8 @@ def main() -> None:
     if options.pages:
         many = FEW if options.quick else Many()
         pages.measure(say, size=many, write=options.write)
+    elif options.reports:
+        measuring.measure(say, options.reports, write=options.write)
     else:
         measure(options, say)
 

@@ -13,8 +13,8 @@ from broker.operations import Chosen, Order
 from broker.triage import Selection
 from tests.bench import ground, rabbit
 from tests.bench.clients import Order as Work
-from tests.bench.figures import Figure, percentile
-from tests.bench.live import QUEUE, consumer
+from tests.bench.figures import Figure
+from tests.bench.live import QUEUE, client
 from tests.bench.slices import Cell
 from tests.bench.workloads import GRAVEYARD
 
@@ -26,9 +26,9 @@ def measure(cell: Cell, database: str) -> Iterator[Figure]:
     """Freeze, look, resubmit and undo; then against RabbitMQ's dead-letter exchange."""
     many = cell.size.letters
     died_s = begin(cell, many)
-    with consumer(database) as live:
-        live.p99_over(1)  # to warm up
-        before = live.p99_over(BEFORE_S)
+    with client(database) as live:
+        live.over(1)  # to warm up
+        before = live.over(BEFORE_S).p99
         yield Figure("a live consumer's p99, nothing beside it", before, "ms")
         planned: list[Operation] = []
 
@@ -51,7 +51,7 @@ def measure(cell: Cell, database: str) -> Iterator[Figure]:
         for name, step in steps.items():
             live.mark()
             took[name] = seconds_of(step)
-            p99 = percentile(live.mark(), 99)
+            p99 = live.mark().p99
             yield Figure(f"{name} {many:,} dead letters", took[name], "s")
             against = "itself before"
             if name in ("resubmit", "undo"):

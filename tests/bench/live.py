@@ -1,12 +1,12 @@
-"""A consumer that goes on beside heavy work, and how long each message took it."""
+"""A client that goes on beside heavy work, and how long each message took it."""
 
 from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
 from django.conf import settings
@@ -14,32 +14,55 @@ from django.db import connection
 
 from broker import owner
 from tests.bench.figures import percentile
-from tests.bench.workloads import cycle
+from tests.bench.workloads import get, put
 
 QUEUE = "live"
 PAUSE_S = 0.005  # between two messages: it is to wait for nobody but the server
 
 
 @dataclass
+class Took:
+    """Milliseconds of each put, and of each get with its acceptance."""
+
+    put: list[float] = field(default_factory=list)
+    get: list[float] = field(default_factory=list)
+
+    def __iadd__(self, other: Took) -> Took:
+        self.put += other.put
+        self.get += other.get
+        return self
+
+    @property
+    def p99s(self) -> tuple[float, float]:
+        return percentile(self.put, 99), percentile(self.get, 99)
+
+    @property
+    def p99(self) -> float:
+        """Of both together."""
+        return percentile(
+            [sum(one) for one in zip(self.put, self.get, strict=True)], 99
+        )
+
+
+@dataclass
 class Live:
-    """The consumer's process; ``mark`` ends one period and begins the next."""
+    """The client's process; ``mark`` ends one period and begins the next."""
 
     pipe: Connection
 
-    def mark(self) -> list[float]:
-        """Milliseconds of each message since the last mark."""
+    def mark(self) -> Took:
         self.pipe.send(None)
-        took: list[float] = self.pipe.recv()
+        took: Took = self.pipe.recv()
         return took
 
-    def p99_over(self, seconds: float) -> float:
+    def over(self, seconds: float) -> Took:
         self.mark()
         time.sleep(seconds)
-        return percentile(self.mark(), 99)
+        return self.mark()
 
 
 @contextmanager
-def consumer(database: str) -> Iterator[Live]:
+def client(database: str) -> Iterator[Live]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=live, args=(theirs, database), daemon=True)
@@ -55,17 +78,22 @@ def consumer(database: str) -> Iterator[Live]:
 def live(marks: Connection, database: str) -> None:
     """Send, take and accept one message after the other until nobody listens."""
     settings.DATABASES["default"]["NAME"] = database
-    took: list[float] = []
+    took = Took()
     while True:
-        began = time.perf_counter()
-        cycle(QUEUE, 1)
-        took.append((time.perf_counter() - began) * 1000)
+        took.put.append(milliseconds_of(put))
+        took.get.append(milliseconds_of(get))
         if marks.poll(PAUSE_S):
             try:
                 marks.recv()
             except EOFError:
                 break
             marks.send(took)
-            took = []
+            took = Took()
     owner.resign()
     connection.close()
+
+
+def milliseconds_of(deed: Callable[[str, int], int]) -> float:
+    began = time.perf_counter()
+    deed(QUEUE, 1)
+    return (time.perf_counter() - began) * 1000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 # Stays and delivery attempts, as the journal tells them. 4, 7 and 9 are failures.
-VIEWS = """
-CREATE TEMP VIEW told AS
+TABLES = """
+CREATE TEMP TABLE told AS
 SELECT e.seq, e.at, e.kind, q.name AS queue, e.queue_id, u.id, e.came_from, e.went_to,
     e.detail ->> 'error' AS error, e.detail ->> 'cause' AS cause,
     (e.detail ->> 'repaired')::boolean AS repaired,
@@ -14,15 +14,16 @@ SELECT e.seq, e.at, e.kind, q.name AS queue, e.queue_id, u.id, e.came_from, e.we
         OVER (PARTITION BY e.queue_id, u.id ORDER BY e.at, e.seq) AS nth
 FROM broker_event e JOIN broker_queue q ON q.id = e.queue_id,
     unnest(e.ids) WITH ORDINALITY AS u (id, n);
+ANALYZE told;
 
-CREATE TEMP VIEW attempt AS
+CREATE TEMP TABLE attempt AS
 SELECT *, (at AT TIME ZONE 'UTC')::date AS day FROM (
     SELECT *, kind IN (4, 7, 9) AS failed, max(at) FILTER (WHERE kind = 2) OVER (
         PARTITION BY queue_id, id, nth ORDER BY at, seq) AS got_at
     FROM told) AS one
 WHERE came_from = 2 AND went_to IS DISTINCT FROM 2;
 
-CREATE TEMP VIEW stay AS
+CREATE TEMP TABLE stay AS
 SELECT queue, queue_id, id, min(at) AS put_at,
     (array_agg(kind ORDER BY at, seq))[1] = 1 AS was_put,
     count(*) FILTER (WHERE kind IN (4, 7, 9) AND came_from = 2) AS failed,
@@ -35,17 +36,19 @@ SELECT queue, queue_id, id, min(at) AS put_at,
     max(copy) AS became,
     (max(at) FILTER (WHERE went_to IS NULL) AT TIME ZONE 'UTC')::date AS day
 FROM told GROUP BY queue, queue_id, id, nth;
+ANALYZE stay;
 
-CREATE TEMP VIEW letter AS
+CREATE TEMP TABLE letter AS
 SELECT stay.*, died.queue AS origin,
     CASE WHEN died.ended = 8 THEN 'EXPIRED' ELSE died.cause END AS of
 FROM stay JOIN stay AS died ON died.became = stay.id AND died.ended IN (7, 8);
+ANALYZE letter;
 
-CREATE TEMP VIEW back AS
+CREATE TEMP TABLE back AS
 SELECT stay.*, letter.of FROM stay
 JOIN letter ON letter.became = stay.id AND letter.ended = 10;
 
-CREATE TEMP VIEW days AS
+CREATE TEMP TABLE days AS
 SELECT DISTINCT (at AT TIME ZONE 'UTC')::date AS day,
     (date_trunc('day', at, 'UTC') + interval '1 day') AS over FROM broker_event
 """
@@ -63,6 +66,17 @@ def within(share: float, what: str) -> str:
 
 
 TAKEN = lasted("put_at", "ended_at")
+THROUGHPUT = """
+SELECT (at AT TIME ZONE 'UTC')::date, date_trunc('minute', at), queue,
+    count(*) FILTER (WHERE kind = 1), count(*) FILTER (WHERE kind = 2),
+    count(*) FILTER (WHERE kind = 3), count(*) FILTER (WHERE kind = 4),
+    count(*) FILTER (WHERE kind = 7)
+FROM told WHERE kind IN (1, 2, 3, 4, 7) GROUP BY 1, 2, 3
+"""
+DEAD_LETTERS = """
+SELECT day, queue, cause, count(*), max(ended_at) FROM stay WHERE ended = 7
+GROUP BY 1, 2, 3
+"""
 REDELIVERY = f"""
 WITH tried AS (
     SELECT day, queue, count(*) AS n, count(*) FILTER (WHERE failed) AS failed,
@@ -171,6 +185,8 @@ SELECT queue, coalesce(error, ''), count(*), min(ended_at), max(ended_at)
 FROM stay WHERE ended = 7 GROUP BY 1, 2
 """
 BY_HAND = {
+    "throughput": THROUGHPUT,
+    "dead-letters": DEAD_LETTERS,
     "redelivery": REDELIVERY,
     "rescues": RESCUES,
     "time-to-dead-letter": TIME_TO_DEAD_LETTER,

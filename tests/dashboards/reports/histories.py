@@ -20,6 +20,7 @@ from tests.make import NOON, make_messages, make_queue, minutes
 Kind = Operation.Kind
 NIGHT = NOON + timedelta(hours=11, minutes=59)
 NEXT = NOON + timedelta(days=1)
+AT_ONCE = 100_000  # items of an operation: no worker takes it up
 
 
 def make_history() -> None:
@@ -87,12 +88,12 @@ def order(
     kind: Kind, argument: str = "", *, chosen: Chosen | None = None, now: datetime
 ) -> Operation:
     planned = ordering.plan_of(kind, argument, chosen)
-    return operations.start(planned.pk, now=now)
+    return operations.start(planned.pk, limit=AT_ONCE, now=now)
 
 
 def undo(operation: Operation, *, now: datetime) -> Operation:
     planned = operations.plan_undo(operator(), operation.pk)
-    return operations.start(planned.pk, now=now)
+    return operations.start(planned.pk, limit=AT_ONCE, now=now)
 
 
 def at(after: float) -> datetime:

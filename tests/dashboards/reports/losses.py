@@ -1,4 +1,4 @@
-"""Three days of a broker that loses messages, by its own engine, always the same."""
+"""Days of a broker that loses messages, by its own engine, always the same."""
 
 from __future__ import annotations
 
@@ -28,8 +28,13 @@ ERRORS = (
 WAYS = (Kind.RESUBMIT, Kind.RESUBMIT, Kind.RESUBMIT, Kind.REMOVE, Kind.MOVE)
 
 
-def make_losses() -> None:
-    """From noon on, every two hours: put, work, wake, expire, and clear some."""
+def make_losses(hours: int = HOURS, times: int = 1) -> None:
+    """From noon on, every two hours: put, work, wake, expire, and clear some.
+
+    Args:
+        hours: for how long; some three messages an hour are put.
+        times: so many times as many at once.
+    """
     draw = Random(7)
     ordering.make_map()
     make_queue("bills")
@@ -38,24 +43,27 @@ def make_losses() -> None:
         max_delivery_attempts=3, redelivery_delay_ms=90 * 60_000
     )
     AddressSetting.objects.filter(match="bills").update(max_delivery_attempts=1)
-    for hour in range(0, HOURS, 2):
+    for hour in range(0, hours, 2):
         minute = hour * 60
-        work(draw, minute)
+        work(draw, minute, times)
         if hour % 6 == 4:
-            clear(draw, minute + 30)
+            clear(draw, minute + 30, times)
     until_final(last_xid())
 
 
-def work(draw: Random, minute: int) -> None:
-    delays.wake_due(limit=100, now=at(minute))
-    put_many(make_messages(draw.randint(2, 5)), now=at(minute + 1))
-    put_many(make_messages(draw.randint(0, 2), "bills"), now=at(minute + 2))
-    put_many(make_messages(1, expires_at=at(minute + 150)), now=at(minute + 3))
+def work(draw: Random, minute: int, times: int) -> None:
+    def some(least: int, most: int) -> int:
+        return times * draw.randint(least, most)
+
+    delays.wake_due(limit=100 * times, now=at(minute))
+    put_many(make_messages(some(2, 5)), now=at(minute + 1))
+    put_many(make_messages(some(0, 2), "bills"), now=at(minute + 2))
+    put_many(make_messages(times, expires_at=at(minute + 150)), now=at(minute + 3))
     for n, queue in enumerate(("orders", "orders", "bills")):
         error = draw.choice(ERRORS)
-        back_out(queue, limit=draw.randint(1, 3), error=error, at=minute + 5 + n)
-        accept(queue, draw.randint(0, 3), minute + 10 + n, held=draw.randint(1, 200))
-    expiry.expire(limit=100, now=at(minute + 20))
+        back_out(queue, limit=some(1, 3), error=error, at=minute + 5 + n)
+        accept(queue, some(0, 3), minute + 10 + n, held=draw.randint(1, 200))
+    expiry.expire(limit=100 * times, now=at(minute + 20))
 
 
 def accept(queue: str, limit: int, minute: int, *, held: int) -> None:
@@ -67,10 +75,10 @@ def accept(queue: str, limit: int, minute: int, *, held: int) -> None:
         work.commit()
 
 
-def clear(draw: Random, minute: int) -> None:
+def clear(draw: Random, minute: int, times: int) -> None:
     """What an operator does about some of the dead letters."""
     letters = on("DLQ")
-    some = tuple(draw.sample(letters, min(len(letters), draw.randint(1, 4))))
+    some = tuple(draw.sample(letters, min(len(letters), times * draw.randint(1, 4))))
     if not some:
         return
     way = draw.choice(WAYS)

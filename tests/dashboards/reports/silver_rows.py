@@ -70,11 +70,12 @@ def day_of(moment: datetime) -> date:
 
 def frames(spark: SparkSession, **rows: Sequence[Row]) -> Inputs:
     """Rows of tables as frames; of tables that are not named, none."""
+    from dashboards.reports.fields import FIELDS  # noqa: PLC0415
     from dashboards.reports.silver import SCHEMAS  # noqa: PLC0415  loads Spark
 
     return {
         table: spark.createDataFrame(list(rows.get(table, ())), schema)
-        for table, schema in SCHEMAS.items()
+        for table, schema in {**SCHEMAS, "messages": FIELDS}.items()
     }
 
 

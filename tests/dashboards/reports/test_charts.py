@@ -41,6 +41,23 @@ def test_bars_stand_on_each_other() -> None:
     assert drawing.total == 11
 
 
+def test_what_is_compared_stands_side_by_side_and_keeps_its_colour() -> None:
+    sums = {(MONDAY, "b"): 6.0, (MONDAY, "a"): 4.0, (TUESDAY, "a"): 1.0}
+
+    drawing = drawn("beside", sums, [MONDAY, TUESDAY], COUNT)
+
+    first, second, other = drawing.shapes
+    assert [one.series.key for one in drawing.shapes] == ["a", "b", "a"]
+    assert [(one.key, one.n) for one in drawing.series] == [("a", 0), ("b", 1)]
+    for one in drawing.shapes:
+        assert float(one.y) + float(one.height) == pytest.approx(212, abs=0.2)
+    assert float(first.x) + float(first.width) == pytest.approx(
+        float(second.x), abs=0.2
+    )
+    assert [mark.word for mark in drawing.values] == [0, 2, 4, 6]
+    assert (second.place, other.place) == (MONDAY, TUESDAY)
+
+
 def test_what_is_counted_is_nothing_where_no_row_is() -> None:
     places = [HOUR, HOUR + timedelta(hours=1), HOUR + timedelta(hours=2)]
     sums = {(places[0], "a"): 5.0, (places[2], "a"): 5.0}
@@ -48,7 +65,7 @@ def test_what_is_counted_is_nothing_where_no_row_is() -> None:
     (line,) = drawn("lines", sums, places, COUNT).lines
 
     low = float(charts.HEIGHT - charts.BOTTOM)
-    assert f"L508.0 {low:.1f}" in line.path
+    assert f"L516.0 {low:.1f}" in line.path
     measured = drawn("lines", sums, places, Column("s", "Waited", "seconds")).lines[0]
     assert measured.path.count("L") == 1, "what is measured goes on"
 
@@ -83,6 +100,15 @@ def test_a_grid_is_the_fuller_the_more_there_is() -> None:
 )  # fmt: skip
 def test_steps_are_round(tallest: float, whole: bool, step: float) -> None:
     assert charts.round_step(tallest, whole=whole) == pytest.approx(step)
+
+
+@pytest.mark.parametrize(
+    ("tallest", "step"), [(3, 1), (100, 30), (4_000, 900), (90_000, 21_600), (1e7, 2e6)]
+)
+def test_steps_of_time_are_round_in_its_own_units(tallest: float, step: float) -> None:
+    waited = Column("s", "Waited", "seconds")
+    drawing = drawn("lines", {(1, "a"): tallest}, [1], waited)
+    assert drawing.values[1].word == step
 
 
 def test_few_places_have_a_word() -> None:

@@ -6,11 +6,19 @@ from datetime import timedelta
 
 import pyarrow.parquet as pq
 
-from broker.models import Queue
+from broker.models import Kind, Place, Queue
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow, ReportRun
 from dashboards.reports import bronze, compaction, manifest
-from dashboards.reports.manifest import BRONZE, SILVER, current, place, root
-from tests.dashboards.reports.journal import record, until_final
+from dashboards.reports.manifest import (
+    BRONZE,
+    GOLD,
+    MESSAGES,
+    SILVER,
+    current,
+    place,
+    root,
+)
+from tests.dashboards.reports.journal import held_elsewhere, record, until_final
 from tests.make import NOON
 
 DAY = timedelta(days=1)
@@ -124,10 +132,40 @@ def test_rows_of_reports_are_kept_as_long_as_each_says(orders: Queue) -> None:
 def test_what_a_dead_run_left_is_swept_and_a_living_one_s_is_not(
     orders: Queue,
 ) -> None:
-    living = ReportRun.objects.create(report="throughput", state="running")
-    folders = [root() / SILVER / "2026-03-14" / f"run-{n}" for n in (living.pk, 0)]
+    living, dead = (
+        ReportRun.objects.create(report=slug, state="running")
+        for slug in ("throughput", "debt")
+    )
+    runs = [f"run-{n}" for n in (living.pk, dead.pk, 0)]
+    folders = [root() / SILVER / "2026-03-14" / run for run in runs]
     for folder in folders:
         folder.mkdir(parents=True)
 
-    assert manifest.sweep() == 1
-    assert [folder.exists() for folder in folders] == [True, False]
+    with held_elsewhere(living.pk):
+        assert manifest.sweep() == 2
+
+    assert [folder.exists() for folder in folders] == [True, False, False]
+
+
+def test_files_that_nobody_came_to_list_are_swept(orders: Queue) -> None:
+    until_final(record(orders, [1], kind=Kind.PUT, way=(None, Place.READY)))
+    export()
+    living = ReportRun.objects.create(report="throughput", state="running")
+    gold = [
+        root() / GOLD / "throughput" / "2026-03-14" / f"run-{n}.parquet"
+        for n in (living.pk, 0)
+    ]
+    copied = [
+        place(current(table).get()).parent / f"through-000002.{end}"
+        for table in (BRONZE, MESSAGES)
+        for end in ("draft", "parquet")
+    ]
+    for file in (*gold, *copied):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"PAR1")
+
+    with held_elsewhere(living.pk):
+        assert manifest.sweep() == 5
+
+    assert [file.exists() for file in (*gold, *copied)] == [True, *[False] * 5]
+    assert ids() == [1]

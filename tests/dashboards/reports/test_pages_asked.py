@@ -164,7 +164,38 @@ def test_runs_of_before_are_listed(omar: User, client: Client) -> None:
     page = text(client, run=old.pk)
     assert "of the old one" in page
     assert 'name="attempts" value="2"' in page
-    assert "The last 1 runs with the same parameters" in page
+    assert "The last run with the same parameters" in page
+
+
+def test_a_run_without_rows_says_why_there_are_none(omar: User, client: Client) -> None:
+    make_run()
+    run = make_run(state="running", parameters=SAID | {"attempts": 9})
+    with locks.attempted(run.pk):
+        page = text(client, run=run.pk)
+    assert "What it finds appears here when it has ended." in page
+    assert "Say above what you want to know" not in page
+    ReportRun.objects.filter(pk=run.pk).update(state="stopped", error="It broke.")
+    page = text(client, run=run.pk)
+    assert "This run did not come to its end, so it found nothing." in page
+
+
+def test_of_many_parameters_those_that_are_not_usual_are_said(
+    omar: User, client: Client
+) -> None:
+    make_run(parameters={**SAID, "attempts": 9})
+    assert "<bdi>Attempts: 9</bdi></a>" in text(client)
+    ReportRun.objects.all().delete()
+    make_run()
+    assert "<bdi>as usual</bdi></a>" in text(client)
+
+
+def test_what_columns_mean_is_said_to_whoever_has_no_pointer(
+    omar: User, client: Client
+) -> None:
+    make_run({})
+    page = text(client)
+    assert "What the columns say" in page
+    assert "<dt>Kept</dt><dd>of all that was tried</dd>" in page
 
 
 @pytest.mark.parametrize("asked", ["99999999999999999999", "x", "0", "-1", "7777"])
@@ -186,7 +217,12 @@ def test_a_run_is_cancelled_once(omar: User, client: Client) -> None:
     run.refresh_from_db()
     assert run.state == ReportRun.State.CANCELLED
     assert AuditRecord.objects.filter(act=Act.CANCEL_REPORT).count() == 1
-    assert "omar cancelled it. Nothing was changed." in text(client, run=run.pk)
+    page = text(client, run=run.pk)
+    assert "omar cancelled it. Nothing was changed." in page
+    assert "cancelled</span>" in page
+    assert "chip-dead" not in page, "it did not fail"
+    assert "notice-danger" not in page
+    assert "The last run with the same parameters" in page
 
 
 def test_a_run_under_way_is_asked_to_end(omar: User, client: Client) -> None:

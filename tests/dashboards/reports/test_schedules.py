@@ -62,6 +62,9 @@ def test_an_administrator_says_when_a_report_runs(ada: User, client: Client) -> 
     page = client.get(ADD).content.decode()
     assert "what-if" in page
     assert "every nightly report" in page
+    assert "What if: attempts=5, factor=1.5, since=2026-03-01" in page, (
+        "what one may say"
+    )
 
     answer = client.post(ADD, said(said="attempts=9\nmode = growing"))
 

@@ -111,3 +111,21 @@ def test_a_java_that_died_is_followed_by_another(spark_files: Path) -> None:
     gateway.proc.wait()
 
     assert session.spark(spark_files).range(3).count() == 3
+
+
+def test_of_sessions_that_are_long_over_nothing_is_kept(tmp_path: Path) -> None:
+    from dashboards.reports import session  # noqa: PLC0415  loads Spark
+
+    history = session.history(tmp_path)
+    for n in range(session.SESSIONS + 2):
+        one = history / f"eventlog_v2_local-{n}"
+        one.mkdir(parents=True)
+        (one / "events").write_text("{}")
+        os.utime(one, (n, n))
+    (history / "local-0").write_text("{}")  # as older versions of Spark wrote it
+    os.utime(history / "local-0", (0, 0))
+
+    session.drop_old_history(tmp_path)
+
+    kept = {one.name for one in history.iterdir()}
+    assert kept == {f"eventlog_v2_local-{n + 2}" for n in range(session.SESSIONS)}

@@ -1,0 +1,213 @@
+"""Fields that some messages have and others not, as far as chance does not explain it.
+
+Of each value of a field it is asked whether chance alone would give so many dead
+letters with it, had it nothing to do with dying (Fisher's exact test, one-sided). The
+tail is bounded from above by Hoeffding's inequality, which holds for draws without
+replacement: of n draws a share x or more, where p is expected, is no likelier than
+exp(-n D(x, p)). The table can be read as four such draws, and each of them bounds the
+same tail; the least holds. It is multiplied by the most that could have been asked
+(Bonferroni). What fewer than five messages have is not asked of; so of the values of a
+field that n of them have, and whether it is there or not, at most 3 n / 5 are asked,
+and of ranges of numbers n, as each is in five of nine at most: no more in all than
+there are fields of messages.
+
+Source:
+    W. Hoeffding, Probability Inequalities for Sums of Bounded Random Variables (1963),
+    theorems 1 and 4, and section 6 on sampling without replacement.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker.filters import PROPERTY
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+LEAST = 5  # messages that have a value, or it is not asked of
+NAMES = 200  # properties of a queue of which it is asked whether they are there
+SURE = 100  # to 1 against chance, or it is not shown
+CUT = "…"  # stands for the rest of a text, where fields.py cut it
+WELL = "ended = 'accepted'"
+IS, BETWEEN, HAS, HAS_NOT = "is", "between", "is there", "is not there"
+OF_PROPERTY = f"{PROPERTY.name}."
+
+# What became of messages whose fields are known; cluster is null for the accepted.
+OUTCOMES = f"""
+    SELECT queue, cluster,
+        map_concat(
+            transform_keys(properties, (name, _) -> '{OF_PROPERTY}' || name),
+            map_filter(map('type', subject, 'content', content_type,
+                'group', group_id, 'producer', producer, 'reply-to', reply_to,
+                'priority', CAST(priority AS string),
+                'durable', CAST(durable AS string)), (_, value) -> value <> '')
+        ) AS said,
+        map_concat(
+            transform_keys(numbers, (name, _) -> '{OF_PROPERTY}' || name),
+            map('size', CAST(size AS double))) AS counted
+    FROM (
+        SELECT queue, cluster, message_id
+        FROM {{letter}} LEFT SEMI JOIN {{big}} USING (cluster, queue)
+        UNION ALL
+        SELECT queue, CAST(NULL AS string), message_id
+        FROM {{lifelines}} LEFT SEMI JOIN {{big}} USING (queue) WHERE {WELL}
+    )
+    JOIN {{messages}} USING (message_id) WHERE priority IS NOT NULL
+"""  # noqa: S608  # constants
+TOTALS = """
+    SELECT queue, cluster, count(*) AS n, sum(size(said) + size(counted)) AS pairs
+    FROM {outcome} GROUP BY queue, cluster
+"""
+# The commonest properties of a queue.
+NAMED = f"""
+    SELECT queue, collect_list(field) AS names FROM (
+        SELECT queue, field,
+            row_number() OVER (PARTITION BY queue ORDER BY count(*) DESC, field) AS rank
+        FROM {{outcome}} LATERAL VIEW explode(map_keys(said)) AS field
+        GROUP BY queue, field HAVING count(*) >= {LEAST}
+    )
+    WHERE rank <= {NAMES} GROUP BY queue
+"""  # noqa: S608  # constants
+# Numbers by quarters of all there are, and by runs of them that follow each other.
+CUTS = ", ".join(
+    f"percentile_disc({share}) WITHIN GROUP (ORDER BY x)" for share in (0.25, 0.5, 0.75)
+)
+QUARTERS = f"""
+    SELECT queue, field, quarter, min(x) AS low, max(x) AS high FROM (
+        SELECT queue, field, x, CASE WHEN x <= cuts[0] THEN 1 WHEN x <= cuts[1] THEN 2
+            WHEN x <= cuts[2] THEN 3 ELSE 4 END AS quarter
+        FROM numbered JOIN (
+            SELECT queue, field, array({CUTS}) AS cuts
+            FROM numbered GROUP BY queue, field HAVING count(*) >= {LEAST}
+        ) USING (queue, field)
+    )
+    GROUP BY queue, field, quarter
+"""  # noqa: S608  # constants
+NUMBERED = """
+    SELECT queue, cluster, field, x
+    FROM {outcome} LATERAL VIEW explode(counted) AS field, x
+"""
+
+
+def figure(number: str) -> str:
+    """SQL that writes a number as filters do: with neither exponent nor idle zeros."""
+    exact = f"CAST(try_cast({number} AS decimal(38, 9)) AS string)"
+    return (
+        rf"coalesce(regexp_replace({exact}, r'\.?0+$', ''), CAST({number} AS string))"
+    )
+
+
+RANGES = f"""
+    SELECT queue, field, value, min(low) AS low, max(high) AS high FROM (
+        SELECT queue, field, min(low) AS low, max(high) AS high,
+            concat({figure("min(low)")}, '..', {figure("max(high)")}) AS value
+        FROM quarters JOIN (VALUES (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (2, 4),
+            (3, 3), (3, 4), (4, 4)) AS run (first, last)
+            ON quarter BETWEEN first AND last
+        GROUP BY queue, field, first, last
+    )
+    GROUP BY queue, field, value
+"""  # noqa: S608  # constants
+TOLD = f"""
+    SELECT queue, cluster, field, '{IS}' AS how, value
+    FROM {{outcome}} LATERAL VIEW explode(said) AS field, value
+    UNION ALL
+    SELECT queue, cluster, field, '{HAS}', ''
+    FROM {{outcome}} LATERAL VIEW explode(map_keys(said)) AS field
+    UNION ALL
+    SELECT queue, cluster, field, '{HAS_NOT}', ''
+    FROM (SELECT queue, cluster, explode(array_except(names, map_keys(said))) AS field
+          FROM {{outcome}} JOIN named USING (queue))
+    UNION ALL
+    SELECT queue, cluster, field, '{BETWEEN}', value
+    FROM numbered JOIN ranges USING (queue, field) WHERE x BETWEEN low AND high
+"""  # noqa: S608  # constants
+# Only what failed messages often have is looked for among the others.
+FAILED = f"""
+    SELECT queue, cluster, field, how, value, count(*) AS failed
+    FROM told WHERE cluster IS NOT NULL
+    GROUP BY queue, cluster, field, how, value HAVING count(*) >= {LEAST}
+"""  # noqa: S608  # constants
+SUCCEEDED = """
+    SELECT queue, field, how, value, count(*) AS succeeded
+    FROM told LEFT SEMI JOIN failed USING (queue, field, how, value)
+    WHERE cluster IS NULL GROUP BY queue, field, how, value
+"""
+
+
+def surprise(part: str, whole: str, marked: str, every: str) -> str:
+    """SQL for n D(x, p): ``part`` of ``whole`` draws are marked, of all ``marked`` of
+    ``every``."""
+
+    def of(some: str, expected: str) -> str:
+        share = f"(({some}) * 1D * ({every}) / (1D * ({whole}) * ({expected})))"
+        return f"IF(({some}) = 0, 0D, ({some}) * ln({share}))"
+
+    return f"""{of(part, marked)}
+        + {of(f"({whole}) - ({part})", f"({every}) - ({marked})")}"""
+
+
+A, F, B, S = "failed", "failed_all", "succeeded", "succeeded_all"
+SURPRISE = f"""greatest(
+    {surprise(A, F, f"{A} + {B}", f"{F} + {S}")},
+    {surprise(B, S, f"{A} + {B}", f"{F} + {S}")},
+    {surprise(A, f"{A} + {B}", F, f"{F} + {S}")},
+    {surprise(f"{F} - {A}", f"{F} - {A} + {S} - {B}", F, f"{F} + {S}")})"""
+# At least as many questions as there can be; see above.
+ASKED = """
+    SELECT greatest(1, sum(died.pairs + coalesce(well.pairs, 0))) AS n
+    FROM {total} AS died
+    LEFT JOIN {total} AS well ON well.queue = died.queue AND well.cluster IS NULL
+    WHERE died.cluster IS NOT NULL
+"""
+TESTED = f"""
+    SELECT cluster, queue, field, how, value, {A}, {F}, {B}, {S},
+        {SURPRISE} - ln(asked.n) AS sure
+    FROM (
+        SELECT failed.*, died.n AS {F}, coalesce(succeeded, 0) AS {B}, well.n AS {S}
+        FROM failed
+        JOIN {{total}} AS died
+          ON died.queue = failed.queue AND died.cluster = failed.cluster
+        JOIN {{total}} AS well ON well.queue = failed.queue AND well.cluster IS NULL
+        LEFT JOIN succeeded AS one ON one.queue = failed.queue
+          AND one.field = failed.field AND one.how = failed.how
+          AND one.value = failed.value
+    )
+    CROSS JOIN asked
+    WHERE 5 * {A} >= {F} AND 2 * {B} <= {S} AND 2 * {A} * {S} >= 3 * {B} * {F}
+"""  # noqa: S608  # constants
+# Of a field the values that are told apart best; one only, where they may overlap.
+CHOSEN = f"""
+    SELECT *, row_number() OVER (
+        PARTITION BY cluster, queue ORDER BY sure DESC, field, value) AS rank
+    FROM (
+        SELECT *, row_number() OVER field AS of_field, first(how) OVER field AS best
+        FROM tested WHERE sure >= ln({SURE})
+        WINDOW field AS (PARTITION BY cluster, queue, field
+            ORDER BY sure DESC, how = '{IS}' DESC, how, value)
+    )
+    WHERE of_field = 1 OR how = '{IS}' AND best = '{IS}'
+"""  # noqa: S608  # constants
+
+
+def told_apart(outcome: DataFrame, total: DataFrame) -> DataFrame:
+    """What the dead letters of a cluster have and accepted messages have not.
+
+    Args:
+        outcome: rows of ``OUTCOMES``.
+        total: rows of ``TOTALS``.
+
+    Returns:
+        Of each cluster and queue the fields that are surest, by ``rank`` from 1.
+    """
+    return outcome.sparkSession.sql(
+        f"""
+        WITH named AS ({NAMED}), numbered AS ({NUMBERED}), quarters AS ({QUARTERS}),
+        ranges AS ({RANGES}), told AS ({TOLD}), failed AS ({FAILED}),
+        succeeded AS ({SUCCEEDED}), asked AS ({ASKED}), tested AS ({TESTED})
+        {CHOSEN}
+        """,
+        outcome=outcome,
+        total=total,
+    )

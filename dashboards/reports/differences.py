@@ -1,0 +1,193 @@
+"""What sets failures apart: fields that dead letters have, and accepted messages not.
+
+Reads    lifelines     of silver, of some days back
+         messages      fields of what was put then, or the week before
+Writes   differences   at most five rows for each cluster of errors and queue
+
+How sure that is, and what is asked at all, is told in apart.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from broker.errors.messages import InvalidFilter
+from broker.filters import KEYS, PROPERTY, Kind, Term, equal, parse
+from broker.filters.values import Alternative, Between, Is, Text, Value
+from dashboards.reports import Column, Inputs, Parameter, Rows, Values, report
+from dashboards.reports.apart import (
+    BETWEEN,
+    CUT,
+    HAS,
+    HAS_NOT,
+    LEAST,
+    OF_PROPERTY,
+    OUTCOMES,
+    TOTALS,
+    WELL,
+    A,
+    B,
+    F,
+    S,
+    told_apart,
+)
+from dashboards.reports.clusters import BARE, letters
+from dashboards.reports.declaration import DAYS
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SHOWN = 5  # of each cluster
+MOST_SURE = 1e12  # to 1 against chance; more is not told
+BIG = f"""
+    SELECT cluster, queue, max_by({BARE}, struct(ended_at, message_id)) AS label,
+        count(*) AS dead_letters
+    FROM {{letter}} GROUP BY cluster, queue HAVING count(*) >= :least
+"""  # noqa: S608  # constants
+
+
+def alike(cells: Mapping[str, Any]) -> str:
+    """The filter of dead letters that are as a row says; empty where there is none."""
+    field, how, value = cells["field"], cells["how"], cells["value"]
+    name = field.removeprefix(OF_PROPERTY) if field.startswith(OF_PROPERTY) else ""
+    key = PROPERTY if name else KEYS.get(field)
+    if key is None:
+        return ""  # filters do not ask for it
+    asked = Term(key, (wanted(key.kind, how, value),), name, how == HAS_NOT)
+    try:
+        return str(parse(f"{equal('origin', cells['queue'])} {asked}"))
+    except InvalidFilter:  # a number of too many digits, a text that is too long
+        return ""
+
+
+def wanted(kind: Kind, how: str, value: str) -> Alternative:
+    """What a key is compared with. A text that was cut stands for all that begin so."""
+    if how in (HAS, HAS_NOT):
+        return Is(Text(("", "")))
+    if how == BETWEEN:
+        low, _, high = value.partition("..")
+        return Between(figure_of(kind, low), figure_of(kind, high))
+    if kind == Kind.NUMBER:
+        return Is(int(value))
+    return Is(Text((value[:-1], "") if value.endswith(CUT) else (value,)))
+
+
+def figure_of(kind: Kind, text: str) -> Value:
+    return Decimal(text) if kind == Kind.PROPERTY else int(Decimal(text))
+
+
+def tells(cells: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a row says of a property, by its name."""
+    field = cells["field"] or ""
+    is_property = field.startswith(OF_PROPERTY)
+    return {field.removeprefix(OF_PROPERTY): cells["value"]} if is_property else {}
+
+
+COLUMNS = (
+    Column("cluster", "Cluster", "fingerprint", note="As in Causes of dead letters."),
+    Column("queue", "Queue", "queue", note="That they died on."),
+    Column("label", "What went wrong", "text", note="Without what varies."),
+    Column("field", "Field", "text", note="As filters name it."),
+    Column("how", "How", "text"),
+    Column(
+        "value",
+        "Value",
+        "text",
+        note="Numbers by quarters of all, or several that follow each other.",
+    ),
+    Column(
+        "failed",
+        "Failed with it",
+        "count",
+        link=alike,
+        note="Linked to dead letters from this queue with it, of whatever cluster.",
+        adds_up=False,
+    ),
+    Column("failed_all", "Failed", "count", note="In all.", adds_up=False),
+    Column("failed_share", "Of the failed", "share"),
+    Column("succeeded", "Accepted with it", "count", adds_up=False),
+    Column("succeeded_all", "Accepted", "count", note="In all.", adds_up=False),
+    Column("succeeded_share", "Of the accepted", "share"),
+    Column(
+        "lift", "Times as common", "number", note="A dash where none was accepted so."
+    ),
+    Column(
+        "odds",
+        "Against chance",
+        "number",
+        "to 1",
+        note="At least, with all counted that was asked.",
+    ),
+    Column(
+        "unknown",
+        "Without fields",
+        "count",
+        note="Dead letters whose fields are not in the archive.",
+        adds_up=False,
+    ),
+)
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    told = {row["queue"]: row["succeeded_all"] for row in rows if row["field"]}
+    if not told:
+        return
+    known = inputs["messages"].where("priority IS NOT NULL").select("message_id")
+    well = inputs["lifelines"].where(WELL).join(known.distinct(), "message_id")
+    counted = {row[0]: row[1] for row in well.groupBy("queue").count().collect()}
+    for queue, count in told.items():
+        require_equal("what was accepted is counted once", count, counted[queue])
+
+
+@report(
+    "differences",
+    title="What sets failures apart",
+    question="What do messages that died have in common, and accepted ones not?",
+    inputs=("lifelines", "messages"),
+    parameters=(
+        Parameter(DAYS, "count", 30, "Days", "Up to now.", least=1, most=400),
+        Parameter(
+            "least",
+            "count",
+            20,
+            "Dead letters, at least",
+            "Clusters of fewer are left out.",
+            least=5,
+        ),
+    ),
+    columns=COLUMNS,
+    tells=tells,
+    check=check,
+)
+def build(inputs: Inputs, values: Values) -> DataFrame:
+    lifelines = inputs["lifelines"]
+    spark = lifelines.sparkSession
+    letter = letters(lifelines)
+    big = spark.sql(
+        BIG, args={"least": values["least"]}, letter=letter
+    ).localCheckpoint()  # few
+    outcome = spark.sql(
+        OUTCOMES, letter=letter, big=big, lifelines=lifelines,
+        messages=inputs["messages"],
+    ).localCheckpoint()  # read often  # fmt: skip
+    total = spark.sql(TOTALS, outcome=outcome).localCheckpoint()
+    return spark.sql(
+        f"""
+        SELECT cluster, queue, label, field, how, value, {A}, coalesce({F}, died.n, 0)
+                AS {F},
+            {A} / {F} AS failed_share, {B}, {S}, {B} / {S} AS succeeded_share,
+            ({A} / {F}) / nullif({B} / {S}, 0) AS lift,
+            floor(least({MOST_SURE}D, exp(sure))) AS odds,
+            dead_letters - coalesce(died.n, 0) AS unknown
+        FROM {{big}} AS big LEFT JOIN {{chosen}} AS chosen USING (cluster, queue)
+        LEFT JOIN {{total}} AS died USING (cluster, queue)
+        WHERE rank <= {SHOWN} OR coalesce(died.n, 0) < {LEAST}
+        ORDER BY dead_letters DESC, cluster, queue, rank
+        """,  # noqa: S608  # constants
+        big=big,
+        chosen=told_apart(outcome, total),
+        total=total,
+    )

@@ -1,0 +1,34 @@
+-- The fields of the messages that were put in some transactions and moments, and nothing
+-- but the id and the time of those that are gone. Run through ADBC by
+-- dashboards.reports.bronze, as events_between.sql is. A message that came to several
+-- queues is one row; which are put together lie together, so few partitions are read.
+WITH put AS MATERIALIZED (
+    SELECT id, min(e.at) AS at
+    FROM broker_event e CROSS JOIN LATERAL unnest(e.ids) AS id
+    WHERE
+        e.xid >= current_setting('archive.lo')::bigint
+        AND e.xid < current_setting('archive.hi')::bigint
+        AND e.kind = 1
+        AND e.came_from IS NULL
+    GROUP BY id
+)
+SELECT
+    put.id AS message_id,
+    put.at,
+    m.priority,
+    m.durable,
+    m.subject,
+    m.content_type,
+    m.producer,
+    m.group_id,
+    m.reply_to,
+    octet_length(m.body)::bigint AS size,
+    m.properties::text AS properties
+FROM put LEFT JOIN broker_message m
+    ON m.id = put.id
+    AND m.id >= (SELECT min(first.id) FROM put AS first)
+    AND m.id <= (SELECT max(last.id) FROM put AS last)
+WHERE
+    put.at >= current_setting('archive.begin')::timestamptz
+    AND put.at < current_setting('archive.end')::timestamptz
+ORDER BY put.id

@@ -1,0 +1,66 @@
+"""What the reports worker does, step by step, in a process of its own.
+
+    python -m tests.bench.archive.driver <database> <var>
+
+Prints a line of JSON before and after each step.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import django
+
+from tests.dashboards.cluster import SAID
+
+RUN = 1  # whose number the files bear
+
+
+def main(database: str, var: Path) -> None:
+    django.setup()
+    from django.conf import settings  # noqa: PLC0415
+
+    settings.DATABASES["default"]["NAME"] = database
+    settings.VAR_DIR = var
+    from dashboards.reports import (  # noqa: PLC0415  loads Spark
+        bronze,
+        compaction,
+        days,
+        discover,
+        gold,
+        pace,
+        pipeline,
+        session,
+    )
+
+    def around(*_: float) -> nullcontext[None]:
+        return nullcontext()
+
+    pace.give_way()
+    as_of = bronze.export(lambda _: None)
+    tell("copying")
+    spark = session.spark(var)
+    tell("starting Spark")
+    days.bring_up_to_date(spark, RUN, as_of, around)
+    tell("silver")
+    compaction.keep_small(as_of, pipeline.keep_days())
+    tell("compaction")
+    for slug, report in sorted(discover().items()):
+        if report.is_by_day:
+            rows = gold.bring_up_to_date(spark, RUN, report, as_of, around)
+        else:
+            names = {one.name for one in report.parameters}
+            said = {name: value for name, value in SAID.items() if name in names}
+            rows = gold.answer(spark, report, said, as_of).num_rows
+        tell(slug, rows)
+
+
+def tell(ended: str, rows: int | None = None) -> None:
+    print(json.dumps([ended, rows]), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

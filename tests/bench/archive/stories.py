@@ -1,0 +1,140 @@
+"""A journal of millions of events, made by one statement for each day.
+
+Messages come all day long to twenty queues. Of a hundred, 80 are accepted at once, 14
+at the second attempt, 6 die of their second; a third of the dead are sent back by an
+operator an hour later, and accepted. Each event is a transaction of its own, as if each
+message had been put and got alone: the dearest way for an archive.
+
+Transactions have numbers below zero, which no transaction of this server ever had.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from itertools import accumulate
+
+from broker import partitions
+from broker.models import Kind, Place, Queue
+from tests.bench import ground
+from tests.make import make_queue
+
+QUEUES, GRAVEYARD = 20, "bench.graveyard"
+SHARES = {"done": 80, "again": 14, "back": 2, "dead": 4}  # of a hundred messages
+A_DAY = 1_000_000  # events
+MOST_DAYS = 400
+DAY = timedelta(days=1)
+IDS = 3  # of one message: its own, its dead letter's, that of what was sent back
+
+_R, _C, _D = (int(place) for place in (Place.READY, Place.CLAIMED, Place.DELAYED))
+ATTEMPT = f"""
+    ('{{story}}', {{n}} + 1, {{at}}, {Kind.GET.value}, {_R}, {_C}, {{id}}, false, ''),
+    ('{{story}}', {{n}} + 2, {{at}} + 0.2, {Kind.ACCEPT.value}, {_C}, NULL, {{id}},
+        false, '')
+"""
+BACK_OUT = f"""
+    ('{{story}}', 1, 0, {Kind.PUT.value}, NULL, {_R}, 0, false, ''),
+    ('{{story}}', 2, 1, {Kind.GET.value}, {_R}, {_C}, 0, false, ''),
+    ('{{story}}', 3, 1.3, {Kind.BACK_OUT.value}, {_C}, {_D}, 0, false, 'failed'),
+    ('{{story}}', 4, 61.3, {Kind.WAKE.value}, {_D}, {_R}, 0, false, '')
+"""
+DIE = f"""
+    ('{{story}}', 5, 62, {Kind.GET.value}, {_R}, {_C}, 0, false, ''),
+    ('{{story}}', 6, 62.4, {Kind.DEAD_LETTER.value}, {_C}, NULL, 0, false, 'died'),
+    ('{{story}}', 7, 62.4, {Kind.PUT.value}, NULL, {_R}, 1, true, 'letter')
+"""
+SEND_BACK = f"""
+    ('{{story}}', 8, 3600, {Kind.RESUBMIT.value}, {_R}, NULL, 1, true, 'sent'),
+    ('{{story}}', 9, 3600, {Kind.PUT.value}, NULL, {_R}, 2, false, '')
+"""
+PUT = f"('{{story}}', 1, 0, {Kind.PUT.value}, NULL::int, {_R}, 0, false, '')"
+STEPS = {
+    "done": [PUT, ATTEMPT.format(story="{story}", n=1, at=1, id=0)],
+    "again": [BACK_OUT, ATTEMPT.format(story="{story}", n=4, at=62, id=0)],
+    "dead": [BACK_OUT, DIE],
+    "back": [
+        *(BACK_OUT, DIE, SEND_BACK),
+        ATTEMPT.format(story="{story}", n=9, at=3601, id=2),
+    ],
+}
+EVENTS_OF_100 = 80 * 3 + 14 * 6 + 4 * 7 + 2 * 11
+WORDS = """(ARRAY['no such customer', 'the data base did not answer', 'disk full',
+    'certificate has expired', 'amount is negative'])[1 + m.number / 7 % 5]"""
+INSERT = """
+INSERT INTO broker_event
+    (xid, at, kind, queue_id, came_from, went_to, uow, actor, n, ids, detail)
+SELECT {xid} + row_number() OVER (ORDER BY at, number, n), at, kind, queue_id,
+    came_from, went_to, CASE WHEN kind IN (2, 3, 4, 7) THEN id END,
+    CASE WHEN kind IN (2, 3, 4, 7) THEN 'clerk' ELSE '' END, 1, ARRAY[id], detail
+FROM (
+    SELECT m.number, s.n, m.at + s.after * interval '1 second' AS at, s.kind,
+        CASE WHEN s.on_graveyard THEN {graveyard}
+            ELSE q.ids[1 + m.number % {queues}] END AS queue_id,
+        s.came_from, s.went_to, m.id + s.of AS id,
+        CASE s.told
+            WHEN 'failed' THEN jsonb_build_object('error', m.error, 'due_at',
+                jsonb_build_array(m.at + interval '61.3 seconds'))
+            WHEN 'died' THEN jsonb_build_object('error', m.error, 'cause',
+                'MAX_DELIVERY_ATTEMPTS', 'copies', jsonb_build_array(m.id + 1))
+            WHEN 'letter' THEN jsonb_build_object('error', m.error, 'cause',
+                'MAX_DELIVERY_ATTEMPTS')
+            WHEN 'sent' THEN jsonb_build_object('operation', 1, 'copies',
+                jsonb_build_array(m.id + 2))
+        END AS detail
+    FROM (
+        SELECT number, {first_id} + number * {ids} AS id,
+            timestamptz '{day}' + number * interval '1 day' / {messages} AS at,
+            CASE WHEN number % 100 < {done} THEN 'done'
+                WHEN number % 100 < {again} THEN 'again'
+                WHEN number % 100 < {back} THEN 'back' ELSE 'dead' END AS story,
+            {words} || ' ' || number AS error
+        FROM generate_series(0, {messages} - 1) AS m (number)
+    ) AS m
+    JOIN (VALUES {steps})
+        AS s (story, n, after, kind, came_from, went_to, of, on_graveyard, told)
+        USING (story)
+    CROSS JOIN (SELECT ARRAY[{queue_ids}] AS ids) AS q
+) AS told
+ORDER BY at, number, n
+"""
+
+
+def begin() -> None:
+    for n in range(QUEUES):
+        make_queue(f"bench.{n:02}")
+    make_queue(GRAVEYARD)
+
+
+def write(first: int, last: int) -> None:
+    """Add some days to the journal, older ones than it has.
+
+    Args:
+        first, last: of them, counted back from yesterday, which is 0.
+    """
+    today = datetime.combine(datetime.now(UTC).date(), time(), UTC)
+    named = Queue.objects.filter(name__startswith="bench.").order_by("name")
+    queues = {queue.name: queue.pk for queue in named}
+    steps = [step.format(story=story) for story in STEPS for step in STEPS[story]]
+    known = {
+        "messages": A_DAY * 100 // EVENTS_OF_100,
+        "ids": IDS,
+        "queues": QUEUES,
+        "graveyard": queues.pop(GRAVEYARD),
+        "queue_ids": ", ".join(map(str, queues.values())),
+        "steps": ", ".join(step.strip() for step in steps),
+        "words": WORDS,
+        **dict(zip(SHARES, accumulate(SHARES.values()), strict=True)),
+    }
+    for back in range(first, last):
+        day = today - (back + 1) * DAY
+        for one in (day, day + DAY):  # the last messages end on the next day
+            partitions.make("broker_event", f"p{one:%Y%m%d}", "at", one, one + DAY)
+        ground.fetch(
+            INSERT.format(
+                xid=-(back + 1) * A_DAY,
+                day=day.isoformat(),
+                first_id=(MOST_DAYS - back) * A_DAY * IDS,
+                **known,
+            )
+        )
+    ground.fetch("VACUUM (ANALYZE) broker_event")
+    ground.fetch("CHECKPOINT")  # or the server writes while its pace is measured
