@@ -1,21 +1,59 @@
-"""Users under Settings: as Django has them; second factors are reset there."""
+"""Users and groups under Settings: as Django has them, with the permissions that some
+page asks for; second factors are reset there."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin, messages
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models import ManyToManyField, Q, QuerySet
+from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest
 
-from console import second_factors
+from console import roles, second_factors
 
-admin.site.unregister(User)
+admin.site.unregister([User, Group])
+
+
+def that_count() -> QuerySet[Permission]:
+    """The permissions of the roles, and those that somebody has all the same.
+
+    Django makes four for each table, and nothing asks for most of them.
+    """
+    wanted = Q(group__isnull=False) | Q(user__isnull=False)
+    for label, codename in (one.split(".") for one in roles.ADMINISTRATOR):
+        wanted |= Q(content_type__app_label=label, codename=codename)
+    return Permission.objects.filter(wanted).distinct()
+
+
+class WithPermissions(admin.ModelAdmin):
+    def formfield_for_manytomany(
+        self, db_field: ManyToManyField[Any, Any], request: Any = None, **kwargs: Any
+    ) -> ModelMultipleChoiceField[Any] | None:
+        if db_field.related_model is Permission:
+            kwargs["queryset"] = that_count()
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+
+@admin.register(Group)
+class RoleAdmin(WithPermissions, GroupAdmin):
+    pass
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):
+class PersonAdmin(WithPermissions, UserAdmin):
+    list_display = ("username", "roles", "is_active", "is_staff", "last_login")
+    list_filter = ("groups", "is_active", "is_staff", "is_superuser")
     actions = ("reset_second_factor",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    @admin.display(description="Groups")
+    def roles(self, user: User) -> str:
+        return ", ".join(sorted(group.name for group in user.groups.all()))
 
     @admin.action(
         description="Reset the second factor, and end all sessions",

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import Group, User
+from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 
 from broker.advice import Advice, advice
-from broker.authorities import Held
+from broker.authorities import Held, Principal
 from broker.models import AddressSetting, ModelQueue, Queue
+from console import second_factors
 from dashboards import kept
 
 KEY = "console.advice"
@@ -27,6 +30,7 @@ OF_SETTINGS = {  # that concern an address setting, and name its pattern
     "delay-above-its-cap",
     "expiry-delays-crossed",
 }
+NO_SUCH_GROUP = "no-such-group"  # it names a group, where the others name a queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,10 @@ class Finding:
         return isinstance(self.about, ModelQueue)
 
     @property
+    def is_of_group(self) -> bool:
+        return self.advice.code == NO_SUCH_GROUP
+
+    @property
     def is_of_setting(self) -> bool:
         return isinstance(self.about, AddressSetting)
 
@@ -65,9 +73,31 @@ def advice_for(held: Held) -> list[Advice]:
     return seen(held, kept.newest(KEY, advice, KEPT_S))
 
 
-def count(held: Held) -> int:
+def all_for(user: Principal, held: Held) -> list[Advice]:
+    """The same, after what there is to say of people."""
+    return [*of_people(user), *advice_for(held)]
+
+
+def count(user: Principal, held: Held) -> int:
     """How many there are, or were some seconds ago."""
-    return len(seen(held, kept.recent(KEY, advice, KEPT_S)))
+    return len(of_people(user)) + len(seen(held, kept.recent(KEY, advice, KEPT_S)))
+
+
+def of_people(user: Principal) -> list[Advice]:
+    """Groups of which a second factor is asked in vain; for who manages groups."""
+    if not isinstance(user, User) or not user.has_perm("auth.view_group"):
+        return []
+    return [
+        Advice(
+            name,
+            NO_SUCH_GROUP,
+            f"BACKOUT_SECOND_FACTOR_GROUPS names the group {name}, and there is none:"
+            " nobody is asked for a second factor because of it.",
+            "Correct the name in the environment and start the processes again, or"
+            " create the group under Settings and put its people into it.",
+        )
+        for name in second_factors.missing_groups()
+    ]
 
 
 def seen(held: Held, every: Iterable[Advice]) -> list[Advice]:
@@ -78,7 +108,7 @@ def seen(held: Held, every: Iterable[Advice]) -> list[Advice]:
 
 def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
     """Each with what it is about, and the settings that this person may change."""
-    names = {one.queue for one in found}
+    names = {one.queue for one in found if one.code != NO_SUCH_GROUP}
     about: dict[str, About] = {
         one.name: one
         for model in (ModelQueue, Queue)
@@ -91,7 +121,10 @@ def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
         else {}
     )
     whose = [
-        (rules if one.code in OF_SETTINGS else about).get(one.queue) for one in found
+        None
+        if one.code == NO_SUCH_GROUP
+        else (rules if one.code in OF_SETTINGS else about).get(one.queue)
+        for one in found
     ]
     return [
         Finding(one, thing, list(places(request, one, thing)))
@@ -104,6 +137,8 @@ def places(request: HttpRequest, one: Advice, about: About | None) -> Iterator[P
     if one.code == "dead-letter-queue-fills":
         there = reverse("console:queue", args=[one.queue])
         yield Place("See its messages", there, leaves=False)
+    if one.code == NO_SUCH_GROUP and may(request, "view", Group):
+        yield Place("Groups", page(Group, "changelist"))
     if about is not None and may(request, "change", type(about)):
         yield Place("Settings", page(type(about), "change", about.pk))
     missing = {
@@ -117,10 +152,11 @@ def places(request: HttpRequest, one: Advice, about: About | None) -> Iterator[P
         yield Place("Address settings", page(AddressSetting, "changelist"))
 
 
-def may(request: HttpRequest, deed: str, model: type[About]) -> bool:
-    name = model._meta.model_name
-    return request.user.is_staff and request.user.has_perm(f"broker.{deed}_{name}")
+def may(request: HttpRequest, deed: str, model: type[Model]) -> bool:
+    label, name = model._meta.app_label, model._meta.model_name
+    return request.user.is_staff and request.user.has_perm(f"{label}.{deed}_{name}")
 
 
-def page(model: type[About], what: str, *key: int) -> str:
-    return reverse(f"admin:broker_{model._meta.model_name}_{what}", args=key)
+def page(model: type[Model], what: str, *key: int) -> str:
+    about = model._meta
+    return reverse(f"admin:{about.app_label}_{about.model_name}_{what}", args=key)

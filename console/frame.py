@@ -263,7 +263,7 @@ class Frame:
     @cached_property
     def findings(self) -> int:
         """How many settings should be put right, some seconds ago at most."""
-        return findings.count(self.held)
+        return findings.count(self.request.user, self.held)
 
     @cached_property
     def destinations(self) -> list[Destination]:

@@ -75,7 +75,7 @@ def overview(
     """
     busiest = sorted(queues, key=lambda one: -one.total)[:LOOKED_AT]
     waits = waiting.waiting([one.queue_id for one in busiest], now=now)
-    found = findings.count(held)
+    found = findings.count(user, held)
     running = Operation.objects.filter(state=Operation.State.RUNNING).count()
     needs = [
         *cut(stopped(held), "console:consumers", "stopped queue{s}"),

@@ -7,19 +7,22 @@ are put into them under Settings; a group that an administrator has given more k
 Authorities can also be narrowed: an administrator who takes ``#`` from the operators,
 to give them some queues by name or none, means it. So they are not made after every
 migration, nor where a group has none, but once: with the group, or with the table of
-authorities where the group is older. What is taken away then stays away.
+authorities where the group is older. What is taken away then stays away. An authority
+that an upgrade adds to the table is given once, too: with its column, to the rows of
+roles on ``#``, as a new installation has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.apps import AppConfig
 from django.apps import apps as applications
 from django.apps.registry import Apps
 from django.contrib.auth.management import create_permissions
-from django.db.migrations import CreateModel, Migration
+from django.db.migrations import AddField, CreateModel, Migration
+from django.db.migrations.operations.base import Operation
 from django.db.models import Q
 
 from broker import authorities
@@ -110,25 +113,47 @@ def grant(
                 wanted |= Q(content_type__app_label=label, codename=codename)
         group, is_new = groups.get_or_create(name=name)
         group.permissions.add(*permissions.filter(wanted))
-        if is_new or makes_authorities(plan):
-            authorize(group, using, apps)
+        authorize(group, using, apps, None if is_new else plan)
+
+
+def authorize(group: Any, using: str, apps: Apps, plan: Plan | None) -> None:
+    """Give a role its authorities on every queue, as far as there are any yet.
+
+    Args:
+        plan: what was migrated; None where the group is new.
+    """
+    try:
+        rows = apps.get_model("broker", "Authority").objects.using(using)
+    except LookupError:  # they come with a later migration
+        return
+    columns = {one.name for one in rows.model._meta.get_fields()}
+    granted = {authorities.FIELDS[one] for one in AUTHORITIES[group.name]} & columns
+    if plan is None or makes_authorities(plan):
+        all_of_them = dict.fromkeys(granted, True)
+        rows.get_or_create(group_id=group.pk, pattern=EVERY_QUEUE, defaults=all_of_them)
+    elif added := granted & added_authorities(plan):
+        row = rows.filter(group_id=group.pk, pattern=EVERY_QUEUE)
+        row.update(**dict.fromkeys(added, True))
 
 
 def makes_authorities(plan: Plan) -> bool:
     """Whether the table of authorities was made by these migrations."""
     return any(
-        isinstance(operation, CreateModel) and operation.name == "Authority"
-        for migration, was_undone in plan
-        if migration.app_label == "broker" and not was_undone
-        for operation in migration.operations
+        isinstance(one, CreateModel) and one.name == "Authority" for one in done(plan)
     )
 
 
-def authorize(group: Any, using: str, apps: Apps) -> None:
-    """Give a role its authorities on every queue, if there are authorities yet."""
-    try:
-        rows = apps.get_model("broker", "Authority").objects.using(using)
-    except LookupError:  # they come with a later migration
-        return
-    granted = {authorities.FIELDS[one]: True for one in AUTHORITIES[group.name]}
-    rows.get_or_create(group_id=group.pk, pattern=EVERY_QUEUE, defaults=granted)
+def added_authorities(plan: Plan) -> set[str]:
+    """The columns that these migrations added to the table of authorities."""
+    return {
+        one.name
+        for one in done(plan)
+        if isinstance(one, AddField) and one.model_name_lower == "authority"
+    }
+
+
+def done(plan: Plan) -> Iterator[Operation]:
+    """What these migrations did to the broker's tables."""
+    for migration, was_undone in plan:
+        if migration.app_label == "broker" and not was_undone:
+            yield from migration.operations

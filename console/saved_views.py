@@ -24,6 +24,7 @@ from console.models import SavedView
 
 MOST = 100  # of one person
 LONGEST_SLUG = 80  # characters, without the number that makes it the only one
+AT_ONCE = "Somebody saved a view at the same moment. Save it again."
 SHOWN = 50  # of those that others share, above a list
 State = dict[str, Any]  # fields, by name
 
@@ -72,6 +73,11 @@ def seen_by(user: User | AnonymousUser) -> list[SavedView]:
 def open_to(user: User | AnonymousUser) -> QuerySet[SavedView]:
     """The views that a person may open."""
     return SavedView.objects.filter(Q(owner=user.pk) | Q(is_shared=True))
+
+
+def owned_by(user: User) -> QuerySet[SavedView]:
+    """Those that a person may change."""
+    return SavedView.objects.filter(owner=user).select_related("owner")
 
 
 @transaction.atomic

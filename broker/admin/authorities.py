@@ -8,7 +8,18 @@ from django import forms
 from django.contrib import admin
 
 from broker.authorities import FIELDS
+from broker.authorities import Authority as Name
 from broker.models import Authority
+
+MEANS: dict[Name, str] = {
+    "inquire": "See that the queue is there, its depth and its attributes.",
+    "browse": "Read bodies and properties of what lies there.",
+    "unmask": "See what redaction rules mask, for a reason that is audited.",
+    "get": "Take messages; move, remove and expire them by operations.",
+    "put": "Send there; move, copy, resubmit and restore to it.",
+    "passall": "Send what somebody else sent, as it was: what a consumer has to move.",
+    "set": "Pause and resume, reset counters, close its clients, switch its rules.",
+}
 
 
 class AuthorityForm(forms.ModelForm):
@@ -17,6 +28,7 @@ class AuthorityForm(forms.ModelForm):
     class Meta:
         model = Authority
         fields = "__all__"  # noqa: DJ007  the admin's fieldsets name them
+        help_texts = {FIELDS[name]: text for name, text in MEANS.items()}
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
@@ -46,13 +58,7 @@ class AuthorityAdmin(admin.ModelAdmin):
         ),
         (
             "On these queues they may",
-            {
-                "description": "inquire: see the queue, its counts and attributes;"
-                " browse: read bodies; unmask: see, for a reason, what"
-                " redaction rules mask; get: take messages; put: send; passall: send"
-                " what somebody else sent, as it was; set: pause and resume.",
-                "fields": list(FIELDS.values()),
-            },
+            {"fields": list(FIELDS.values())},
         ),
     ]
 

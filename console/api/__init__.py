@@ -53,13 +53,14 @@ from console.api import (
     sending,
     settings,
     taking,
+    views,
 )
 
 PARTS = (
     *(messages, sending, taking, queues, browsing, letters, addresses, settings),
     *(operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
-    reports,
+    *(reports, views),
 )
 SECRET = {"create_credential"}  # what it answers is not kept, and so not repeated
 KEY = {

@@ -19,7 +19,7 @@ class Finding(Schema):
     """Something that should be put right."""
 
     code: str  # stable, and safe to match on
-    queue: str  # or the pattern of a setting
+    queue: str  # or the pattern of a setting, or a group of people
     sentence: str
     remedy: str  # what to do
 
@@ -45,7 +45,7 @@ def read_health(request: HttpRequest) -> dict[str, Any]:
     require(request, "broker.view_queue")
     held = authorities.held_by(request.user)
     return {
-        "findings": findings.advice_for(held),
+        "findings": findings.all_for(request.user, held),
         "prepared": [
             {"xid": one.work.xid, "uow": one.work.uow} for one in prepared.waiting(held)
         ],

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models import Q
 
@@ -44,6 +44,17 @@ def must_have_one(user: User) -> bool:
     if EVERYBODY in wanted or (user.is_superuser and SUPERUSERS in wanted):
         return True
     return user.groups.filter(name__in=wanted).exists()
+
+
+def missing_groups() -> list[str]:
+    """The groups that must have a second factor and are not there: nobody is in them,
+    so nobody is asked."""
+    wanted = dict.fromkeys(settings.BACKOUT_SECOND_FACTOR_GROUPS)
+    named = [one for one in wanted if one not in ("", EVERYBODY, SUPERUSERS)]
+    if not named or EVERYBODY in wanted:
+        return []
+    there = set(Group.objects.filter(name__in=named).values_list("name", flat=True))
+    return [one for one in named if one not in there]
 
 
 def lacks_one(user: User) -> bool:

@@ -137,7 +137,9 @@ def moment(at: datetime | None, now: datetime | None = None) -> SafeString:
     words = in_zone(at)
     is_today = timezone.localdate(at) == timezone.localdate(now)
     return format_html(
-        '<time datetime="{}" title="{}">{} <span class="muted ago">{}</span></time>',
+        '<time class="{}" datetime="{}" title="{}">{} '
+        '<span class="muted ago">{}</span></time>',
+        "today" if is_today else "dated",
         at.astimezone(UTC).isoformat(timespec="milliseconds"),
         in_every_zone(at),
         words[11:] if is_today else words,

@@ -23,7 +23,7 @@ MOST = 200  # of each list; the rest is counted
 def health(request: HttpRequest) -> HttpResponse:
     """Everything that was found on the queues that this person may inquire."""
     held = authorities.held_by(request.user)
-    found = findings.advice_for(held)
+    found = findings.all_for(request.user, held)
     waiting = prepared.waiting(held)
     context = {
         "findings": findings.findings(request, found[:MOST]),

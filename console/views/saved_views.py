@@ -20,8 +20,6 @@ from django.views.decorators.http import (
 from console import found, saved_views, searches
 from console.models import SavedView
 
-AT_ONCE = "Somebody saved a view at the same moment. Save it again."
-
 
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
@@ -46,7 +44,7 @@ def save(request: HttpRequest) -> HttpResponse:
                     owner(request), said["name"], wanted, is_shared=said["is_shared"]
                 )
         except IntegrityError:
-            form.add_error("name", AT_ONCE)
+            form.add_error("name", saved_views.AT_ONCE)
         else:
             messages.success(request, f"The view “{saved.name}” is saved.")
             return redirect(found.url_of(wanted))
@@ -88,5 +86,4 @@ def owner(request: HttpRequest) -> User:
 
 
 def owned(request: HttpRequest, slug: str) -> SavedView:
-    mine = SavedView.objects.filter(owner=owner(request)).select_related("owner")
-    return get_object_or_404(mine, slug=slug)
+    return get_object_or_404(saved_views.owned_by(owner(request)), slug=slug)

@@ -24,7 +24,7 @@ from tests.console.acts import (
     waiting,
 )
 from tests.console.letters import make_places
-from tests.console.own_acts import Case, planner
+from tests.console.own_acts import Case, planner, view
 from tests.console.wire import make_client, make_credential, make_endpoint
 from tests.make import make_queue, make_setting
 
@@ -180,6 +180,18 @@ def api_cancel_run(_: Client) -> Case:
     return f"{API}/reports/dead-letters/runs/{one.pk}/cancel", {}, Act.CANCEL_REPORT
 
 
+def api_save_view(_: Client) -> Case:
+    return f"{API}/views", {"name": "All", "filter": ["state:dead"]}, Act.CREATE
+
+
+def api_change_view(_: Client) -> Case:
+    return f"{API}/views/{view()}", {"name": "Dead"}, Act.CHANGE
+
+
+def api_delete_view(_: Client) -> Case:
+    return f"{API}/views/{view()}", {}, Act.DELETE
+
+
 OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "approve_operation": api_approve,
     "run_report": api_run_report,
@@ -211,4 +223,7 @@ OPERATIONS: dict[str, Callable[[Client], Case]] = {  # of the API, by id
     "ask_again_group": api_ask_again,
     "save_rules": api_save_rules,
     "switch_rules": api_switch_rules,
+    "save_view": api_save_view,
+    "change_view": api_change_view,
+    "delete_view": api_delete_view,
 }

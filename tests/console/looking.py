@@ -33,7 +33,7 @@ FRAME = """
 }
 """
 WIDE = """
-() => [...document.querySelectorAll(":root, .table-wrap")]
+() => [...document.querySelectorAll(":root, .table-wrap:not([tabindex])")]
   .filter((one) => one.scrollWidth > one.clientWidth)
   .map((one) => `wide: ${one.scrollWidth} > ${one.clientWidth}:`
     + ` ${one.outerHTML.slice(0, 150)}`)

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 from tests.console import looking
 from tests.console.browsing import chromium, sign_in
 from tests.console.filled import Paths, empty, fill, omar, settings_paths
+from tests.console.filled_reports import running
 from tests.console.looking import HEAVIEST, Screen
 from tests.console.refused import BROKEN, Refusals, refusals, serve
 
@@ -28,8 +29,10 @@ def refused(transactional_db: None) -> Refusals:
 
 
 @pytest.fixture
-def paths(transactional_db: None) -> Paths:
-    return fill(omar())
+def paths(transactional_db: None) -> Iterator[Paths]:
+    found = fill(omar())
+    with running():
+        yield found
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.hashers import make_password
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from broker.put import put
 from console import roles
@@ -21,6 +21,14 @@ from tests.make import make_queue, make_user
 
 pytestmark = pytest.mark.browser
 
+COUNT_TRIGGERS = """
+() => {
+  let asked = 0;
+  document.body.addEventListener("htmx:trigger", ({target}) => {
+    if (target.id === "go") document.body.dataset.asked = ++asked;
+  });
+}
+"""
 DEEP = {"a": {"b": {"c": {"needle": [1, 2, 3, 4]}}}}
 
 
@@ -43,6 +51,26 @@ def page(site: str, deep: int) -> Iterator[Page]:
     """As in ``test_browser``, of somebody in India: nothing may go wrong in it."""
     with opened(site, timezone_id="Asia/Kolkata") as page:
         yield page
+
+
+def test_who_types_slowly_is_answered_for_all_that_was_typed(page: Page) -> None:
+    """Each pause asks. What was asked before may still be on its way, and nothing that
+    is cut off is told as an error to whoever looks for one."""
+    sign_in(page)
+    arrive(page, "Queues")
+    held: list[Route] = []
+    page.route("**/go/?q=*", lambda route: held.append(route))
+    page.evaluate(COUNT_TRIGGERS)
+    page.keyboard.press("Control+k")
+
+    for number, typed in enumerate(("ord", "ers", ".eu"), 1):
+        page.keyboard.type(typed)
+        expect(page.locator("body")).to_have_attribute("data-asked", str(number))
+    page.route("**/go/?q=orders.eu", lambda route: route.continue_())
+    held[0].continue_()
+
+    expect(page.locator("#ways a")).to_have_count(1)
+    expect(page.locator("#ways a")).to_contain_text("orders.eu")
 
 
 def test_the_keyboard_alone_goes_anywhere_by_name(page: Page) -> None:

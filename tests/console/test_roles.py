@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db
 
 RIGHTS = Path(__file__).parents[2] / "docs" / "rights.md"
 MADE_AUTHORITIES = "0004_rules_of_ibm_mq"
+BEFORE_UNMASK = "0013_rules_and_groups_of_dead_letters"
 
 
 def member(role: str) -> User:
@@ -37,6 +38,13 @@ def migrated(*names: str, undone: bool = False) -> None:
     emit_post_migrate_signal(
         verbosity=0, interactive=False, db="default", apps=apps, plan=plan
     )
+
+
+def really_migrate(*where: str) -> None:
+    """The command, which changes no table with constraints that are yet unchecked."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    call_command("migrate", *where, verbosity=0)
 
 
 @pytest.mark.spec("POISON-12")
@@ -137,6 +145,46 @@ def test_groups_that_are_older_than_authorities_get_theirs_with_the_table() -> N
         ("operator", "#", True),
         ("administrator", "#", True),
     }
+
+
+def test_roles_get_an_authority_that_an_upgrade_brings() -> None:
+    """Nobody else does: neither groups of one's own, nor a role that was narrowed."""
+    own = Group.objects.create(name="night shift")
+    Authority.objects.create(group=own, pattern="#", may_browse=True)
+    Authority.objects.filter(group__name="auditor").update(pattern="orders.#")
+    Authority.objects.filter(group__name="administrator").update(may_put=False)
+    really_migrate("broker", BEFORE_UNMASK)
+
+    really_migrate()
+
+    rows = Authority.objects.values_list("group__name", "may_unmask", "may_put")
+    assert set(rows) == {
+        ("viewer", False, False),
+        ("auditor", False, False),
+        ("operator", False, True),
+        ("administrator", True, False),
+        ("night shift", False, False),
+    }
+
+
+def test_a_role_is_made_with_the_authorities_that_there_are_yet() -> None:
+    """Somebody migrates only so far; the rest comes with its column."""
+    Group.objects.get(name="administrator").delete()
+    really_migrate("broker", BEFORE_UNMASK)
+    really_migrate()
+
+    (row,) = Authority.objects.filter(group__name="administrator")
+    assert (row.pattern, row.may_put, row.may_unmask) == ("#", True, True)
+
+
+def test_what_an_upgrade_brought_and_somebody_took_away_stays_away() -> None:
+    Authority.objects.filter(group__name="administrator").update(may_unmask=False)
+
+    call_command("migrate", verbosity=0)
+    migrated("0015_queues_are_described")
+    migrated("0014_values_are_masked", undone=True)
+
+    assert not Authority.objects.filter(may_unmask=True).exists()
 
 
 def test_a_role_that_was_deleted_comes_back_whole() -> None:

@@ -10,6 +10,8 @@ from django.db.models import Model
 from django.test import Client
 from django.utils.html import escape
 
+from broker.admin.authorities import MEANS
+from broker.authorities import FIELDS
 from broker.models import (
     Act,
     Address,
@@ -268,6 +270,14 @@ def test_an_authority_is_of_a_user_or_of_a_group(
     assert "Choose a user or a group: one of them." in said
     assert "Constraint" not in said
     assert Authority.objects.count() == before
+
+
+def test_each_authority_says_what_it_allows(ada: Client) -> None:
+    html = ada.get(page(Authority, "add")).content.decode()
+
+    for name, field in FIELDS.items():
+        help_text = html.partition(f'id="id_{field}_helptext"')[2].partition("</div>")
+        assert MEANS[name] in help_text[0]
 
 
 def test_authorities_are_listed_in_words_and_their_patterns_are_checked(

@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.db import connection
+from django.utils import timezone
 from playwright.sync_api import Page, sync_playwright
 
+from tests.bench import ground
 from tests.console import looking
 from tests.console.browsing import chromium, running_console, sign_in
-from tests.console.filled import empty, fill, omar, settings_paths
+from tests.console.filled import LONG, empty, fill, omar, settings_paths
+from tests.console.filled_reports import make_the_others, running
 from tests.console.refused import Refusals, refusals, serve
 
 
@@ -26,7 +29,9 @@ def main(folder: Path) -> int:
         with running_console(Path(var)) as url:
             found = look(url, folder / "empty", without, refused)
             full = [path for paths in fill(user).values() for path in paths]
-            found += look(url, folder / "full", [*full, *settings_paths()], {})
+            full += [*make_the_others(user, LONG, timezone.now()), *settings_paths()]
+            with running():
+                found += look(url, folder / "full", full, {})
     for one in found:
         print(one)
     return 1 if found else 0
@@ -40,6 +45,7 @@ def own_database() -> Iterator[None]:
     try:
         yield
     finally:
+        ground.fetch(ground.LEAVE)  # what the console has left is on its way
         connection.creation.destroy_test_db(configured, verbosity=0)
 
 
