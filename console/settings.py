@@ -124,10 +124,13 @@ if POOLED:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env("REDIS_URL", default=sockets.redis_url(VAR_DIR))
+# A socket waits at Redis for what is published, for hours where nothing is. The default
+# of five seconds would end that, and it hides cancellations from Python 3.11: consumers
+# look themselves whether Redis answers.
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL]},
+        "CONFIG": {"hosts": [{"address": REDIS_URL, "socket_timeout": None}]},
     }
 }
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from redis import RedisError
 
 from broker import authorities
-from dashboards import depths, live, topics
+from dashboards import depths, live, samples, topics
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -24,6 +24,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 FORBIDDEN = 4403
 TRY_AGAIN_LATER = 1013  # the browser does, at growing intervals
 LOOK_AGAIN_S = 4  # signing out and losing a role take effect within this
+ANSWERS_S = 5  # Redis, or it is taken to be gone
 
 
 class DepthsConsumer(AsyncWebsocketConsumer):
@@ -46,12 +47,13 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         """Without Redis there is nothing to pass on; the page asks over HTTP then."""
         try:
             await super().__call__(scope, receive, send)
-        except RedisError:
+        except (RedisError, TimeoutError):
             await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})
 
     async def connect(self) -> None:
         # Before accept: to be refused, and only that, makes browsers wait longer.
-        await self.channel_layer.group_add(depths.GROUP, self.channel_name)
+        async with asyncio.timeout(ANSWERS_S):
+            await self.channel_layer.group_add(depths.GROUP, self.channel_name)
         self.topic = topics.asked_for(
             self.scope["query_string"].decode(errors="replace")
         )
@@ -64,11 +66,13 @@ class DepthsConsumer(AsyncWebsocketConsumer):
                 await topic.join(number, self)
 
     async def watch(self) -> None:
-        """Look again, also while nothing is published."""
+        """Look again, also while nothing is published: who looks, and whether Redis,
+        for which the socket waits without end, answers."""
         while self.may_look:
             await asyncio.sleep(LOOK_AGAIN_S)
             with suppress(OSError):  # the page is gone, and its socket ends
-                await self.is_welcome()
+                if await self.is_welcome() and not await answers():
+                    await self.close(TRY_AGAIN_LATER)
 
     async def disconnect(self, code: int) -> None:
         if self.watching is not None:
@@ -76,7 +80,9 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         if self.topic:
             topic, number = self.topic
             topic.leave(number, self)
-        await self.channel_layer.group_discard(depths.GROUP, self.channel_name)
+        with suppress(RedisError, TimeoutError):  # it forgets by itself
+            async with asyncio.timeout(ANSWERS_S):
+                await self.channel_layer.group_discard(depths.GROUP, self.channel_name)
 
     async def receive(self, text_data: str | None = None, **_: Any) -> None:
         """The page says which queues it shows; it gets their numbers."""
@@ -137,6 +143,15 @@ class DepthsConsumer(AsyncWebsocketConsumer):
             topic, number = self.topic
             may = await database_sync_to_async(topic.may_see)(self.user, number)
         return may
+
+
+async def answers() -> bool:
+    """Whether Redis does."""
+    try:
+        await asyncio.to_thread(samples.memory().ping)
+    except RedisError:
+        return False
+    return True
 
 
 def html_for(user: authorities.Principal, shown: Collection[int]) -> str:

@@ -38,5 +38,7 @@ def _no_redis(settings: Settings) -> None:
 def use(settings: Settings, url: str) -> None:
     samples.memory.cache_clear()
     settings.REDIS_URL = url
-    layer = settings.CHANNEL_LAYERS["default"] | {"CONFIG": {"hosts": [url]}}
-    settings.CHANNEL_LAYERS = {"default": layer}
+    layer = settings.CHANNEL_LAYERS["default"]
+    (host,) = layer["CONFIG"]["hosts"]
+    there = {"CONFIG": {"hosts": [host | {"address": url}]}}
+    settings.CHANNEL_LAYERS = {"default": layer | there}

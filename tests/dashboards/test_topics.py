@@ -13,7 +13,8 @@ from django.db import connections
 
 from broker import authorities
 from dashboards import consumers, topics
-from tests.dashboards.test_consumers import CLOSED, page_of
+from tests.dashboards.sockets import page_of
+from tests.dashboards.test_consumers import CLOSED
 from tests.make import make_user
 
 pytestmark = pytest.mark.usefixtures("transactional_db")

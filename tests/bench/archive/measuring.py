@@ -90,9 +90,14 @@ def measure(
             stories.write(made, many)
             made = many
             runs.append(run(database, Path(var) / str(many), say))
+            tell(runs, described, write=write)
+
+
+def tell(runs: list[Run], described: list[str], *, write: bool) -> None:
+    """The tables of what has been run so far: the next may take hours."""
     text = report.aligned([HEAD, *(row for one in runs for row in rows_of(one))])
     ratios = report.aligned([RATIOS, *(row for one in runs for row in ratios_of(one))])
-    print("", *described, "", text, "", ratios, sep="\n")
+    print("", *described, "", text, "", ratios, sep="\n", flush=True)
     if write:
         said = PROSE.format(
             table=text,
