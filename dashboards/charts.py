@@ -29,6 +29,7 @@ WIDEST = 64  # a bar
 EDGE = 44  # that half of the last word needs
 LEVELS = 5  # of a grid's cells
 LINE_OF = {"lines", "steps"}
+RING = "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"  # around a stop that has no other beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +290,8 @@ def path(stops: Sequence[tuple[float, float]], *, is_stairs: bool) -> str:
         written.append(
             f"H{units(x)}V{units(y)}" if is_stairs else f"L{units(x)} {units(y)}"
         )
-    if not rest:  # a dot, which round ends make of a line of no length
-        written.append("h0")
+    if not rest:
+        written.append(RING)
     return "".join(written)
 
 

@@ -32,6 +32,7 @@ WORDS = {  # what a state is called beside its icon
     "untaken": "not consumed",
 }
 UNKNOWN = "–"
+MINUTES = 16  # characters of a moment, with its date
 
 
 @register.simple_tag
@@ -129,12 +130,18 @@ def ago(at: datetime, now: datetime | None = None) -> str:
 
 
 @register.simple_tag
-def moment(at: datetime | None, now: datetime | None = None) -> SafeString:
-    """A moment, to the millisecond, with its date unless that is today's."""
+def moment(
+    at: datetime | None, now: datetime | None = None, *, is_planned: bool = False
+) -> SafeString:
+    """A moment, to the millisecond, with its date unless that is today's.
+
+    Args:
+        is_planned: by people, who think of minutes.
+    """
     if not at:  # templates turn what is missing into an empty text
         return format_html('<span class="muted">{}</span>', UNKNOWN)
     now = now or timezone.now()
-    words = in_zone(at)
+    words = in_zone(at)[: MINUTES if is_planned else None]
     is_today = timezone.localdate(at) == timezone.localdate(now)
     return format_html(
         '<time class="{}" datetime="{}" title="{}">{} '

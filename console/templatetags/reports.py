@@ -134,12 +134,28 @@ def is_number(column: Column) -> bool:
 def sorting(column: Column, wanted: Wanted, query: str) -> SafeString:
     """The head of a column: a link that sorts by it, numbers from the largest down."""
     down, up = f"-{column.name}", column.name
-    first, second = (down, up) if is_number(column) else (up, down)
-    turned = second if wanted.sort == first else first
+    first = usual_order(column)
+    turned = (up if first == down else down) if wanted.sort == first else first
     kept = "&".join(p for p in query.split("&") if p and not p.startswith("sort="))
     where = f"?{kept}&sort={turned}" if kept else f"?sort={turned}"
     arrow = {down: " ↓", up: " ↑"}.get(wanted.sort, "")
     return format_html('<a href="{}">{}{}</a>', where, column.title, arrow)
+
+
+def usual_order(column: Column) -> str:
+    return f"-{column.name}" if is_number(column) else column.name
+
+
+@register.filter
+def orders(wanted: Wanted) -> list[tuple[str, str]]:
+    """What there is to choose from where columns have no heads: the report's own order,
+    each column from its usual end, and the order that is."""
+    found = {"": "as the report has it"}
+    found |= {usual_order(one): one.title for one in wanted.report.columns}
+    titles = {one.name: one.title for one in wanted.report.columns}
+    named = titles.get(wanted.sort.removeprefix("-"), "")
+    found.setdefault(wanted.sort, f"{named}, the other way")
+    return list(found.items())
 
 
 @register.filter

@@ -78,7 +78,7 @@ def test_stairs_go_across_then_up() -> None:
 
 def test_one_point_is_a_dot() -> None:
     (line,) = drawn("lines", {(1, "a"): 1.0}, [1], COUNT).lines
-    assert line.path.endswith("h0")
+    assert line.path.endswith(charts.RING)
 
 
 def test_a_grid_is_the_fuller_the_more_there_is() -> None:

@@ -181,6 +181,26 @@ def test_rows_are_sorted_by_a_column(vera: User, client: Client) -> None:
     assert 'aria-sort="descending"' in text(client, PAGE, sort="-dead_letters")
 
 
+@pytest.mark.parametrize(
+    ("sort", "chosen"),
+    [
+        ("", "as the report has it"),
+        ("-dead_letters", "Dead letters"),
+        ("dead_letters", "Dead letters, the other way"),
+    ],
+)
+def test_the_order_is_chosen_where_columns_have_no_heads(
+    vera: User, client: Client, sort: str, chosen: str
+) -> None:
+    make_day()
+
+    page = text(client, PAGE, sort=sort)
+
+    (said,) = re.findall(r"<option[^>]*selected>(\D[^<]*)</option>", page)
+    assert said == chosen
+    assert ("the other way" in page) == ("the other way" in chosen)
+
+
 def test_the_page_asks_few_questions(
     vera: User, client: Client, django_assert_max_num_queries: Any
 ) -> None:
