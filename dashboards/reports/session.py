@@ -110,6 +110,9 @@ def settings(var: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(2 * CORES),
         "spark.sql.adaptive.enabled": "true",
+        # A table that is sent whole to each task. Sizes are those of compressed files;
+        # as rows in Java's memory ten of these would fill all of it.
+        "spark.sql.autoBroadcastJoinThreshold": "1m",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.executorEnv.PYTHONPATH": str(PROJECT),
         # Its garbage collection gives up what nobody uses and disks have kept.
