@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
 
 from dashboards.reports import discover
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 WEB = """
 import django, sys
@@ -129,3 +135,22 @@ def test_of_sessions_that_are_long_over_nothing_is_kept(tmp_path: Path) -> None:
 
     kept = {one.name for one in history.iterdir()}
     assert kept == {f"eventlog_v2_local-{n + 2}" for n in range(session.SESSIONS)}
+
+
+@pytest.mark.spark
+def test_only_what_is_small_is_sent_whole_to_each_task(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Four megabytes of a file are many more in Java's memory."""
+    for name, rows in (("many", 1_000_000), ("few", 1_000)):
+        spark.range(rows).write.parquet(str(tmp_path / name))
+    many, few = (spark.read.parquet(str(tmp_path / name)) for name in ("many", "few"))
+
+    def plan(joined: DataFrame) -> str:
+        said = StringIO()
+        with redirect_stdout(said):
+            joined.explain()
+        return said.getvalue()
+
+    assert "SortMergeJoin" in plan(many.join(many.withColumn("n", many["id"]), "id"))
+    assert "BroadcastHashJoin" in plan(many.join(few, "id"))
