@@ -11,7 +11,6 @@ message (``replaying``). Dead ends that no policy could have prevented stay.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -136,7 +135,7 @@ def fates(story: Any, policies: Mapping[str, Policy | None]) -> list[dict[str, A
     for name, policy in policies.items():
         for bound, hopeful in ((LEAST, False), (MOST, True)):
             fate = replay(known, policy, hopeful=hopeful) if policy else recorded(known)
-            found.append({"policy": name, "bound": bound, **asdict(fate)})
+            found.append({"policy": name, "bound": bound, **vars(fate)})
     return found
 
 
