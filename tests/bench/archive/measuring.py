@@ -28,7 +28,7 @@ CALM = 1.5  # what its p99 may become, against before
 TITLE = "Reports"
 HEAD = ("events", "step", "s", "events/s", "put p99 ms", "get p99 ms", "rows")
 PROSE = """\
-Written by `make bench ARGS="--reports 1 --write"`. A journal of so many events, a
+Written by `make bench ARGS="--reports 10 --write"`. A journal of so many events, a
 million of them a day, each a transaction of its own: of a hundred messages 80 are
 accepted at once, 14 at the second attempt, 6 die, of which 2 are sent back. It goes to
 an empty archive, and every report that is declared is run, in a process that gives way

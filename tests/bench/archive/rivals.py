@@ -113,6 +113,7 @@ def of_postgresql() -> dict[str, float]:
             return cursor.fetchall() if cursor.description else []
 
         ask("SET timezone = 'UTC'")
+        ask("SET statement_timeout = 0")  # it may take as long as it takes
         tables = [
             one.format(temporary="TEMPORARY", unnested=OF_THE_JOURNAL) for one in TABLES
         ]
