@@ -73,7 +73,7 @@ def pictures(page: Page, stem: Path) -> list[str]:
     found = looking.frame_faults(page) + looking.tab_faults(page) if is_ours else []
     for screen in looking.SCREENS:
         screen.show(page)
-        page.reload()  # in Settings, colours change slowly
+        page.goto(page.url)  # from its top; in Settings, colours change slowly
         found += looking.faults(page, screen)
         page.screenshot(path=f"{stem} {screen}.png", full_page=True)
     if is_ours:
