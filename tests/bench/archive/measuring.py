@@ -132,7 +132,10 @@ def driven(
     steps: list[Step] = []
     memory_mb = 0.0
     with subprocess.Popen(
-        [*command, str(var)], stdout=subprocess.PIPE, text=True
+        [*command, str(var)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # as the worker is started
     ) as driver:
         assert driver.stdout
         began = time.perf_counter()
