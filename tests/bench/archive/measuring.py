@@ -25,25 +25,17 @@ from tests.dashboards.cluster import forget
 
 BEFORE_S = 30.0  # for which the client is watched with nothing beside it
 CALM = 1.5  # what its p99 may become, against before
-TITLE = "Reports"
+TITLE = "Reports on {many} million events"
 HEAD = ("events", "step", "s", "events/s", "put p99 ms", "get p99 ms", "rows")
 PROSE = """\
-Written by `make bench ARGS="--reports 10 --write"`. A journal of so many events, a
-million of them a day, each a transaction of its own: of a hundred messages 80 are
-accepted at once, 14 at the second attempt, 6 die, of which 2 are sent back. It goes to
-an empty archive, and every report that is declared is run, in a process that gives way
-as the reports worker does, by Spark with {cores} thread(s). Beside it a client puts a
-message and gets it, again and again; its p99 may be {calm} times that of before.
+Written by `make bench ARGS="--reports {many} --write"`; Spark had {cores} thread(s).
+The p99 of a client beside it may be {calm} times that of before.
 
 ```
 {table}
 ```
 
-What made those rows, and the same rows by PostgreSQL from the journal and by DuckDB
-from the files of bronze, with as many threads and as much memory. Each first makes a
-table of attempts and one of stays; Spark makes its own by day, so that a night has one
-day to make, and writes them to disk. A ratio above one is time that Spark saves. The
-answers are compared row for row.
+A ratio above one is time that Spark saves.
 
 ```
 {ratios}
@@ -80,7 +72,6 @@ def measure(
 ) -> None:
     """Print the tables; on request, write them."""
     say("Making a database")
-    runs: list[Run] = []
     with ground.own_database() as database, TemporaryDirectory() as var:
         described = machine.describe()
         stories.begin()
@@ -89,24 +80,25 @@ def measure(
             say(f"{many} million events")
             stories.write(made, many)
             made = many
-            runs.append(run(database, Path(var) / str(many), say))
-            tell(runs, described, write=write)
+            one = run(database, Path(var) / str(many), say)
+            tell(many, one, described, write=write)
 
 
-def tell(runs: list[Run], described: list[str], *, write: bool) -> None:
-    """The tables of what has been run so far: the next may take hours."""
-    text = report.aligned([HEAD, *(row for one in runs for row in rows_of(one))])
-    ratios = report.aligned([RATIOS, *(row for one in runs for row in ratios_of(one))])
+def tell(many: int, one: Run, described: list[str], *, write: bool) -> None:
+    """The tables of one run, at once: the next may take hours."""
+    text = report.aligned([HEAD, *rows_of(one)])
+    ratios = report.aligned([RATIOS, *ratios_of(one)])
     print("", *described, "", text, "", ratios, sep="\n", flush=True)
     if write:
         said = PROSE.format(
+            many=many,
+            cores=session.CORES,
+            calm=CALM,
             table=text,
             ratios=ratios,
             machine="\n".join(f"- {line}" for line in described),
-            cores=session.CORES,
-            calm=CALM,
         )
-        report.write_part(TITLE, said)
+        report.write_part(TITLE.format(many=many), said)
 
 
 def run(database: str, var: Path, say: Callable[[str], None]) -> Run:
