@@ -113,6 +113,9 @@ def settings(var: Path) -> dict[str, str]:
         # A table that is sent whole to each task. Sizes are those of compressed files;
         # as rows in Java's memory ten of these would fill all of it.
         "spark.sql.autoBroadcastJoinThreshold": "1m",
+        # Java's code for queries, of which a day of silver has more than Spark keeps: each
+        # day would be compiled anew, which takes a quarter of its time.
+        "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.executorEnv.PYTHONPATH": str(PROJECT),
         # Its garbage collection gives up what nobody uses and disks have kept.
