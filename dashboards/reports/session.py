@@ -23,7 +23,8 @@ OLDEST_JAVA = 17
 # As many as ``pace`` leaves, and no more than two.
 CORES = max(1, min(2, (os.cpu_count() or 1) // 2))
 SESSIONS = 20  # whose event logs are kept
-OF_A_DRIVER = {"spark.sql.warehouse.dir"}  # said once, when it starts
+# Said once, when a driver starts.
+OF_A_DRIVER = {"spark.sql.warehouse.dir", "spark.sql.codegen.cache.maxEntries"}
 # What executors compute may be the broker's own rules (``replaying``): they import it
 # from here, or from the same place on their machine.
 PROJECT = Path(__file__).resolve().parents[2]
@@ -113,8 +114,8 @@ def settings(var: Path) -> dict[str, str]:
         # A table that is sent whole to each task. Sizes are those of compressed files;
         # as rows in Java's memory ten of these would fill all of it.
         "spark.sql.autoBroadcastJoinThreshold": "1m",
-        # Java's code for queries, of which a day of silver has more than Spark keeps: each
-        # day would be compiled anew, which takes a quarter of its time.
+        # Java's code of queries. A day of silver has more than Spark keeps by itself;
+        # each would be compiled anew, which takes a quarter of the time.
         "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.executorEnv.PYTHONPATH": str(PROJECT),

@@ -69,7 +69,9 @@ STOP = """
   const outlined = (one) => getComputedStyle(one).outlineStyle !== "none";
   const is_marked = outlined(here) || outlined(here.parentElement);
   const is_seen = [...here.getClientRects()].some((box) => {
-    const x = box.x + box.width / 2, y = box.y + box.height / 2;
+    const middle = (from, to, room) => (Math.max(from, 0) + Math.min(to, room)) / 2;
+    const x = middle(box.left, box.right, innerWidth);
+    const y = middle(box.top, box.bottom, innerHeight);
     const top = document.elementFromPoint(x, y);
     return top && (here.contains(top) || top.contains(here));
   });
