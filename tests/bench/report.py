@@ -214,11 +214,13 @@ def parts_apart() -> str:
 
 
 def write_part(title: str, said: str) -> None:
-    """Write one of them, instead of what there was under its title."""
-    first, *parts = PAGE.read_text().split(APART)
-    kept = [part.strip() for part in parts if not part.startswith(f"## {title}\n")]
-    every = [first.strip(), *kept, f"## {title}\n\n{said}"]
-    PAGE.write_text(f"\n\n{APART}".join(every) + "\n")
+    """Write one of them, instead of what there was under its title, or as the last."""
+    parts = [part.strip() for part in PAGE.read_text().split(APART)]
+    heads = [part.partition("\n")[0] for part in parts]
+    written, head = f"## {title}\n\n{said}", f"## {title}"
+    at = heads.index(head) if head in heads else len(parts)
+    parts[at : at + 1] = [written]
+    PAGE.write_text(f"\n\n{APART}".join(parts) + "\n")
 
 
 def write(
