@@ -12,11 +12,13 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from dashboards.reports import pace
 from dashboards.reports.errors import ReportError
 
 OLDEST_JAVA = 17
@@ -58,10 +60,10 @@ def spark(var: Path) -> SparkSession:
     shutil.rmtree(scratch(var), ignore_errors=True)  # what a Java that died here left
     history(var).mkdir(parents=True, exist_ok=True)
     drop_old_history(var)
-    builder = SparkSession.builder.appName("reports").master(master)
-    for name, value in settings(var).items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    conf = SparkConf().setAppName("reports").setMaster(master)
+    conf.setAll(list(settings(var).items()))
+    pace.behind_all(partial(SparkContext._ensure_initialized, conf=conf))  # Java
+    session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
 

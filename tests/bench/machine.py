@@ -32,12 +32,29 @@ def describe() -> list[str]:
         load = ", ".join(f"{load:.1f}" for load in os.getloadavg())
         return [
             f"{os.cpu_count()} cores, {processor()}, {memory:.0f} GiB,"
-            f" {platform.system()}; load before {load}",
+            f" {platform.system()} {platform.release()}; load before {load}",
+            f"processors are shared by {sharers()}",
             f"PostgreSQL {setting(connection, 'server_version')}: {settings}",
             f"Python {platform.python_version()}, Django {version('Django')},"
             f" psycopg {version('psycopg')}, procrastinate {version('procrastinate')}",
             f"a commit waits {fsync_ms(connection):.2f} ms for the disk",
         ]
+
+
+def sharers() -> str:
+    """Between whom Linux divides the processors before it looks at priorities."""
+    try:
+        by_session = Path("/proc/sys/kernel/sched_autogroup_enabled").read_text()
+        groups = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return "processes"
+    mine = [one.split(":", 2) for one in groups]
+    grouped = any(
+        path != "/" for _, kinds, path in mine if not kinds or "cpu" in kinds.split(",")
+    )
+    if not grouped and by_session.strip() == "1":
+        return "sessions"
+    return "processes, as in a service or a container"
 
 
 def processor() -> str:

@@ -1,4 +1,5 @@
-"""The worker of reports leaves room for the broker beside it; no other worker does."""
+"""The worker of reports leaves room for the broker beside it, and Spark for the worker;
+no other worker does."""
 
 from __future__ import annotations
 
@@ -10,27 +11,36 @@ import sys
 import pytest
 
 WORKER = """
-import json, os, sys
+import json, os, subprocess, sys
 from celery.signals import celeryd_init
 import console
 import django
 django.setup()
 from dashboards import tasks
+from dashboards.reports import pace
 
 before = len(os.sched_getaffinity(0))
 queues = sys.argv[1].split(",")
 celeryd_init.send(sender="here", instance=None, conf=None, options={"queues": queues})
-print(json.dumps([os.nice(0), before - len(os.sched_getaffinity(0))]))
+started = []
+pace.behind_all(lambda: started.append(subprocess.Popen(["sleep", "60"])))
+last = [os.sched_getscheduler(one) == os.SCHED_IDLE for one in (0, started[0].pid)]
+started[0].kill()
+started[0].wait()
+print(json.dumps([os.nice(0), before - len(os.sched_getaffinity(0)), *last]))
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processors are Linux's to give")
 @pytest.mark.parametrize(
-    ("queues", "niceness", "left"),
-    [("reports", 19, len(os.sched_getaffinity(0)) // 2), ("housekeeping,celery", 0, 0)],
+    ("queues", "expected"),
+    [
+        ("reports", [19, len(os.sched_getaffinity(0)) // 2, False, True]),
+        ("housekeeping,celery", [0, 0, False, False]),
+    ],
 )
-def test_the_worker_of_reports_leaves_half_of_the_processors(
-    queues: str, niceness: int, left: int
+def test_the_worker_of_reports_leaves_half_of_the_processors_and_java_all(
+    queues: str, expected: list[int | bool]
 ) -> None:
     said = subprocess.run(
         [sys.executable, "-c", WORKER, queues],
@@ -40,4 +50,4 @@ def test_the_worker_of_reports_leaves_half_of_the_processors(
         check=True,
     ).stdout
 
-    assert json.loads(said) == [niceness, left]
+    assert json.loads(said) == expected
