@@ -105,14 +105,17 @@ was received had to be what is ready, and the consistency check had to find noth
   each beat; sizes before are those after each message was delivered once.
 - **pages**: of 50 messages, at random positions, by the cursor that the console uses.
 - **hot tables**: of entries, claims and units of work with their indexes; not the bodies.
-- **reports**: a journal of so many events, a million of them a day, each a transaction of its
-  own; of a hundred messages 80 are accepted at once, 14 at the second attempt, 6 die, of which
-  2 are sent back. It goes to an empty archive, and every report that is declared is run by
-  Spark in a process that gives way as the reports worker does. Beside it a client puts a
-  message and gets it, again and again. The same rows are asked of PostgreSQL, from the
-  journal, and of DuckDB, from the files of bronze, with as many threads and as much memory,
-  and compared row for row. Each first makes a table of attempts and one of stays; Spark makes
-  its own by day, so that a night has one day to make, and writes them to disk.
+- **reports**: a journal of so many events, a million of them a day, each a transaction of
+  its own; of a hundred messages 80 are accepted at once, 14 at the second attempt, 6 die,
+  of which 2 are sent back. It goes to an empty archive, and every report that is declared
+  is run by Spark in a process that gives way as the reports worker does. Beside it a client
+  puts a message and gets it, again and again. Spark gives way at once to who is in its
+  control group of Linux, as in a service or a container; a shell that is in none shares
+  processors by session, and a put has to wait there until the clock ticks. The same rows
+  are asked of PostgreSQL, from the journal, and of DuckDB, from the files of bronze, with
+  as many threads and as much memory, and compared row for row. Each first makes a table of
+  attempts and one of stays; Spark makes its own by day, so that a night has one day to
+  make, and writes them to disk.
 
 PGMQ is not in the package registries and is not measured here.
 """
