@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 LOWEST = 19
 
@@ -38,4 +39,5 @@ def behind_all(start: Callable[[], object]) -> None:
 
 def come_last() -> None:
     """For this thread, and for what is started from it."""
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    with suppress(OSError):  # a sandbox may not allow it
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from dashboards.reports import pace
+
 WORKER = """
 import json, os, subprocess, sys
 from celery.signals import celeryd_init
@@ -51,3 +53,19 @@ def test_the_worker_of_reports_leaves_half_of_the_processors_and_java_all(
     ).stdout
 
     assert json.loads(said) == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="an order that only Linux has")
+def test_where_a_sandbox_forbids_to_come_last_java_starts_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def forbidden(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("os.nice", lambda _: pace.LOWEST)
+    monkeypatch.setattr("os.sched_setscheduler", forbidden)
+    started: list[str] = []
+
+    pace.behind_all(lambda: started.append("java"))
+
+    assert started == ["java"]
