@@ -22,13 +22,16 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import django
 import pyspark
 
 from tests.console.until import until
+
+if TYPE_CHECKING:
+    from dashboards.models import ReportRow
 
 HOST = "127.0.0.1"
 WORKERS = 2
@@ -132,11 +135,11 @@ def free_ports(count: int) -> list[int]:
 
 
 def state(page: int) -> dict[str, Any]:
-    """What a master says of itself; nothing while it does not answer."""
+    """What a master says of itself; nothing while it does not answer, or not yet so."""
     try:
         with urlopen(f"http://{HOST}:{page}/json/", timeout=5) as said:
             found: dict[str, Any] = json.load(said)
-    except OSError:
+    except (OSError, json.JSONDecodeError):
         return {}
     return found
 
@@ -155,12 +158,18 @@ def answers(var: Path) -> Answers:
         said = {name: value for name, value in SAID.items() if name in names}
         pipeline.perform(runs.ask_for(slug, parameters=said).pk)
         rows = ReportRow.objects.filter(report=slug)
-        found[slug] = sorted(json.dumps(row.cells, sort_keys=True) for row in rows)
+        found[slug] = sorted(map(told_at_any_time, rows))
     if "SPARK_REMOTE" in os.environ:
         return found | {"by": [os.environ["SPARK_REMOTE"], 0]}
     context = session.spark(var).sparkContext
     processes = context._jsc.sc().getExecutorMemoryStatus().size()
     return found | {"by": [context.master, processes - 1]}
+
+
+def told_at_any_time(row: ReportRow) -> str:
+    """All that a row says, but for when a shift began: the clock goes on."""
+    cells = {name: value for name, value in row.cells.items() if name != "since"}
+    return json.dumps(cells, sort_keys=True)
 
 
 def forget() -> None:
@@ -234,11 +243,13 @@ def main() -> None:
         settings.DATABASES["default"]["NAME"] = asked.database
         print(json.dumps(answers(asked.var)))
         return
+    from django.utils import timezone  # noqa: PLC0415
+
     from tests.bench.ground import own_database  # noqa: PLC0415
     from tests.dashboards.reports import failing, histories, journal  # noqa: PLC0415
 
     with own_database() as database, TemporaryDirectory() as var:
-        failing.make_failures()
+        failing.make_failures(timezone.now() - failing.ENDED)  # now: of this shift
         journal.until_final(histories.last_xid())
         is_same = compare(database, Path(var))
     sys.exit(not is_same)

@@ -21,7 +21,8 @@ from tests.make import NOON, make_messages, make_queue, make_setting
 HELD = timedelta(milliseconds=250)  # until a delivery ends, well or badly
 LATE = timedelta(milliseconds=40)  # after something is due, somebody looks
 MESSAGES = 8  # on each queue: the first never fails, the next once, and so on
-RESUBMITTED = NOON + timedelta(hours=3)
+RESUBMITTED = timedelta(hours=3)  # after it began
+ENDED = RESUBMITTED + timedelta(hours=1)
 POLICIES: Mapping[str, Policy] = {
     "flat": Policy(3, 1000),
     "growing": Policy(5, 1000, 2.0),
@@ -33,24 +34,26 @@ POLICIES: Mapping[str, Policy] = {
 }
 
 
-def make_failures() -> None:
+def make_failures(start: datetime = NOON) -> None:
     """Each queue is consumed until nothing is left, but for the last, where that ends
-    early; then all dead letters are resubmitted, and go well."""
+    early; then all dead letters are resubmitted, and go well. It ends ``ENDED`` later
+    at most."""
+    resubmitted = start + RESUBMITTED
     make_queue("DLQ", address="DLA")
     for name, policy in {**POLICIES, "left": Policy(9, 2000)}.items():
         make_queue(name, address=name)
         said = asdict(policy) | {"dead_letter_address": "DLA"}
         make_setting(name, **said)
-        put_many(make_messages(MESSAGES, name), now=NOON)
+        put_many(make_messages(MESSAGES, name), now=start)
         ids = on(name)
         failures = {message: n for n, message in enumerate(ids)}
-        last = NOON + timedelta(seconds=5) if name == "left" else RESUBMITTED
-        consume(name, failures, until=last)
+        last = start + timedelta(seconds=5) if name == "left" else resubmitted
+        consume(name, failures, since=start, until=last)
     letters = Chosen(queue="DLQ", ids=tuple(on("DLQ")))
     planned = ordering.plan_of(ordering.Kind.RESUBMIT, "", letters)
-    operations.start(planned.pk, now=RESUBMITTED)
+    operations.start(planned.pk, now=resubmitted)
     for name in POLICIES:
-        consume(name, {}, since=RESUBMITTED)
+        consume(name, {}, since=resubmitted, until=start + ENDED)
 
 
 def consume(
@@ -58,7 +61,7 @@ def consume(
     failures: dict[int, int],
     *,
     since: datetime = NOON,
-    until: datetime = RESUBMITTED + timedelta(hours=1),
+    until: datetime = NOON + ENDED,
 ) -> None:
     """One consumer, one message at a time.
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from tests.dashboards.cluster import compare
-from tests.dashboards.reports.failing import make_failures
+from tests.dashboards.reports.failing import ENDED, make_failures
 from tests.dashboards.reports.histories import last_xid
 from tests.dashboards.reports.journal import until_final
 
@@ -16,6 +17,6 @@ from tests.dashboards.reports.journal import until_final
 @pytest.mark.long
 @pytest.mark.spark
 def test_a_cluster_gives_the_same_rows(committed: None, tmp_path: Path) -> None:
-    make_failures()
+    make_failures(timezone.now() - ENDED)
     until_final(last_xid())
     assert compare(connection.settings_dict["NAME"], tmp_path)
