@@ -105,6 +105,7 @@ def test_a_client_that_goes_while_it_attaches_is_no_trouble(
 
     with transaction.atomic():
         Queue.objects.select_for_update().get(name="orders")
+        assert not somebody_waits()
         session.receiver("gets", Source("orders"), Target())
         client.send()
         until(somebody_waits)
@@ -116,10 +117,10 @@ def test_a_client_that_goes_while_it_attaches_is_no_trouble(
 
 
 def somebody_waits() -> bool:
-    """For a lock that another transaction has."""
+    """For this transaction, in which pg_stat_activity shows nobody who came since."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-            " AND datname = current_database())"
+            "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted"
+            " AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
         )
         return bool(cursor.fetchone()[0])
