@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 from tests.console.browsing import AXE
 
 HEAVIEST = 75_000  # bytes of scripts and styles, as they are sent
+HEIGHT = 900  # pixels
 SPARE = 60  # keys: parts of a date, and boxes that scroll, are stops, too
 
 AXE_RUN = """
@@ -95,7 +96,9 @@ class Screen:
 
     def show(self, page: Page) -> None:
         page.emulate_media(color_scheme="dark" if self.theme == "dark" else "light")
-        page.set_viewport_size({"width": self.width, "height": 900})
+        size = ViewportSize(width=self.width, height=HEIGHT)
+        if page.viewport_size != size:  # the same takes as long
+            page.set_viewport_size(size)
 
     def __str__(self) -> str:
         return f"{self.theme}-{self.width}"
@@ -117,9 +120,10 @@ def faults(page: Page, screen: Screen) -> list[str]:
 
 
 def too_wide(page: Page) -> list[str]:
+    """At other widths, at which the page is left."""
     found = []
     for width in BETWEEN:
-        Screen("light", width).show(page)
+        page.set_viewport_size({"width": width, "height": HEIGHT})
         found += [f"{path_of(page)} {width}: {one}" for one in page.evaluate(WIDE)]
     return found
 

@@ -75,8 +75,8 @@ def test_nobody_is_shut_out_where_all_is_full(paths: Paths, page: Page) -> None:
         if is_first:
             found += looking.tab_faults(page)
             weights[path] = looking.weight(page)
-        found += looking.frame_faults(page) + looking.too_wide(page)
-        found += looking.faults(page, screen)
+        found += looking.frame_faults(page) + looking.faults(page, screen)
+        found += looking.too_wide(page)
 
     assert found == []
     assert [one for one in weights.items() if not 0 < one[1] <= HEAVIEST] == []
