@@ -15,7 +15,7 @@ than one window takes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from datetime import date, datetime
 from functools import lru_cache
@@ -34,7 +34,7 @@ from broker.fingerprints import fingerprint
 from broker.journal import has_read
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.reports import fields
+from dashboards.reports import fields, pace
 from dashboards.reports.errors import ArchiveDamaged
 from dashboards.reports.manifest import (
     BRONZE,
@@ -196,13 +196,14 @@ def recover(file: ArchiveFile) -> None:
 
 def read(
     table: str, lo: int, hi: int, begin: str, end: str
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch]:
     """What the database has for a table between bounds, as the archive keeps it."""
     copied = COPIED[table]
     with adbc.connect(dsn(), autocommit=True) as journal, journal.cursor() as cursor:
         bounds = (str(lo), str(hi), begin, end)
         cursor.execute(sql.statement("bounds"), bounds)
-        cursor.fetchall()
+        *_, backend = cursor.fetchall()[0]
+        pace.take_along(backend)
         cursor.execute(sql.statement(copied.statement))
         with cursor.fetch_record_batch() as batches:
             for batch in batches:

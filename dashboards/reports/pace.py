@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import socket
+import struct
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
+
+import psutil
+from django.db import connection
+from django.db.backends.signals import connection_created
 
 LOWEST = 19
+PEER = struct.Struct("3i")  # of Linux: process, user, group
 
 
 def give_way() -> None:
     """Keep to half of the processors, the last ones, with the lowest priority; and so
-    does all that is started from here.
+    does all that is started from here, and what the database does for it.
 
     Where a system cannot keep a process to some processors, its priority has to do.
     """
@@ -20,6 +28,42 @@ def give_way() -> None:
     if hasattr(os, "sched_setaffinity"):
         mine = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, mine[len(mine) // 2 :])
+        connection_created.connect(keep_here)
+
+
+def keep_here(**_: Any) -> None:
+    take_along(connection.connection.info.backend_pid)
+
+
+def take_along(backend: int) -> None:
+    """Keep a process of the database, which works for this one, to its processors.
+
+    Its priority stays: others of the database wait for what it locks. Nothing is done
+    for who does not give way, nor where the database is on another machine, is somebody
+    else’s, or is kept to other processors.
+
+    Args:
+        backend: its number, as the database tells it.
+    """
+    if os.nice(0) < LOWEST or not hasattr(os, "sched_setaffinity"):
+        return
+    with suppress(OSError, psutil.Error):
+        if psutil.Process(backend).ppid() != listener():
+            return
+        if both := os.sched_getaffinity(backend) & os.sched_getaffinity(0):
+            os.sched_setaffinity(backend, both)
+
+
+def listener() -> int | None:
+    """The process of this machine that listens for Django's connections; None where
+    they go over a network: another machine numbers its own."""
+    connection.ensure_connection()
+    with socket.socket(fileno=os.dup(connection.connection.fileno())) as end:
+        if end.family != socket.AF_UNIX:
+            return None
+        said = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
+    process, _, _ = PEER.unpack(said)
+    return int(process)
 
 
 def behind_all(start: Callable[[], object]) -> None:
