@@ -114,7 +114,7 @@ SENT: list[tuple[str, str, Values]] = [
 PART = 8  # of these, in one test
 ITS_OWN = re.compile(  # of each page: the token against forged requests, and clocks
     r"\b[A-Za-z0-9]{64}\b|<time [^>]*data-clock.*?</time>|as of [0-9:]{8}"
-    r"|\b\d+(\.\d)? m?s\b|<span class=\"muted ago\">.*?</span>"
+    r"|\b\d+ ms\b|<span class=\"muted ago\">.*?</span>"
 )
 Answer = tuple[int, str, list[Any], str]
 
