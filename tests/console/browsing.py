@@ -25,9 +25,11 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from playwright.sync_api import (
+    Browser,
     ConsoleMessage,
     Locator,
     Page,
+    Playwright,
     Request,
     Response,
     expect,
@@ -39,6 +41,7 @@ from console.management.commands import run
 from console.supervision import MARK, Kept, Program, Terminal
 from tests.console.ports import HOST, kept_port
 from tests.console.until import until
+from tests.tools import chromium
 
 # Longer than anything takes where much else goes on. Who waits sees it at once.
 expect.set_options(timeout=60_000)
@@ -47,7 +50,6 @@ PROGRAMS = ("web", "worker")
 APPLICATION = "console.asgi:application"
 AXE = settings.BASE_DIR / "static" / "vendor" / "axe.min.js"
 CUT_OFF = "net::ERR_ABORTED"  # by the page that came next
-CHROMIUM = ("chromium", "chromium-browser", "/usr/bin/chromium")
 LONGEST_WALK = 60  # keys
 
 
@@ -121,15 +123,21 @@ def environment_of_programs(var: Path, port: int) -> dict[str, str]:
     }
 
 
-def chromium() -> str:
-    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
+def launched(playwright: Playwright) -> Browser:
+    """The browser, without a window.
+
+    ``make test`` has seen to it that there is one.
+    """
+    found = chromium.path()
     if found is None:
         pytest.fail(
-            "There is no Chromium for this test to drive. On Debian it is installed"
-            " with: apt-get install chromium",
+            "There is no Chromium for this test to drive. Fetch one:"
+            " .venv/bin/python -m tests.tools.chromium",
             pytrace=False,
         )
-    return found
+    return playwright.chromium.launch(
+        executable_path=found, env={**chromium.environment()}
+    )
 
 
 def complaints_of(page: Page) -> list[str]:
@@ -164,7 +172,7 @@ def opened(site: str, **context: Any) -> Iterator[Page]:
     beside one: what a test stores, it stores before it asks for a page.
     """
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium())
+        browser = launched(playwright)
         wide = {"viewport": {"width": 1440, "height": 900}}
         page = browser.new_page(base_url=site, **wide | context)
         complaints = complaints_of(page)

@@ -28,8 +28,8 @@ from tests.amqp.apart import own_database
 from tests.console.browsing import (
     PROGRAMS,
     arrive,
-    chromium,
     complaints_of,
+    launched,
     running_console,
     sign_in,
 )
@@ -194,7 +194,7 @@ def console(var: Path) -> Iterator[Page]:
         running_console(var, (*PROGRAMS, "beat")) as url,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path=chromium())
+        browser = launched(playwright)
         page = browser.new_page(base_url=url, viewport={"width": 1440, "height": 900})
         complaints = complaints_of(page)
         sign_in(page)

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from tests.console import looking
-from tests.console.browsing import chromium, sign_in
+from tests.console.browsing import launched, sign_in
 from tests.console.filled import Paths, empty, fill, omar, settings_paths
 from tests.console.filled_reports import running
 from tests.console.looking import HEAVIEST, Screen
@@ -44,7 +44,7 @@ def of_settings(paths: Paths) -> list[str]:
 def page(site: str) -> Iterator[Page]:
     """A page of a browser; asked for last: nothing is stored beside it."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium())
+        browser = launched(playwright)
         yield browser.new_page(base_url=site)
         browser.close()
 

