@@ -1,0 +1,144 @@
+"""Which providers there are, and what each can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import cast
+from urllib.parse import urlsplit
+
+from broker.bridges.providers.interface import (
+    NOTHING,
+    Capability,
+    Connect,
+    Factory,
+    Session,
+)
+from broker.errors.bridges import WrongFactory
+
+HERE = "this-broker"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One kind of provider."""
+
+    key: str
+    label: str  # for people
+    module: str  # below broker.bridges.providers; it has a function ``connect``
+    schemes: Sequence[str]  # of its URLs; none: it needs no URL
+    example: str  # of a URL
+    capabilities: Capability
+    guarantee: str = "at least once"  # without transactions
+
+    def connect(self, factory: Factory) -> Session:
+        """A session; see ``interface.Connect``."""
+        self.check_url(factory)
+        module = import_module(f"broker.bridges.providers.{self.module}")
+        return cast(Connect, module.connect)(factory)
+
+    def check_url(self, factory: Factory) -> None:
+        """
+        Raises:
+            WrongFactory: the URL is none that this provider knows.
+        """
+        if not self.schemes:
+            return
+        try:
+            parts = urlsplit(factory.url)
+            is_right = parts.scheme in self.schemes and (
+                bool(parts.hostname) or parts.scheme == "memory"
+            )
+            _ = parts.port
+        except ValueError:
+            is_right = False
+        if not is_right:
+            raise WrongFactory(
+                factory.name,
+                f"{factory.url!r} is no URL of {self.label}. Write it like this:"
+                f" {self.example}",
+            )
+
+
+REMOTE = Capability.SELECTORS | Capability.TOPICS | Capability.DURABLE
+PROVIDERS = {
+    one.key: one
+    for one in (
+        Provider(
+            HERE,
+            "this broker",
+            "local",
+            (),
+            "",
+            Capability.LOCAL
+            | Capability.TRANSACTIONS
+            | Capability.TWO_PHASE
+            | REMOTE
+            | Capability.LAG,
+        ),
+        Provider(
+            "backout",
+            "another Backout",
+            "backout",
+            ("http", "https"),
+            "https://host/",
+            Capability.TRANSACTIONS
+            | Capability.TWO_PHASE
+            | Capability.SELECTORS
+            | Capability.LAG,
+        ),
+        Provider(
+            "amqp",
+            "AMQP 1.0 (ActiveMQ, Artemis, Azure Service Bus, RabbitMQ)",
+            "amqp",
+            ("amqp", "amqps"),
+            "amqp://host:5672",
+            Capability.TRANSACTIONS | REMOTE,
+        ),
+        Provider(
+            "stomp",
+            "STOMP (ActiveMQ, Artemis, RabbitMQ)",
+            "stomp",
+            ("stomp", "stomps"),
+            "stomp://host:61613",
+            Capability.TRANSACTIONS | REMOTE,
+        ),
+        Provider(
+            "rabbitmq",
+            "RabbitMQ (AMQP 0-9-1)",
+            "rabbitmq",
+            ("amqp", "amqps"),
+            "amqp://host:5672/vhost",
+            Capability.LAG,
+        ),
+        Provider(
+            "kombu",
+            "whatever else kombu reaches (Redis, SQS, …)",
+            "kombu",
+            ("redis", "rediss", "sqs", "filesystem", "memory", "amqp", "amqps"),
+            "redis://host:6379/0",
+            NOTHING,
+            "at least once, best effort",
+        ),
+    )
+}
+
+
+def provider(key: str, *, factory: str = "") -> Provider:
+    """
+    Raises:
+        WrongFactory: there is no such kind of provider.
+    """
+    found = PROVIDERS.get(key)
+    if found is None:
+        known = ", ".join(PROVIDERS)
+        raise WrongFactory(
+            factory, f"There is no kind of provider {key!r}. These exist: {known}."
+        )
+    return found
+
+
+def connect(factory: Factory) -> Session:
+    """A session with the provider of a factory; see ``interface.Connect``."""
+    return provider(factory.provider, factory=factory.name).connect(factory)
