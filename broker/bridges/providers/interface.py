@@ -150,7 +150,7 @@ class Session(Protocol):
     ) -> list[SendRefused | None]:
         """Send messages in this order. Returns once the provider has them all, safely.
 
-        Within ``begin`` and ``commit`` it is part of the transaction; a refusal may then
+        Within ``begin`` and ``commit`` it is part of the transaction, and a refusal may
         come with the commit only.
 
         Returns:
@@ -173,7 +173,7 @@ class Session(Protocol):
         """
 
     def roll_back(self) -> None:
-        """Undo the transaction. Harmless where none is open, or the connection broke."""
+        """Undo the transaction. Harmless where none is open or the connection broke."""
 
     def prepare(self, xid: str) -> None:
         """Make the transaction durable, to be ended by its name; ``TWO_PHASE`` only.
