@@ -29,6 +29,7 @@ from broker import authorities
 
 VIEWER = {
     "broker.view_queue",
+    "broker.view_link",
     "dashboards.view_report",
 }
 AUDITOR = VIEWER | {"broker.view_auditrecord"}  # who did what; nothing that changes
@@ -37,6 +38,7 @@ OPERATOR = VIEWER | {
     "broker.resubmit_message",
     "broker.pause_queue",
     "broker.close_clientconnection",
+    "broker.operate_link",
     "dashboards.run_report",
 }
 ADMINISTRATOR = (
@@ -49,6 +51,7 @@ ADMINISTRATOR = (
         "broker.add_credential",
         "broker.change_credential",  # to revoke it: nothing else of it changes
         "broker.change_ruletable",
+        "broker.decide_branch",
     }
     | {
         f"{model[0]}.{action}_{model[1]}"
@@ -56,6 +59,11 @@ ADMINISTRATOR = (
             ("broker", "address"),
             ("broker", "addresssetting"),
             ("broker", "authority"),
+            ("broker", "bridge"),
+            ("broker", "bridgedestination"),
+            ("broker", "connectionfactory"),
+            ("broker", "deadmessagequeue"),
+            ("broker", "link"),
             ("broker", "modelqueue"),
             ("broker", "queue"),
             ("broker", "queuealias"),

@@ -6,11 +6,25 @@ from broker.models.answers import KeptAnswer
 from broker.models.approvals import Approval
 from broker.models.audit import Act, AuditCheck, AuditRecord
 from broker.models.authorities import Authority
+from broker.models.bridges import (
+    Bridge,
+    BridgeDestination,
+    ConnectionFactory,
+    DeadMessageQueue,
+)
 from broker.models.clients import ClientConnection, ClientEndpoint, Credential
 from broker.models.consumers import ConnectionConsumer, Stoppage
 from broker.models.courses import Course, Experience
 from broker.models.groups import DeadLetterGroup
 from broker.models.journal import Event, Kind, Place, Tally, Watermark
+from broker.models.links import (
+    Branch,
+    BridgeProcess,
+    Link,
+    LinkState,
+    LinkStatus,
+    SeenMessage,
+)
 from broker.models.messages import (
     Claim,
     DeadLetter,
@@ -45,22 +59,31 @@ __all__ = [
     "AuditCheck",
     "AuditRecord",
     "Authority",
+    "Branch",
+    "Bridge",
+    "BridgeDestination",
+    "BridgeProcess",
     "Claim",
     "ClientConnection",
     "ClientEndpoint",
     "ConnectionConsumer",
+    "ConnectionFactory",
     "CounterReset",
     "CountsWhenLost",
     "Course",
     "Credential",
     "DeadLetter",
     "DeadLetterGroup",
+    "DeadMessageQueue",
     "Delayed",
     "Discarded",
     "Event",
     "Experience",
     "KeptAnswer",
     "Kind",
+    "Link",
+    "LinkState",
+    "LinkStatus",
     "Message",
     "ModelQueue",
     "Operation",
@@ -77,6 +100,7 @@ __all__ = [
     "RuleAttempt",
     "RulePass",
     "RuleTable",
+    "SeenMessage",
     "Stoppage",
     "Subscription",
     "Tally",

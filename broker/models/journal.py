@@ -41,6 +41,7 @@ class Kind(models.IntegerChoices):
     MOVE = 16, "moved"
     REPRIORITIZE = 17, "given another priority"
     REMOVE = 18, "removed"
+    TRANSFER = 19, "carried by a link"
 
 
 class Event(models.Model):

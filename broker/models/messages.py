@@ -168,6 +168,7 @@ class DeadLetter(models.Model):
         MALFORMED = "MALFORMED", "its headers cannot be read"
         UNWANTED = "UNWANTED", "no consumer's selector matches it"
         REPORT = "REPORT", "a report that its reader could not take"
+        LINK = "LINK", "a link of a bridge could not carry it"
 
     IBM_CAUSES = (
         Cause.BACKOUT_THRESHOLD,

@@ -1,0 +1,30 @@
+"""Names within a bridge, and those that nobody may take."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+
+BUILT_IN_DMQ = "built-in-dmq"
+BUILT_IN_QUEUE = "imq.bridge.jms.dmq"  # on this broker
+AS_SOURCE = "AS_SOURCE"
+RESERVED = (BUILT_IN_DMQ, BUILT_IN_QUEUE, AS_SOURCE)
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that is reserved, or that could not be told from others.
+
+    Raises:
+        ValidationError: it cannot be taken.
+
+    Source:
+        Open MQ, Administration Guide: reserved names of JMS bridges.
+    """
+    if name in RESERVED:
+        raise ValidationError(
+            f"{name!r} is reserved for the bridge itself. Take another name."
+        )
+    if not name.isprintable() or name != name.strip() or "/" in name:
+        raise ValidationError(
+            "A name has no slash, no blank at its ends, and no character that cannot be"
+            " seen. Take another name."
+        )

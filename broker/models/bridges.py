@@ -1,0 +1,191 @@
+"""Bridges as they are configured: the providers that their links connect.
+
+The attributes are those of Open MQ's ``jmsbridge`` document, with its defaults.
+
+Source:
+    Open MQ, ``sun_jmsbridge_1_0.dtd``; Administration Guide, "Bridge Services".
+"""
+
+from __future__ import annotations
+
+from django.core.validators import MinValueValidator
+from django.db import models
+
+from broker.models.bridge_names import check_name
+
+FOR_EVER = MinValueValidator(-1, "Give -1 to try for ever, or a number from 0.")
+ONE_OR_MORE = MinValueValidator(1, "Give a number from 1.")
+
+
+class Bridge(models.Model):
+    """A set of links, with the connection factories and destinations that they use."""
+
+    name = models.CharField(max_length=100, validators=[check_name])
+    description = models.TextField(blank=True, default="", db_default="")
+    tag_messages = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Each message gets the property JMS_SUN_JMSBRIDGE_NAME with the name"
+        " of the bridge (message-transfer-tag-bridge-name). A selector on it stops"
+        " loops.",
+    )
+    log_transfers = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Each transfer is one line of the log (log-message-transfer).",
+    )
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint("name", name="one_bridge_a_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ConnectionFactory(models.Model):
+    """How a provider is reached, and who logs in there."""
+
+    bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="factories")
+    name = models.CharField(
+        max_length=100, validators=[check_name], help_text="ref-name"
+    )
+    description = models.TextField(blank=True, default="", db_default="")
+    provider = models.CharField(
+        max_length=20,
+        help_text="Which kind of provider; this-broker needs no URL.",
+    )
+    url = models.CharField(
+        max_length=500, blank=True, default="", help_text="Such as stomp://host:61613."
+    )
+    username = models.CharField(max_length=255, blank=True, default="")
+    secret = models.TextField(
+        blank=True, default="", editable=False
+    )  # the password, encrypted; see ``broker.bridges.secrets``
+    properties = models.JSONField(
+        blank=True,
+        default=dict,
+        help_text="More that it needs: texts by name.",
+    )
+    lookup_name = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        help_text="lookup-name: of a JNDI repository; kept for the document only.",
+    )
+    connect_attempts = models.IntegerField(
+        default=-1,
+        db_default=-1,
+        validators=[FOR_EVER],
+        help_text="How often a connection is tried until the link stops; -1: for ever.",
+    )
+    connect_interval_s = models.PositiveIntegerField(
+        default=5,
+        db_default=5,
+        help_text="Seconds between two tries (connect-attempt-interval-in-seconds).",
+    )
+    idle_timeout_s = models.PositiveIntegerField(
+        default=1800,
+        db_default=1800,
+        help_text="Seconds without a message after which a connection is closed that"
+        " need not stay open; 0: never (idle-timeout-in-seconds).",
+    )
+    multi_rm = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="multi-rm: kept for the document; here each factory is one resource"
+        " manager.",
+    )
+
+    class Meta:
+        verbose_name_plural = "connection factories"
+        ordering = ["bridge", "name"]
+        constraints = [
+            models.UniqueConstraint("bridge", "name", name="one_factory_a_name")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.bridge}: {self.name}"
+
+
+class BridgeDestination(models.Model):
+    """A queue or a topic at a provider, by the name that links refer to."""
+
+    class Kind(models.TextChoices):
+        QUEUE = "queue"
+        TOPIC = "topic"
+
+    bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="destinations")
+    ref_name = models.CharField(
+        max_length=100, validators=[check_name], help_text="ref-name"
+    )
+    description = models.TextField(blank=True, default="", db_default="")
+    name = models.CharField(max_length=255, help_text="Its name at the provider.")
+    kind = models.CharField(
+        max_length=5, choices=Kind, default=Kind.QUEUE, help_text="type"
+    )
+    lookup_name = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        help_text="lookup-name: of a JNDI repository; kept for the document only.",
+    )
+    properties = models.JSONField(blank=True, default=dict)
+
+    class Meta:
+        verbose_name = "destination"
+        ordering = ["bridge", "ref_name"]
+        constraints = [
+            models.UniqueConstraint("bridge", "ref_name", name="one_destination_a_name")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.bridge}: {self.ref_name} ({self.kind}:{self.name})"
+
+
+class DeadMessageQueue(models.Model):
+    """A further place for messages that a bridge cannot carry; the built-in one is
+    always the first."""
+
+    bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="dead_queues")
+    name = models.CharField(max_length=100, validators=[check_name])
+    description = models.TextField(blank=True, default="", db_default="")
+    position = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="They are tried from the lowest on."
+    )
+    enabled = models.BooleanField(default=True, db_default=True)
+    factory = models.ForeignKey(
+        ConnectionFactory, models.PROTECT, related_name="dead_queue_of"
+    )
+    destination = models.ForeignKey(
+        BridgeDestination, models.PROTECT, related_name="dead_queue_of"
+    )
+    stay_connected = models.BooleanField(default=True, db_default=True)
+    time_to_live_ms = models.PositiveBigIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Of what is sent there; 0: for ever (time-to-live-in-millis).",
+    )
+    client_id = models.CharField(max_length=255, blank=True, default="")
+    send_attempts = models.PositiveIntegerField(
+        default=3,
+        db_default=3,
+        validators=[ONE_OR_MORE],
+        help_text="Exactly so many tries (send-attempts).",
+    )
+    send_interval_s = models.PositiveIntegerField(
+        default=5,
+        db_default=5,
+        help_text="Seconds between two (send-attempt-interval-in-seconds).",
+    )
+    transformer = models.CharField(max_length=255, blank=True, default="")
+    properties = models.JSONField(blank=True, default=dict)
+
+    class Meta:
+        ordering = ["bridge", "position", "id"]
+        constraints = [
+            models.UniqueConstraint("bridge", "name", name="one_dead_queue_a_name")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.bridge}: {self.name}"

@@ -1,0 +1,286 @@
+"""Links: what each carries and how, how it is doing, and what it is about to commit.
+
+Source:
+    Open MQ, ``sun_jmsbridge_1_0.dtd``; Administration Guide, "Bridge Services".
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from broker.models.bridge_names import check_name
+from broker.models.bridges import (
+    ONE_OR_MORE,
+    Bridge,
+    BridgeDestination,
+    ConnectionFactory,
+)
+
+LARGEST_BATCH = 1000
+
+
+class Link(models.Model):
+    """Carries messages from a source to a target, one way and in order."""
+
+    class TransformFailure(models.TextChoices):
+        """What becomes of a message whose transformer failed; Open MQ's releases."""
+
+        TRANSFER = (
+            "4.4",
+            "4.4: a dead message, and it goes on as it was",
+        )
+        BY_ATTRIBUTE = "4.4u1", "4.4u1: the link stops, unless the message is consumed"
+
+    class OnSendFailure(models.TextChoices):
+        """What becomes of a message that the target refuses, without transactions."""
+
+        ACKNOWLEDGE = "dmq-and-ack", "one dead message, and the link goes on"
+        RETRY = "dmq-and-retry", "a dead message for each try; the sixth stops the link"
+
+    bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="links")
+    name = models.CharField(max_length=100, validators=[check_name])
+    key = models.UUIDField(default=uuid.uuid4, editable=False)  # names its transactions
+    description = models.TextField(blank=True, default="", db_default="")
+    enabled = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Without it the link cannot be started; with it, the bridge process"
+        " starts it.",
+    )
+    transacted = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Once and only once: source and target are one transaction.",
+    )
+    source_factory = models.ForeignKey(
+        ConnectionFactory, models.PROTECT, related_name="source_of"
+    )
+    source = models.ForeignKey(
+        BridgeDestination, models.PROTECT, related_name="source_of"
+    )
+    selector = models.TextField(
+        blank=True, default="", help_text="Only messages that this selector matches."
+    )
+    durable_name = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        help_text="durable-sub: of a durable subscription to a topic.",
+    )
+    source_client_id = models.CharField(
+        max_length=255, blank=True, default="", help_text="clientid of the source"
+    )
+    target_factory = models.ForeignKey(
+        ConnectionFactory, models.PROTECT, related_name="target_of"
+    )
+    target = models.ForeignKey(
+        BridgeDestination,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="target_of",
+        help_text="Empty is AS_SOURCE: the destination that the message came from.",
+    )
+    stay_connected = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="The connection to the target stays open while nothing is sent.",
+    )
+    target_client_id = models.CharField(
+        max_length=255, blank=True, default="", help_text="clientid of the target"
+    )
+    retain_reply_to = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="JMSReplyTo is kept (retain-replyto).",
+    )
+    transformer = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        help_text="The name of a message transformer (message-transformer-class).",
+    )
+    properties = models.JSONField(
+        blank=True,
+        default=dict,
+        help_text="What the transformer gets: texts by name.",
+    )
+    transformer_time_limit_s = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0.01, "Give a time above 0.")],
+        help_text="Seconds that the transformer may take for one message; it then runs"
+        " in a process of its own. Empty: no limit.",
+    )
+    transform_failure = models.CharField(
+        max_length=5,
+        choices=TransformFailure,
+        default=TransformFailure.BY_ATTRIBUTE,
+        db_default=TransformFailure.BY_ATTRIBUTE,
+    )
+    consume_on_transform_error = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="By 4.4u1: a message whose transformer failed goes to the dead"
+        " message queue, and the link goes on"
+        " (consume-no-transfer-on-transform-error).",
+    )
+    on_send_failure = models.CharField(
+        max_length=13,
+        choices=OnSendFailure,
+        default=OnSendFailure.ACKNOWLEDGE,
+        db_default=OnSendFailure.ACKNOWLEDGE,
+    )
+    duplicate_detection = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Without transactions, into this broker: a message that the source"
+        " gives a second time is recognised by its id, and is not stored again.",
+    )
+    batch = models.PositiveIntegerField(
+        default=100,
+        db_default=100,
+        validators=[ONE_OR_MORE, MaxValueValidator(LARGEST_BATCH)],
+        help_text="Messages that are settled together, at most.",
+    )
+
+    class Meta:
+        ordering = ["bridge", "name"]
+        constraints = [
+            models.UniqueConstraint("bridge", "name", name="one_link_a_name"),
+            models.UniqueConstraint("key", name="one_link_a_key"),
+        ]
+        permissions = [
+            ("operate_link", "Can start, pause, resume and stop links of bridges"),
+            ("decide_branch", "Can end transactions of links that are in doubt"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.bridge}/{self.name}"
+
+
+class LinkState(models.TextChoices):
+    """The states of a link; the words are Open MQ's."""
+
+    UNINITIALIZED = "UNINITIALIZED", "not started yet"
+    STARTING = "STARTING", "starting"
+    STARTED = "STARTED", "running"
+    PAUSING = "PAUSING", "pausing"
+    PAUSED = "PAUSED", "paused"
+    STOPPING = "STOPPING", "stopping"
+    STOPPED = "STOPPED", "stopped"
+
+
+class LinkStatus(models.Model):
+    """How a link is doing. Its runner writes it; commands change ``wanted`` only.
+
+    ``epoch`` is the fence: each process that takes the link over raises it, and what a
+    runner does here holds only if the epoch is still its own.
+    """
+
+    link = models.OneToOneField(
+        Link, models.CASCADE, primary_key=True, related_name="status"
+    )
+    wanted = models.CharField(  # STARTED, PAUSED or STOPPED; empty: no command yet
+        max_length=13, blank=True, default="", db_default=""
+    )
+    state = models.CharField(
+        max_length=13,
+        choices=LinkState,
+        default=LinkState.UNINITIALIZED,
+        db_default=LinkState.UNINITIALIZED,
+    )
+    epoch = models.BigIntegerField(default=0, db_default=0)
+    owner_id = models.IntegerField(null=True)  # the process that runs it
+    started_at = models.DateTimeField(null=True)
+    changed_at = models.DateTimeField(null=True)  # of the state
+    batch_number = models.BigIntegerField(default=0, db_default=0)  # names transactions
+    failures = models.IntegerField(default=0, db_default=0)  # one after another
+    error = models.TextField(default="", db_default="")  # the last, in a sentence
+    error_at = models.DateTimeField(null=True)
+    last_transfer_at = models.DateTimeField(null=True)
+    waiting = models.BigIntegerField(null=True)  # messages at the source
+    oldest_at = models.DateTimeField(null=True)  # of these
+    looked_at = models.DateTimeField(null=True)  # when the source was asked
+    # What came of the messages, at each step; since the link was made.
+    received = models.BigIntegerField(default=0, db_default=0)
+    duplicates = models.BigIntegerField(default=0, db_default=0)
+    looped = models.BigIntegerField(default=0, db_default=0)
+    expired = models.BigIntegerField(default=0, db_default=0)
+    transformed = models.BigIntegerField(default=0, db_default=0)
+    not_transferred = models.BigIntegerField(default=0, db_default=0)
+    branched = models.BigIntegerField(default=0, db_default=0)
+    sent = models.BigIntegerField(default=0, db_default=0)
+    dead = models.BigIntegerField(default=0, db_default=0)  # copies on dead queues
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.link}: {self.state}"
+
+
+class BridgeProcess(models.Model):
+    """A process that runs links, and when it said so last.
+
+    One that dies frees its lock at once (``broker.owner``). One that hangs keeps it, and
+    is known by its silence.
+    """
+
+    owner_id = models.IntegerField(primary_key=True)
+    heartbeat_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"bridge process {self.owner_id}"
+
+
+class Branch(models.Model):
+    """The decision log: one row for a transaction of a link with two ends.
+
+    The row is written in the database transaction that does the link's work here, and
+    goes when both ends are known to have ended.
+    """
+
+    class Kind(models.TextChoices):
+        """What was done here, and what decides the other end."""
+
+        DECIDED = "decided", "committed here; to be committed at the other provider"
+        PREPARED = "prepared", "prepared here; the marker at the other provider decides"
+
+    xid = models.CharField(max_length=200, primary_key=True)
+    link = models.ForeignKey(Link, models.CASCADE, related_name="branches")
+    kind = models.CharField(max_length=8, choices=Kind)
+    messages = models.PositiveIntegerField()
+    detail = models.JSONField(default=dict)  # what the books need once it is committed
+    began_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+        verbose_name_plural = "branches"
+
+    def __str__(self) -> str:
+        return self.xid
+
+
+class SeenMessage(models.Model):
+    """An id of a message that a link has carried into this broker already.
+
+    Kept for a while, and as many as the settings say.
+    """
+
+    pk = models.CompositePrimaryKey("link_id", "message_id")
+    link = models.ForeignKey(Link, models.CASCADE, related_name="+")
+    message_id = models.TextField()
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+        indexes = [
+            models.Index(fields=["link", "seen_at"], name="seen_by_link_and_time")
+        ]
