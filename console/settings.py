@@ -11,6 +11,7 @@ import secrets
 from pathlib import Path
 
 import environ
+from cryptography.fernet import Fernet
 
 from console import sockets
 from console.settings_signing_in import *  # noqa: F403
@@ -28,6 +29,12 @@ SECRET_KEY = env("SECRET_KEY", default="") or (
     SECRET_KEY_FILE.read_text()
     if os.access(SECRET_KEY_FILE, os.R_OK)
     else secrets.token_urlsafe(50)  # for set-up; sessions need one that stays
+)
+SECRET_KEYS_FILE = VAR_DIR / "secret_keys"  # of passwords for other brokers
+BACKOUT_SECRET_KEYS = env.list("BACKOUT_SECRET_KEYS", default=[]) or (
+    SECRET_KEYS_FILE.read_text().split()
+    if os.access(SECRET_KEYS_FILE, os.R_OK)
+    else [Fernet.generate_key().decode()]  # for set-up, too
 )
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])  # of before
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])

@@ -41,7 +41,8 @@ def check_all() -> None:
         SecretsLost: some cannot; it names their connection factories.
     """
     lost = []
-    for factory in ConnectionFactory.objects.exclude(secret="").select_related("bridge"):
+    factories = ConnectionFactory.objects.exclude(secret="")
+    for factory in factories.select_related("bridge"):
         try:
             decrypt(factory.secret, factory=str(factory))
         except SecretsLost:

@@ -27,7 +27,7 @@ class Command(StrEnum):
     STOP = "stop"
 
 
-# What a command wants the link to be; None: it has no effect; a text: why it is refused.
+# What a command wants the link to be. None: no effect. A text: why it is refused.
 OUTCOMES: dict[Command, dict[LinkState, LinkState | str | None]] = {
     Command.START: {
         UNINITIALIZED: STARTED,

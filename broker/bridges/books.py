@@ -1,0 +1,154 @@
+"""What a link did, written down: counts of its steps, the journal, dead letters.
+
+All of it is written in the transaction that did the work, and that transaction holds
+only for whoever still runs the link (``fence``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from django.db.models import F
+from django.db.models.functions import Coalesce, Now
+
+from broker import sql
+from broker.errors.bridges import LinkTakenOver
+from broker.models import LinkStatus, Place
+
+
+class Outcome(StrEnum):
+    """What became of a message; dead ones are told by the reason of Open MQ."""
+
+    TRANSFERRED = "TRANSFERRED"
+    BRANCHED = "BRANCHED"
+    NOT_TRANSFERRED = "NOT_TRANSFERRED"
+    DUPLICATE = "DUPLICATE"
+    LOOPED = "LOOPED"
+    MESSAGE_EXPIRED = "MESSAGE_EXPIRED"
+    TRANSFORMER_FAILURE = "TRANSFORMER_FAILURE"
+    SEND_FAILURE = "SEND_FAILURE"
+    ACK_FAILURE = "ACK_FAILURE"
+    COMMIT_FAILURE = "COMMIT_FAILURE"
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a batch adds to the counts of its link; the names are the columns'."""
+
+    received: int = 0
+    duplicates: int = 0
+    looped: int = 0
+    expired: int = 0
+    transformed: int = 0
+    not_transferred: int = 0
+    branched: int = 0
+    sent: int = 0
+    dead: int = 0
+
+
+@dataclass(slots=True)
+class Entry:
+    """One message that is here, for the journal."""
+
+    queue_id: int
+    id: int
+    outcome: Outcome
+    other: str = ""  # its id at the other end
+    copy: int | None = None  # its number at the other end, where that is here, too
+    latency_ms: int | None = None  # from its put at the source to its transfer
+    transformed: bool = False
+
+
+@dataclass(slots=True)
+class Books:
+    """What is to be written of one batch."""
+
+    counts: Counts = field(default_factory=Counts)
+    at_source: list[Entry] = field(default_factory=list)  # before they are accepted
+    at_target: list[Entry] = field(default_factory=list)
+
+
+def fence(link_id: int, name: str, epoch: int, counts: Counts, now: datetime) -> None:
+    """Add to the counts of a link, as long as it is this process that runs it.
+
+    The row stays locked until the transaction ends: nobody takes the link over before.
+
+    Raises:
+        LinkTakenOver: another process runs it; the transaction must be undone.
+    """
+    added: dict[str, Any] = {
+        one.name: F(one.name) + getattr(counts, one.name)
+        for one in fields(counts)
+        if getattr(counts, one.name)
+    }
+    if counts.sent:
+        added["last_transfer_at"] = now
+    ours = LinkStatus.objects.filter(link_id=link_id, epoch=epoch)
+    changed = added or {"epoch": F("epoch")}
+    if not ours.update(**changed):
+        raise LinkTakenOver(name, epoch)
+
+
+def note(  # noqa: PLR0913  # each is named where it is used
+    entries: Sequence[Entry],
+    place: Place,
+    *,
+    link_id: int,
+    link: str,
+    role: str,
+    counted: bool,
+    now: datetime | None,
+) -> None:
+    """Write what a link did into the journal.
+
+    Args:
+        entries: messages that are here.
+        place: where they are: claimed until they are accepted, ready once they are put.
+        role: what they are to the link: source, target, or dead.
+        counted: whether reports count these; of a message at both ends, one counts.
+        now: when; the database's clock when not given.
+    """
+    if not entries:
+        return
+    detail = {"link": link, "link_id": link_id, "role": role, "counted": counted}
+    sql.fetch_one(
+        "note_transfers",
+        queue_ids=[one.queue_id for one in entries],
+        ids=[one.id for one in entries],
+        places=[int(place)] * len(entries),
+        outcomes=[one.outcome.value for one in entries],
+        others=[one.other for one in entries],
+        copies=[one.copy for one in entries],
+        latencies_ms=[one.latency_ms for one in entries],
+        transformed=[one.transformed for one in entries],
+        actor=f"link {link}",
+        detail=json.dumps(detail),
+        now=now,
+    )
+
+
+def trouble(link_id: int, epoch: int, error: str, *, failures: int) -> None:
+    """Note what went wrong last, and how often in a row; harmless once taken over."""
+    LinkStatus.objects.filter(link_id=link_id, epoch=epoch).update(
+        error=error[:1000], error_at=Now(), failures=failures
+    )
+
+
+def recovered(link_id: int, epoch: int) -> None:
+    """Note that a success ended the failures."""
+    LinkStatus.objects.filter(link_id=link_id, epoch=epoch).update(failures=0)
+
+
+def state(link_id: int, epoch: int, to: str, **more: Any) -> bool:
+    """Write the state of a link; false where another process runs it."""
+    at = more.pop("at", None)
+    return bool(
+        LinkStatus.objects.filter(link_id=link_id, epoch=epoch).update(
+            state=to, changed_at=Coalesce(at, Now()) if at else Now(), **more
+        )
+    )

@@ -1,0 +1,65 @@
+"""What people order of links. The bridge process carries it out."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from broker import audit
+from broker.bridges.states import Command, on_the_way, wanted
+from broker.errors.bridges import NoSuchBridge, NoSuchLink
+from broker.models import Act, Bridge, Link, LinkState, LinkStatus
+
+ACTS = {
+    Command.START: Act.START_LINK,
+    Command.PAUSE: Act.PAUSE_LINK,
+    Command.RESUME: Act.RESUME_LINK,
+    Command.STOP: Act.STOP_LINK,
+}
+
+
+def link_of(bridge: str, link: str) -> Link:
+    """
+    Raises:
+        NoSuchBridge, NoSuchLink: there is none of this name.
+    """
+    links = Link.objects.select_related("bridge", "status")
+    found = links.filter(bridge__name=bridge, name=link).first()
+    if found is not None:
+        return found
+    if not Bridge.objects.filter(name=bridge).exists():
+        raise NoSuchBridge(bridge)
+    raise NoSuchLink(bridge, link)
+
+
+@transaction.atomic
+def command(link: Link, what: Command, *, reason: str = "") -> bool:
+    """Order a link to be started, paused, resumed or stopped.
+
+    It is so once its process has finished the message in hand: ``LinkStatus.state``
+    tells.
+
+    Args:
+        reason: why, for the audit.
+
+    Returns:
+        Whether the order changes anything.
+
+    Raises:
+        CommandRefused: the link in its state does not take this command.
+    """
+    LinkStatus.objects.get_or_create(link=link)
+    status = LinkStatus.objects.select_for_update().get(link=link)
+    now_is = LinkState(status.state)
+    to = wanted(what, now_is, enabled=link.enabled, link=str(link))
+    if to is None or to == status.wanted == status.state:
+        return False
+    status.wanted = to
+    status.state = on_the_way(now_is, to)
+    status.save(update_fields=["wanted", "state"])
+    audit.record(ACTS[what], link, reason=reason)
+    return True
+
+
+def is_up(link: Link) -> bool:
+    """Whether its process carries messages now."""
+    return link.status.state == LinkState.STARTED
