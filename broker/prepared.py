@@ -39,7 +39,7 @@ from broker.leased import UnitOfWork
 from broker.models import Act, Claim, PreparedPut, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.mq.codes import Reason
-from broker.put import NewMessage, put_many
+from broker.put import NewMessage, Receipt, put_many
 from broker.redelivery import Disposition
 from broker.rejection import describe
 
@@ -159,7 +159,7 @@ def keep(uow: int, work: UnitOfWork) -> None:
 @transaction.atomic
 def commit_prepared(
     xid: str, *, actor: str = "", reason: str = "", now: datetime | None = None
-) -> None:
+) -> list[Receipt]:
     """Accept what a prepared unit of work got, and send what it put.
 
     Args:
@@ -168,6 +168,9 @@ def commit_prepared(
             what the coordinator itself decides is its everyday work.
         reason: why, for the audit.
         now: when; the database's clock when not given.
+
+    Returns:
+        What became of each of its puts, in their order.
 
     Raises:
         NoSuchXid: no prepared unit of work is called so; it may have ended.
@@ -180,12 +183,13 @@ def commit_prepared(
         note(Act.COMMIT_PREPARED, uow, xid, reason)
     parts = list(PreparedPut.objects.filter(uow=uow).order_by("ord"))
     puts = [message_of(part) for part in parts if "removing" not in part.fields]
-    put_many(puts, uow=uow, actor=actor, now=now)
+    receipts = put_many(puts, uow=uow, actor=actor, now=now)
     for part in parts:
         if "removing" in part.fields:
             take_away(uow, part.fields["removing"], actor=actor, now=now)
     forget(uow)
     settle.accept(uow, expected=held(uow), actor=actor, now=now)
+    return receipts
 
 
 @transaction.atomic
@@ -216,6 +220,21 @@ def back_out_prepared(
         note(Act.BACK_OUT_PREPARED, uow, xid, reason)
     forget(uow)
     return settle.end_badly(uow, error, actor=actor, spread=spread, now=now) or []
+
+
+@transaction.atomic
+def give_back_prepared(xid: str, *, now: datetime | None = None) -> int:
+    """Give back what a prepared unit of work got, uncounted; what it put is never sent.
+
+    Returns:
+        How many entries.
+
+    Raises:
+        NoSuchXid: no prepared unit of work is called so; it may have ended.
+    """
+    uow = locked(xid)
+    forget(uow)
+    return settle.release_all(uow, now=now)
 
 
 def note(act: Act, uow: int, xid: str, reason: str) -> None:

@@ -324,6 +324,13 @@ BROKER_AMQP_MAX_TRANSACTION_AGE_S = env.float(
     "BROKER_AMQP_MAX_TRANSACTION_AGE_S", default=BROKER_TRANSACTION_TIMEOUT_S
 )
 
+# Modules with message transformers of links, beside those of installed applications.
+BACKOUT_TRANSFORMERS = env.list("BACKOUT_TRANSFORMERS", default=[])
+
+# Links of bridges: ids by which a message is recognised that comes a second time.
+BRIDGE_DUPLICATES_KEPT_S = env.float("BRIDGE_DUPLICATES_KEPT_S", default=7 * 86400.0)
+BRIDGE_DUPLICATES_KEPT = env.int("BRIDGE_DUPLICATES_KEPT", default=1_000_000)  # of each
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

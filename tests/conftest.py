@@ -25,6 +25,8 @@ from dashboards import ages, attention, kept
 pytest_plugins = ["tests.amqp.clients.cases"]
 
 MAP = [
+    *("seenmessage", "branch", "linkstatus", "link", "deadmessagequeue"),
+    *("bridgedestination", "connectionfactory", "bridge", "bridgeprocess"),
     *("deadlettergroup", "ruleattempt", "rulepass", "ruletable"),
     *("clientendpoint", "clientconnection", "credential", "keptanswer"),
     *("approval", "operationpatch", "operationitem", "course", "experience"),

@@ -188,3 +188,22 @@ class LinkTakenOver(BridgeError):
             f"Another process runs the link {self.link!r} now; what this one had begun"
             f" in its turn {self.epoch} was undone."
         )
+
+
+class NoSuchTransformer(BridgeError):
+    """A link names a transformer that nobody registers."""
+
+    code = "no-such-transformer"
+
+    def __init__(self, transformer: str, known: list[str]) -> None:
+        super().__init__(transformer, known)
+        self.transformer = transformer
+        self.known = known
+
+    def __str__(self) -> str:
+        known = ", ".join(self.known) or "none"
+        return (
+            f"There is no message transformer {self.transformer!r}. Register it with"
+            f" @transforms in transformers.py of an installed application, or take one"
+            f" that exists: {known}."
+        )

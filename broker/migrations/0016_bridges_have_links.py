@@ -193,6 +193,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "loop_guard",
+                    models.BooleanField(
+                        db_default=True,
+                        default=True,
+                        help_text="The property x-opt-bridge-path names the links that carried a message. What comes to a link again is a dead message.",
+                    ),
+                ),
+                (
                     "batch",
                     models.PositiveIntegerField(
                         db_default=100,

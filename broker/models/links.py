@@ -140,6 +140,12 @@ class Link(models.Model):
         help_text="Without transactions, into this broker: a message that the source"
         " gives a second time is recognised by its id, and is not stored again.",
     )
+    loop_guard = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="The property x-opt-bridge-path names the links that carried a"
+        " message. What comes to a link again is a dead message.",
+    )
     batch = models.PositiveIntegerField(
         default=100,
         db_default=100,

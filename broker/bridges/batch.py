@@ -1,0 +1,108 @@
+"""Messages that a link settles together, and what is to become of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from broker.bridges.books import Counts, Outcome
+from broker.bridges.providers.interface import Destination, Received
+from broker.storing import NewMessage
+
+MILLISECOND = timedelta(milliseconds=1)
+FIRST_NO_TRANSFER = "FIRST_TRANSFORMER_NOTRANSFER"
+FIRST_BRANCH = "FIRST_TRANSFORMER_BRANCHTO"
+LOOPED = "MESSAGE_LOOPED"
+
+
+@dataclass(slots=True)
+class Sending:
+    """One message on its way to the target."""
+
+    received: Received
+    message: NewMessage
+    destination: Destination
+    outcome: Outcome
+    transformed: bool
+
+
+@dataclass(slots=True)
+class Dead:
+    """One message, or a notice about one, for the dead message queues."""
+
+    received: Received
+    reason: str  # of Open MQ
+    error: str
+    message: NewMessage  # the copy
+    at: datetime
+    is_notice: bool  # the message itself went on, or is told about elsewhere
+    is_elsewhere: bool = False  # a configured dead message queue has taken it
+
+
+@dataclass(slots=True)
+class Batch:
+    """What was received in one turn."""
+
+    received: list[Received]
+    now: datetime
+    sends: list[Sending] = field(default_factory=list)
+    dead: list[Dead] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)  # of the first, in step
+    left: list[Received] = field(default_factory=list)  # stay at the source
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def taken(self) -> list[Received]:
+        """Those that leave the source."""
+        return self.received[: len(self.outcomes)]
+
+    def leave(self, first: Received) -> None:
+        """Have this one, and all after it, stay at the source."""
+        place = self.received.index(first)
+        self.left = self.received[place:]
+
+    def send(self, sending: Sending) -> None:
+        self.sends.append(sending)
+        self.outcomes.append(sending.outcome)
+        self.counts.transformed += sending.transformed
+        self.counts.branched += sending.outcome is Outcome.BRANCHED
+
+    def end(self, outcome: Outcome) -> None:
+        """Have the next one leave the source without being sent."""
+        self.outcomes.append(outcome)
+
+    def refuse(self, sending: Sending, dead: Dead) -> None:
+        """Have one that the target refused be a dead message instead."""
+        self.sends.remove(sending)
+        self.outcomes[self.received.index(sending.received)] = Outcome.SEND_FAILURE
+        self.dead.append(dead)
+
+    def final_counts(self) -> Counts:
+        """What the batch adds, once it is known what came of it."""
+        counts = self.counts
+        counts.received = len(self.outcomes)
+        counts.sent = len(self.sends)
+        counts.dead = len(self.dead)
+        counts.expired = self.outcomes.count(Outcome.MESSAGE_EXPIRED)
+        counts.not_transferred = self.outcomes.count(Outcome.NOT_TRANSFERRED)
+        counts.duplicates = self.outcomes.count(Outcome.DUPLICATE)
+        counts.looped = self.outcomes.count(Outcome.LOOPED)
+        return counts
+
+    def latency_ms(self, received: Received) -> int | None:
+        """From its put at the source until now; none if the source did not tell."""
+        if received.sent_at is None:
+            return None
+        return max(0, (self.now - received.sent_at) // MILLISECOND)
+
+    def runs(self) -> Iterator[list[Sending]]:
+        """What is sent, cut where the destination changes."""
+        run: list[Sending] = []
+        for one in self.sends:
+            if run and run[-1].destination != one.destination:
+                yield run
+                run = []
+            run.append(one)
+        if run:
+            yield run

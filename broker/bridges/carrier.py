@@ -1,0 +1,169 @@
+"""A link as one process runs it, in one turn: what is open, and what is remembered."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import transaction
+
+from broker.bridges import books, dead_messages
+from broker.bridges.batch import Dead, Sending
+from broker.bridges.books import Counts, Entry, Outcome
+from broker.bridges.configured import factory_of, target_of
+from broker.bridges.providers.interface import Destination, Received, Session
+from broker.bridges.providers.registry import connect
+from broker.clock import database_now
+from broker.models import DeadMessageQueue, Link, LinkStatus, Place
+from broker.storing import Receipt
+
+
+@dataclass
+class Carrier:
+    """What all ways of carrying have in common."""
+
+    link: Link
+    epoch: int  # of this turn; the fence
+    dead_queues: Sequence[DeadMessageQueue] = ()
+    stopping: threading.Event = field(default_factory=threading.Event)
+    batch_number: int = 0  # of the last transaction that has a name
+    told_no_transfer: bool = False  # the first of this start is a dead message, too
+    told_branch: bool = False
+    sessions: dict[int, Session] = field(default_factory=dict)  # by dead queue
+
+    @property
+    def name(self) -> str:
+        return str(self.link)
+
+    @property
+    def actor(self) -> str:
+        """Who does it, for the journal and as the producer of what is sent."""
+        return f"link {self.name}"[:255]
+
+    @property
+    def configured_target(self) -> Destination | None:
+        return target_of(self.link)
+
+    def next_xid(self) -> str:
+        """A name for the next transaction that has one; nobody else has it."""
+        self.batch_number += 1
+        return f"{self.xid_prefix}{self.epoch}-{self.batch_number}"
+
+    def keep_number(self) -> None:
+        """Store the number of the last transaction, in the open transaction."""
+        ours = LinkStatus.objects.filter(link=self.link, epoch=self.epoch)
+        ours.update(batch_number=self.batch_number)
+
+    @property
+    def xid_prefix(self) -> str:
+        """How the names of all transactions of this link begin."""
+        return f"bridge-{self.link.key.hex}-"
+
+    def dead(
+        self,
+        received: Received,
+        reason: str,
+        error: str,
+        now: datetime,
+        *,
+        target: Destination | None = None,
+        is_notice: bool = False,
+    ) -> Dead:
+        """A message for the dead message queues, with what happened to it."""
+        copy = dead_messages.copy_of(
+            self.link, received, reason=reason, error=error, now=now, target=target
+        )
+        return Dead(received, reason, error, copy, now, is_notice)
+
+    def refused(self, sending: Sending, error: str, now: datetime) -> Dead:
+        return self.dead(
+            sending.received,
+            Outcome.SEND_FAILURE,
+            error,
+            now,
+            target=sending.destination,
+        )
+
+    def bury_elsewhere(self, dead: Sequence[Dead]) -> None:
+        """Send copies to the configured queues, before the built-in one has them: that
+        is part of the transaction that takes the messages from their source."""
+        if self.dead_queues:
+            for one in dead:
+                dead_messages.send_elsewhere(self.link, one, self)
+
+    @transaction.atomic
+    def notice(self, received: Sequence[Received], reason: str, error: str) -> None:
+        """Tell on the dead message queues of messages that may or may not be there.
+
+        Raises:
+            LinkTakenOver: another process runs the link.
+        """
+        now = database_now()
+        dead = [self.dead(one, reason, error, now, is_notice=True) for one in received]
+        self.bury_elsewhere(dead)
+        self.fence(Counts(dead=len(dead)), now)
+        self.write_dead(dead, dead_messages.bury(self.link, dead), is_counted=False)
+
+    def fence(self, counts: Counts, now: datetime) -> None:
+        """See ``books.fence``."""
+        books.fence(self.link.pk, self.name, self.epoch, counts, now)
+
+    def write(
+        self, entries: Sequence[Entry], place: Place, *, role: str, counted: bool
+    ) -> None:
+        """See ``books.note``."""
+        books.note(
+            entries,
+            place,
+            link_id=self.link.pk,
+            link=self.name,
+            role=role,
+            counted=counted,
+            now=None,
+        )
+
+    def write_dead(
+        self, dead: Sequence[Dead], receipts: Sequence[Receipt], *, is_counted: bool
+    ) -> None:
+        """Write what was put on the built-in queue into the journal."""
+        told: dict[bool, list[Entry]] = {False: [], True: []}  # by whether it counts
+        for one, receipt in zip(dead, receipts, strict=False):  # none, if it refused
+            outcome = OUTCOMES.get(one.reason, Outcome.NOT_TRANSFERRED)
+            told[is_counted and not one.is_notice] += [
+                Entry(queue_id, receipt.message_id, outcome, one.received.message_id)
+                for queue_id in receipt.queue_ids[:1]
+            ]
+        for counted, entries in told.items():
+            self.write(entries, Place.READY, role="dead", counted=counted)
+
+    # How the configured dead message queues are reached; see ``dead_messages.Reach``.
+
+    @property
+    def queues(self) -> Sequence[DeadMessageQueue]:
+        return self.dead_queues
+
+    def session(self, queue: DeadMessageQueue) -> Session:
+        """The session that is open with the provider of a queue, or a new one."""
+        found = self.sessions.pop(queue.pk, None)
+        if found is None:
+            found = connect(factory_of(queue.factory, client_id=queue.client_id))
+        self.sessions[queue.pk] = found
+        return found
+
+    def drop(self, queue: DeadMessageQueue) -> None:
+        """Have the next session with a provider be a new one."""
+        if session := self.sessions.pop(queue.pk, None):
+            session.close()
+
+    def wait(self, seconds: float) -> bool:
+        return self.stopping.wait(seconds)
+
+    def close(self) -> None:
+        while self.sessions:
+            _, session = self.sessions.popitem()
+            session.close()
+
+
+OUTCOMES = {one.value: one for one in Outcome}

@@ -1,0 +1,53 @@
+"""What the tables say of a link, as the values that providers and transformers take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from broker.bridges import secrets
+from broker.bridges.providers.interface import Destination, Factory
+from broker.bridges.providers.registry import HERE
+from broker.bridges.transformers.registry import Context
+from broker.models import BridgeDestination, ConnectionFactory, Link
+
+
+def factory_of(row: ConnectionFactory, *, client_id: str = "") -> Factory:
+    """A connection factory with its password in clear.
+
+    Raises:
+        SecretsLost: the password cannot be decrypted.
+    """
+    return Factory(
+        name=row.name,
+        provider=row.provider,
+        url=row.url,
+        username=row.username,
+        password=secrets.decrypt(row.secret, factory=row.name),
+        client_id=client_id,
+        properties=row.properties,
+    )
+
+
+def destination_of(row: BridgeDestination) -> Destination:
+    return Destination(row.name, row.kind == BridgeDestination.Kind.TOPIC)
+
+
+def target_of(link: Link) -> Destination | None:
+    """None is AS_SOURCE."""
+    return None if link.target is None else destination_of(link.target)
+
+
+def context_of(link: Link, properties: Mapping[str, str]) -> Context:
+    """What a transformer is told of the link that it works for."""
+    return Context(
+        properties=properties,
+        source_provider=link.source_factory.name,
+        target_provider=link.target_factory.name,
+        bridge=link.bridge.name,
+        link=link.name,
+    )
+
+
+def is_here(row: ConnectionFactory) -> bool:
+    """Whether it is this broker."""
+    return row.provider == HERE

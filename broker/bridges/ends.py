@@ -1,0 +1,201 @@
+"""What a link has open in one turn: its sessions, its source, and its ways.
+
+Opening settles first what an earlier turn has left between two providers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from django.db.models.functions import Now
+
+from broker.bridges import dead_messages, resubmit
+from broker.bridges.carrier import Carrier
+from broker.bridges.configured import destination_of, factory_of, is_here, target_of
+from broker.bridges.providers.interface import (
+    Capability,
+    Destination,
+    Session,
+    Subscription,
+)
+from broker.bridges.providers.local import LocalSubscription, address_for
+from broker.bridges.providers.registry import connect
+from broker.bridges.transfer import Way
+from broker.bridges.ways import branches, inbound, outbound
+from broker.bridges.ways.here import Here
+from broker.bridges.ways.marker import Marker
+from broker.errors import BrokerError
+from broker.errors.bridges import WrongLink
+from broker.models import ConnectionFactory, LinkStatus
+
+NO_TRANSACTIONS = (
+    "it is transacted, and {} offers no transactions that a link can use. Make the link"
+    " not transacted, or use another provider."
+)
+
+
+class Road(NamedTuple):
+    """A source, and the way from it to the target."""
+
+    source: Subscription
+    way: Way
+
+
+@dataclass
+class Ends:
+    """Both ends of a link, open."""
+
+    carrier: Carrier
+    roads: list[Road] = field(default_factory=list)  # the resubmitted go first
+    remote: Session | None = None
+    marker: Marker | None = None
+
+    @property
+    def main(self) -> Subscription:
+        """The source of the link itself."""
+        return self.roads[-1].source
+
+    def close(self) -> None:
+        """Give everything back. Harmless twice."""
+        for road in self.roads:
+            road.source.close()
+        self.roads.clear()
+        if self.remote is not None:
+            self.remote.close()
+            self.remote = None
+        self.carrier.close()
+
+
+def opened(carrier: Carrier) -> Ends:
+    """Connect, settle what is in doubt, and begin to consume.
+
+    Raises:
+        ProviderLost: a provider does not answer.
+        AccessRefused, WrongFactory, WrongLink: it can never work as it is configured.
+    """
+    ends = Ends(carrier)
+    try:
+        open_all(ends)
+    except BaseException:
+        ends.close()
+        raise
+    return ends
+
+
+def open_all(ends: Ends) -> None:
+    link = ends.carrier.link
+    dead_messages.ensure()
+    source_is_here, target_is_here = map(
+        is_here, (link.source_factory, link.target_factory)
+    )
+    if not (source_is_here or target_is_here):
+        why = "neither of its ends is this broker. Make two links, with a queue here."
+        raise WrongLink(str(link), why)
+    if not source_is_here:
+        ends.remote = connected(link.source_factory, link.source_client_id)
+    elif not target_is_here:
+        ends.remote = connected(link.target_factory, link.target_client_id)
+    if target_is_here and (target := target_of(link)):
+        address_for(target, link.target_factory.name)
+    if ends.remote is not None:
+        settle(ends, ends.remote)
+    again = local_source(ends, Destination(resubmit.ensure(link).name))
+    ends.roads.append(Road(again, way_from_here(ends, again)))
+    if source_is_here:
+        source = local_source(
+            ends,
+            destination_of(link.source),
+            selector=link.selector,
+            durable_name=link.durable_name,
+            client_id=link.source_client_id,
+        )
+        ends.roads.append(Road(source, way_from_here(ends, source)))
+    else:
+        assert ends.remote is not None, "the source is elsewhere"
+        remote = ends.remote.subscribe(
+            destination_of(link.source),
+            selector=link.selector,
+            durable_name=link.durable_name,
+            prefetch=2 * link.batch,
+        )
+        ends.roads.append(Road(remote, way_to_here(ends, remote, ends.remote)))
+
+
+def connected(factory: ConnectionFactory, client_id: str) -> Session:
+    return connect(factory_of(factory, client_id=client_id))
+
+
+def local_source(
+    ends: Ends, destination: Destination, **options: Any
+) -> LocalSubscription:
+    """
+    Raises:
+        WrongLink: this broker has no such queue, or the selector cannot be read.
+    """
+    try:
+        return LocalSubscription(destination, actor=ends.carrier.actor, **options)
+    except BrokerError as error:
+        raise WrongLink(ends.carrier.name, str(error)) from error
+
+
+def settle(ends: Ends, session: Session) -> None:
+    """End what an earlier turn has left in doubt; from then on the marker is held.
+
+    Raises:
+        WrongLink: the link is transacted, and the provider cannot do that.
+    """
+    carrier, link = ends.carrier, ends.carrier.link
+    if not link.transacted:
+        return
+    if Capability.TWO_PHASE in session.capabilities:
+        branches.recover(carrier, session, None)
+        return
+    if Capability.TRANSACTIONS not in session.capabilities:
+        other = link.target_factory if is_here(link.source_factory) else None
+        name = (other or link.source_factory).name
+        raise WrongLink(str(link), NO_TRANSACTIONS.format(name))
+    (last,) = LinkStatus.objects.filter(link=link).values_list(
+        "batch_number", flat=True
+    )
+    factory = (
+        link.target_factory if is_here(link.source_factory) else link.source_factory
+    )
+    ends.marker = Marker(session, link.key.hex, factory.name)
+    number = ends.marker.read(last)
+    branches.recover(carrier, session, number)
+    carrier.batch_number = max(number, last)
+
+
+def way_from_here(ends: Ends, source: LocalSubscription) -> Way:
+    """The way that a source of this broker takes; also of a link that comes from
+    elsewhere, for what is resubmitted through it."""
+    carrier, link = ends.carrier, ends.carrier.link
+    if is_here(link.target_factory):
+        return Here(carrier, source)
+    assert ends.remote is not None, "the target is elsewhere"
+    if not link.transacted:
+        return outbound.Acknowledged(carrier, source, ends.remote)
+    if ends.marker is None:
+        return outbound.Prepared(carrier, source, ends.remote)
+    return outbound.Marked(carrier, source, ends.remote, ends.marker)
+
+
+def way_to_here(ends: Ends, source: Subscription, session: Session) -> Way:
+    carrier, link = ends.carrier, ends.carrier.link
+    if not link.transacted:
+        return inbound.Acknowledged(carrier, source, session)
+    if ends.marker is None:
+        return inbound.Prepared(carrier, source, session)
+    return inbound.Marked(carrier, source, session, ends.marker)
+
+
+def look(ends: Ends) -> None:
+    """Note how much waits at the source, where its provider tells."""
+    lag = ends.main.lag()
+    if lag is None:
+        return
+    carrier = ends.carrier
+    LinkStatus.objects.filter(link=carrier.link, epoch=carrier.epoch).update(
+        waiting=lag.messages, oldest_at=lag.oldest_at, looked_at=Now()
+    )

@@ -1,0 +1,52 @@
+"""Messages on their way: from a delivery to what is sent, and changes to it.
+
+A message that came by AMQP has its sections as they were sent in an envelope. Where a
+link changes a field, the envelope is marked, so that the columns win over it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any
+
+from broker.amqp.messages.renaming import renamed
+from broker.get import Delivery
+from broker.storing import REPAIRED, NewMessage
+
+KEPT = (
+    *("body", "content_type", "properties", "priority", "durable", "expires_at"),
+    *("correlation_id", "reply_to", "subject", "group_id", "descriptor", "headers"),
+    "envelope",
+)
+kept_of = attrgetter(*KEPT)
+
+
+def message_of(delivery: Delivery) -> NewMessage:
+    """A delivery of this broker as a message to be sent on."""
+    return NewMessage(
+        delivery.address,
+        message_id=delivery.client_message_id,
+        **dict(zip(KEPT, kept_of(delivery), strict=True)),
+    )
+
+
+def changed(message: NewMessage, **fields: Any) -> NewMessage:
+    """A copy with other values in some fields, which hold whatever AMQP had sent."""
+    if message.envelope:
+        fields.setdefault("envelope", flagged(message.envelope))
+    return replace(message, **fields)
+
+
+def flagged(envelope: bytes) -> bytes:
+    """An envelope that says that the columns win over it."""
+    return bytes((envelope[0] | REPAIRED,)) + envelope[1:]
+
+
+def sent_on(message: NewMessage, **fields: Any) -> NewMessage:
+    """A copy as a link sends it: with a new JMSMessageID, which is the target's own."""
+    message_id = f"ID:{uuid.uuid4().hex}"
+    if message.envelope:
+        fields["envelope"] = renamed(message.envelope, message_id)
+    return replace(message, message_id=message_id, **fields)

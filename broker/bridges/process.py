@@ -1,0 +1,174 @@
+"""A process that runs links: any number of them may, and each link is run by one.
+
+Who takes a link over raises its epoch, and whatever the one before still does here is
+undone by that. A process that dies frees its lock at once; one that hangs is known by
+its silence.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from django.db import Error as DatabaseError
+from django.db import close_old_connections, connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from broker import owner, settle, sql
+from broker.bridges.configured import is_here
+from broker.bridges.runner import Runner
+from broker.errors import LockLost
+from broker.models import (
+    BridgeProcess,
+    Claim,
+    DeadMessageQueue,
+    Link,
+    LinkState,
+    LinkStatus,
+    UnitOfWork,
+)
+
+logger = logging.getLogger(__name__)
+
+EVERY_S = 0.5
+SILENCE = timedelta(seconds=3)  # after which a process counts as hanging
+LEFT = "The process that ran the link ended or hung before it settled the message."
+
+
+class BridgeRunner:
+    """All links that this process runs."""
+
+    def __init__(self) -> None:
+        self.stopping = threading.Event()
+        self.runners: dict[int, Runner] = {}  # by link
+
+    def run(self) -> None:
+        """Until ``stop``; outlives a database that goes away for a while."""
+        while not self.stopping.is_set():
+            try:
+                self.step()
+            except DatabaseError as error:
+                logger.warning("The bridge waits for the database: %s", error)
+                close_old_connections()
+            self.stopping.wait(EVERY_S)
+        self.leave()
+
+    def stop(self) -> None:
+        """Let every link finish the message in hand, for another process to go on."""
+        self.stopping.set()
+
+    def leave(self) -> None:
+        for runner in self.runners.values():
+            runner.leave()
+        for runner in self.runners.values():
+            runner.thread.join()
+        with suppressed():
+            BridgeProcess.objects.filter(owner_id=owner.current("bridge")).delete()
+        owner.resign()
+        connection.close()
+
+    def step(self) -> None:
+        """Say that we live, do what people want, and take over what nobody runs."""
+        me = self.live()
+        over = [link_id for link_id, one in self.runners.items() if one.is_over]
+        for link_id in over:
+            del self.runners[link_id]
+        start_new_links()
+        alive = living(me)
+        for status in LinkStatus.objects.exclude(wanted=""):
+            runner = self.runners.get(status.link_id)
+            if runner is not None and status.epoch == runner.epoch:
+                runner.want(LinkState(status.wanted))
+            elif status.wanted == LinkState.STOPPED:
+                settle_stop(status)
+            elif status.owner_id not in alive or status.owner_id == me:
+                self.take_over(status, me)
+
+    def live(self) -> int:
+        """Our number, and that we live."""
+        owner.renew("bridge")
+        me = owner.current("bridge")
+        BridgeProcess.objects.update_or_create(
+            owner_id=me, defaults={"heartbeat_at": Now()}
+        )
+        return me
+
+    def take_over(self, status: LinkStatus, me: int) -> None:
+        """Run a link whose process is gone; of two who try, one does."""
+        link = (
+            Link.objects.select_related(
+                "bridge", "source_factory__bridge", "target_factory__bridge"
+            )
+            .select_related("source__bridge", "target__bridge")
+            .get(pk=status.link_id)
+        )
+        if not link.enabled:
+            return
+        with transaction.atomic():
+            ours = LinkStatus.objects.filter(pk=status.pk, epoch=status.epoch)
+            if not ours.update(epoch=F("epoch") + 1, owner_id=me):
+                return
+            if status.owner_id is not None:
+                take_back(link, status.owner_id)
+        queues = DeadMessageQueue.objects.filter(bridge=link.bridge, enabled=True)
+        runner = Runner(
+            link,
+            status.epoch + 1,
+            list(queues.select_related("factory", "destination")),
+            LinkState(status.wanted),
+        )
+        runner.carrier.batch_number = status.batch_number
+        self.runners[link.pk] = runner
+        runner.start()
+
+
+def start_new_links() -> None:
+    """What nobody ever commanded is started with the bridge, if it is enabled."""
+    for link in Link.objects.filter(enabled=True, status__isnull=True):
+        LinkStatus.objects.get_or_create(link=link)
+    new = LinkStatus.objects.filter(wanted="", link__enabled=True)
+    new.update(wanted=LinkState.STARTED, state=LinkState.STARTING)
+
+
+def settle_stop(status: LinkStatus) -> None:
+    """A link that nobody runs, and that people stopped, is stopped."""
+    if status.state == LinkState.STOPPED:
+        return
+    LinkStatus.objects.filter(pk=status.pk, epoch=status.epoch, owner_id=None).update(
+        state=LinkState.STOPPED, changed_at=Now()
+    )
+
+
+def living(me: int) -> set[int]:
+    """The processes that run their links: not dead, and not silent for too long."""
+    with transaction.atomic():
+        dead = set(sql.fetch("dead_owners", int, lock_class=owner.LOCK_CLASS))
+    heard = BridgeProcess.objects.filter(heartbeat_at__gt=Now() - SILENCE)
+    found = set(heard.values_list("owner_id", flat=True))
+    return (found | {me}) - (dead - {me})
+
+
+def take_back(link: Link, owner_id: int) -> None:
+    """Give back what a process that is gone had got of the link's source.
+
+    It is counted as the queue says: the message may be what the process died of. What
+    was prepared stays, for the next turn to settle.
+    """
+    if not is_here(link.source_factory):
+        return
+    ours = UnitOfWork.objects.filter(owner_id=owner_id, xid=None).values("id")
+    for uow in set(Claim.objects.filter(uow__in=ours).values_list("uow", flat=True)):
+        with suppressed():
+            settle.end_lost(uow, LEFT)
+
+
+@contextmanager
+def suppressed() -> Iterator[None]:
+    try:
+        yield
+    except (DatabaseError, LockLost) as error:
+        logger.warning("%s", error)

@@ -1,0 +1,261 @@
+"""This broker as the provider of a link: what its clients have, in its transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import Error as DatabaseError
+from django.db import transaction
+
+from broker import journal, settle, waiting
+from broker.bridges.messages import message_of
+from broker.bridges.providers.interface import (
+    Capability,
+    Destination,
+    Factory,
+    Lag,
+    Received,
+)
+from broker.client import Consumer, Message, SessionMode
+from broker.client import connect as open_connection
+from broker.errors import BrokerError, LockLost, NoSuchAddress, NoSuchQueue
+from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
+from broker.models import Queue
+from broker.names import address_of
+from broker.put import NewMessage, put_many
+from broker.storing import Receipt
+from broker.unit_of_work import UnitOfWork
+
+UNTAKEN = "No queue of the address {} takes the message. Give it one under Settings."
+
+
+class LocalSubscription:
+    """Takes messages off a queue of this broker, under a unit of work.
+
+    Whoever acknowledges takes the unit of work (``take_work``) and ends it, in the
+    transaction in which the rest of the link's work is done.
+    """
+
+    def __init__(
+        self,
+        destination: Destination,
+        *,
+        actor: str,
+        selector: str = "",
+        durable_name: str = "",
+        client_id: str = "",
+        prefetch: int = 1,
+    ) -> None:
+        self.connection = open_connection(client_id=client_id or actor)
+        self.session = self.connection.session(
+            SessionMode.TRANSACTED, prefetch=prefetch, count_unacked_on_close=False
+        )
+        name = destination.name
+        if not destination.is_topic:
+            self.consumer: Consumer = self.session.consumer(name, selector)
+        elif durable_name:
+            self.consumer = self.session.subscribe_durable(name, durable_name, selector)
+        else:
+            self.consumer = self.session.subscribe(name, selector)
+        self.destination = destination
+
+    @property
+    def queue(self) -> Queue:
+        return self.consumer.queue
+
+    def receive(self, limit: int, wait_s: float) -> list[Received]:
+        """See ``interface.Subscription``."""
+        self.session.prefetch = max(limit, 1)
+        found: list[Received] = []
+        while len(found) < limit:
+            message = self.consumer.receive(0 if found else wait_s)
+            if message is None:
+                break
+            found.append(self.received(message))
+            if not self.consumer.unread:
+                break
+        return found
+
+    def received(self, message: Message) -> Received:
+        one = message.delivery
+        return Received(
+            message_of(one),
+            one,
+            Destination(one.address, self.destination.is_topic),
+            message.message_id,
+            one.put_at,
+            redelivered=one.backout_count > 0,
+            delivery_count=one.backout_count + 1,
+            local_id=one.message_id,
+        )
+
+    def take_work(self) -> UnitOfWork:
+        """The unit of work that holds all that was received; the next one begins."""
+        self.session.release_unread()
+        return self.session.holding.take_leave()
+
+    def acknowledge(self, received: Sequence[Received]) -> None:
+        """See ``interface.Subscription``; all that was received and not released."""
+        work = self.take_work()
+        with transaction.atomic():
+            work.carry_out()
+        work.ended = True
+
+    def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
+        """See ``interface.Subscription``."""
+        self.session.holding.release([one.handle for one in received])
+
+    def lag(self) -> Lag:
+        """See ``interface.Subscription``."""
+        return lag_of(self.queue)
+
+    def close(self) -> None:
+        """See ``interface.Subscription``. A subscription that is not durable ends."""
+        self.consumer.close()
+        self.connection.close()
+
+
+def lag_of(queue: Queue) -> Lag:
+    """What could be got of a queue, and since when the oldest of it waits."""
+    depth = journal.depths([queue.pk])
+    oldest = waiting.waiting([queue.pk]).get(queue.pk)
+    return Lag(
+        depth[queue.pk].ready if queue.pk in depth else 0,
+        None if oldest is None else oldest.oldest_at,
+    )
+
+
+def give_back(work: UnitOfWork) -> None:
+    """End a unit of work uncounted: nothing was done with what it holds."""
+    work.ended = True
+    if work.id is not None:
+        settle.release_all(work.id, actor=work.actor, now=work.now)
+
+
+def back_out(work: UnitOfWork, error: str) -> None:
+    """End it as a failed attempt, which the source's own limits count."""
+    try:
+        work.back_out(error, by_system=True)
+    except LockLost:
+        return  # the system was quicker
+
+
+def send(messages: Sequence[NewMessage]) -> list[Receipt]:
+    """Put messages in the open transaction, all of them.
+
+    Raises:
+        SendRefused: an address or queue does not take one of them; which one, nobody
+            knows. The transaction must be undone.
+    """
+    try:
+        receipts = put_many(messages)
+    except BrokerError as error:
+        raise SendRefused("this broker", str(error)) from error
+    for message, receipt in zip(messages, receipts, strict=True):
+        if not receipt.queue_ids:
+            raise SendRefused("this broker", UNTAKEN.format(repr(message.address)))
+    return receipts
+
+
+def address_for(destination: Destination, factory: str) -> str:
+    """The address that a destination means here.
+
+    Raises:
+        WrongFactory: there is none.
+    """
+    try:
+        return address_of(destination.name)
+    except NoSuchAddress as error:
+        raise WrongFactory(factory, str(error)) from error
+
+
+def address_of_name(name: str) -> str:
+    """The same; where there is none, the name itself, which no put takes."""
+    try:
+        return address_of(name)
+    except NoSuchAddress:
+        return name
+
+
+class LocalSession:
+    """This broker for whoever wants a session of it, as of any other: a dead message
+    queue. Each send is a transaction of its own."""
+
+    capabilities = Capability.LOCAL
+
+    def __init__(self, factory: Factory) -> None:
+        self.factory = factory
+
+    def subscribe(
+        self,
+        destination: Destination,
+        *,
+        selector: str = "",
+        durable_name: str = "",
+        prefetch: int = 1,
+    ) -> LocalSubscription:
+        """See ``interface.Session``."""
+        try:
+            return LocalSubscription(
+                destination,
+                actor=self.factory.name,
+                selector=selector,
+                durable_name=durable_name,
+                client_id=self.factory.client_id,
+                prefetch=prefetch,
+            )
+        except (NoSuchAddress, NoSuchQueue) as error:
+            raise WrongFactory(self.factory.name, str(error)) from error
+
+    def send(
+        self, messages: Sequence[NewMessage], destination: Destination
+    ) -> list[SendRefused | None]:
+        """See ``interface.Session``."""
+        return [self.send_one(one, destination) for one in messages]
+
+    def send_one(
+        self, message: NewMessage, destination: Destination
+    ) -> SendRefused | None:
+        message.address = address_for(destination, self.factory.name)
+        try:
+            with transaction.atomic():
+                send([message])
+        except SendRefused as refusal:
+            return refusal
+        except DatabaseError as error:
+            raise ProviderLost(self.factory.name, str(error)) from error
+        return None
+
+    def begin(self) -> None:
+        self.offers_none()
+
+    def commit(self) -> None:
+        self.offers_none()
+
+    def roll_back(self) -> None:
+        """Nothing is ever open."""
+
+    def prepare(self, xid: str) -> None:
+        self.offers_none()
+
+    def commit_prepared(self, xid: str) -> None:
+        self.offers_none()
+
+    def roll_back_prepared(self, xid: str) -> None:
+        self.offers_none()
+
+    def in_doubt(self, prefix: str) -> list[str]:
+        """None: what a link does here is in its own transaction."""
+        return []
+
+    def offers_none(self) -> None:
+        why = "Transactions of this broker are those of the link itself."
+        raise WrongFactory(self.factory.name, why)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def connect(factory: Factory) -> LocalSession:
+    """See ``interface.Connect``."""
+    return LocalSession(factory)

@@ -1,0 +1,262 @@
+"""The thread of one link: connect, carry, wait, and connect again.
+
+Source:
+    BRIDGE-10, BRIDGE-18 and BRIDGE-19.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import Error as DatabaseError
+from django.db import close_old_connections, connection
+from django.db.models.functions import Now
+
+from broker import arrivals
+from broker.bridges import books, duplicates
+from broker.bridges.carrier import Carrier
+from broker.bridges.configured import is_here
+from broker.bridges.ends import Ends, Road, look, opened
+from broker.bridges.transfer import transfer
+from broker.errors import BrokerError
+from broker.errors.bridges import (
+    AccessRefused,
+    DeadMessageRefused,
+    LinkTakenOver,
+    ProviderLost,
+    SecretsLost,
+    SendRefused,
+    TransformerFailed,
+    WrongFactory,
+    WrongLink,
+)
+from broker.floors import FLOORS
+from broker.models import DeadMessageQueue, Link, LinkState
+
+logger = logging.getLogger(__name__)
+
+WAIT_S = 0.5  # for the first message; so long may a command wait
+MOST_FAILURES = 5  # in a row, as Open MQ has it; the next one stops the link
+AWAY_S = 1.0  # how long a database that does not answer is left alone
+LOOK_S = 2.0  # between two looks at how much waits
+FORGET_S = 60.0  # between two times that ids are forgotten
+HOPELESS = (
+    AccessRefused,
+    DeadMessageRefused,
+    SecretsLost,
+    TransformerFailed,
+    WrongFactory,
+    WrongLink,
+)
+
+
+@dataclass
+class Runner:
+    """One link, in one turn of this process.
+
+    Attributes:
+        wanted: what people want it to be; may be set from any thread.
+        is_over: the thread has nothing to do any more.
+    """
+
+    link: Link
+    epoch: int
+    dead_queues: Sequence[DeadMessageQueue]
+    wanted: LinkState
+    stopping: threading.Event = field(default_factory=threading.Event)
+    is_over: bool = False
+    failures: int = 0  # one after another
+    tries: int = 0  # to connect, one after another
+    alone: int = 0  # messages that are still carried one by one
+    is_leaving: bool = False  # the process ends, and the link goes on elsewhere
+    looked_at: float = 0.0
+    forgot_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.carrier = Carrier(
+            self.link, self.epoch, self.dead_queues, stopping=self.stopping
+        )
+        self.thread = threading.Thread(target=self.run, name=str(self.link))
+
+    def start(self) -> None:
+        self.thread.start()
+
+    def want(self, to: LinkState) -> None:
+        """Have it go there, once the message in hand is through."""
+        if to == self.wanted or self.is_leaving:
+            return
+        self.wanted = to
+        if to == LinkState.STOPPED:
+            self.stopping.set()
+        arrivals.wake_all()
+
+    def leave(self) -> None:
+        """Finish the message in hand and end, for another process to go on."""
+        self.want(LinkState.STOPPED)
+        self.is_leaving = True
+
+    def run(self) -> None:
+        """Until it is to stop, or is another process's."""
+        try:
+            while self.wanted != LinkState.STOPPED:
+                self.turn()
+            self.state(LinkState.STOPPED)
+        except LinkTakenOver as error:
+            logger.warning("%s", error)
+        finally:
+            self.is_over = True
+            connection.close()
+
+    def turn(self) -> None:
+        """One connection's life; whatever ends it is noted."""
+        ends: Ends | None = None
+        try:
+            self.state(LinkState.STARTING)
+            ends = opened(self.carrier)
+            self.tries = 0
+            self.serve(ends)
+        except HOPELESS as error:
+            self.give_up(str(error))
+        except ProviderLost as error:
+            self.lost(error)
+        except DatabaseError as error:
+            logger.warning("%s waits for the database: %s", self.link, error)
+            close_old_connections()
+            FLOORS.forget()
+            self.stopping.wait(AWAY_S)
+        finally:
+            if ends is not None:
+                close(ends)
+
+    def serve(self, ends: Ends) -> None:
+        """Carry messages until the link is to stop."""
+        self.state(LinkState.STARTED)
+        while self.wanted != LinkState.STOPPED:
+            if self.wanted == LinkState.PAUSED:
+                self.pause(ends)
+                continue
+            carried = sum(self.carry(ends, road) for road in ends.roads)
+            self.keep_house(ends, is_idle=not carried)
+            if ends.marker is not None and ends.marker.is_stale:
+                return
+
+    def carry(self, ends: Ends, road: Road) -> int:
+        """One batch of one source.
+
+        Raises:
+            BridgeError: the turn is over; see ``turn``.
+        """
+        is_main = road is ends.roads[-1]
+        link = self.link
+        one_by_one = self.alone > 0 or (
+            not link.transacted and link.on_send_failure == Link.OnSendFailure.RETRY
+        )
+        limit = 1 if one_by_one else link.batch
+        try:
+            count = transfer(
+                self.carrier,
+                road.source,
+                road.way,
+                limit=limit,
+                wait_s=WAIT_S if is_main else 0,
+            )
+        except SendRefused as refusal:
+            self.refused(refusal, limit)
+            return 1
+        if count:
+            self.alone = max(0, self.alone - count)
+            if self.failures:
+                self.failures = 0
+                books.recovered(link.pk, self.epoch)
+        return count
+
+    def refused(self, refusal: SendRefused, limit: int) -> None:
+        """A message was not taken: find it among its batch, or count its failures.
+
+        Raises:
+            WrongLink: it failed too often in a row.
+        """
+        if limit > 1:
+            self.alone = limit
+            return
+        self.failures += 1
+        logger.warning("%s: attempt %d: %s", self.link, self.failures, refusal)
+        books.trouble(self.link.pk, self.epoch, str(refusal), failures=self.failures)
+        if self.failures > MOST_FAILURES:
+            raise WrongLink(
+                str(self.link),
+                f"its first message failed {self.failures} times in a row. {refusal}"
+                " Mend what is wrong, or take the message away, and start the link.",
+            )
+
+    def pause(self, ends: Ends) -> None:
+        """Keep the connections, and receive nothing, until something else is wanted."""
+        self.state(LinkState.PAUSED)
+        while self.wanted == LinkState.PAUSED and not self.stopping.wait(WAIT_S / 5):
+            ends.main.receive(0, 0)  # keeps the connection alive
+        if self.wanted == LinkState.STARTED:
+            self.state(LinkState.STARTED)
+
+    def keep_house(self, ends: Ends, *, is_idle: bool) -> None:
+        """Now and then: how much waits, and ids that need not be known any more."""
+        now = time.monotonic()
+        if now - self.looked_at >= LOOK_S:
+            self.looked_at = now
+            look(ends)
+        if is_idle and now - self.forgot_at >= FORGET_S:
+            self.forgot_at = now
+            if self.link.duplicate_detection:
+                duplicates.forget(self.link.pk)
+
+    def lost(self, error: ProviderLost) -> None:
+        """Wait, and connect again, as often as the connection factory says."""
+        link = self.link
+        is_out = is_here(link.source_factory)
+        factory = link.target_factory if is_out else link.source_factory
+        self.tries += 1
+        logger.warning("%s: try %d: %s", self.link, self.tries, error)
+        self.note(str(error))
+        if 0 <= factory.connect_attempts <= self.tries:
+            self.give_up(
+                f"{error} It was tried {self.tries} times. Start the link when the"
+                " provider is there again."
+            )
+            return
+        self.stopping.wait(min(factory.connect_interval_s, 2.0**self.tries / 4))
+
+    def note(self, error: str) -> None:
+        books.trouble(self.link.pk, self.epoch, error, failures=self.failures)
+
+    def give_up(self, why: str) -> None:
+        """Stop, with a reason, until people start it again."""
+        logger.error("%s: stopped: %s", self.link, why)
+        self.wanted = LinkState.STOPPED
+        self.note(why)
+
+    def state(self, to: LinkState) -> None:
+        """Write what state it is in.
+
+        Raises:
+            LinkTakenOver: another process runs it.
+        """
+        more: dict[str, Any] = {}
+        if to == LinkState.STOPPED:
+            more = {"owner_id": None}
+            if not self.is_leaving:
+                more["wanted"] = LinkState.STOPPED
+        elif to == LinkState.STARTING:
+            more = {"started_at": Now()}
+        if not books.state(self.link.pk, self.epoch, to, **more):
+            raise LinkTakenOver(str(self.link), self.epoch)
+
+
+def close(ends: Ends) -> None:
+    try:
+        ends.close()
+    except (BrokerError, DatabaseError) as error:
+        logger.warning("%s: closing: %s", ends.carrier.name, error)

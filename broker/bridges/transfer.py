@@ -1,0 +1,214 @@
+"""The eight steps that each message of a link goes through, in the manual's order.
+
+Source:
+    Open MQ, Administration Guide, "Message Processing Sequence Across a JMS Bridge";
+    the rules BRIDGE-2 to BRIDGE-13.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from typing import Protocol
+
+from broker.bridges.batch import FIRST_BRANCH, FIRST_NO_TRANSFER, LOOPED, Batch, Sending
+from broker.bridges.books import Outcome
+from broker.bridges.carrier import Carrier
+from broker.bridges.configured import context_of
+from broker.bridges.messages import changed
+from broker.bridges.providers.interface import Received, Subscription
+from broker.bridges.transformers.registry import BranchTo, NoTransfer
+from broker.bridges.transformers.running import transform
+from broker.clock import database_now
+from broker.errors.bridges import TransformerFailed
+from broker.models import Link
+from broker.storing import NewMessage
+
+logger = logging.getLogger(__name__)
+
+TAG = "JMS_SUN_JMSBRIDGE_NAME"
+PATH = "x-opt-bridge-path"  # the links that have carried a message, with commas between
+CARRIED = "This link has carried it before: its links form a loop."
+NO_TRANSFER = "The transformer asked for no transfer. This is the first of this start."
+BRANCHED = "The transformer asked for {}. This is the first of this start."
+
+
+class Way(Protocol):
+    """How a link sends and acknowledges; see ``ways``."""
+
+    def carry(self, batch: Batch) -> None: ...
+
+
+def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one place
+    carrier: Carrier,
+    source: Subscription,
+    way: Way,
+    *,
+    limit: int,
+    wait_s: float,
+    now: datetime | None = None,
+) -> int:
+    """Carry the next messages of a source; returns how many were received.
+
+    Raises:
+        TransformerFailed: the link is to stop; the message is first at its source.
+        BridgeError: as ``ways`` says.
+    """
+    # 1. Receive, in the order of the source.
+    received = source.receive(limit, wait_s)
+    if not received:
+        return 0
+    batch = Batch(received, now or database_now())
+    failure: TransformerFailed | None = None
+    for one in received:
+        # 2. What has expired is a dead message, and goes no further.
+        expires_at = one.message.expires_at
+        if expires_at is not None and expires_at <= batch.now:
+            bury(
+                carrier,
+                batch,
+                one,
+                Outcome.MESSAGE_EXPIRED,
+                f"It expired {expires_at}.",
+            )
+            continue
+        if has_looped(carrier, one):
+            bury(carrier, batch, one, Outcome.LOOPED, CARRIED)
+            continue
+        # 3. The reply address is taken away, unless it is to be kept.
+        message = without_reply_to(carrier.link, one.message)
+        # 4. Transform.
+        try:
+            sending = transformed(carrier, batch, one, message)
+        except TransformerFailed as error:
+            if carrier.link.transform_failure == Link.TransformFailure.TRANSFER:
+                sending = as_it_was(carrier, batch, one, message, error)
+            elif carrier.link.consume_on_transform_error:
+                bury(carrier, batch, one, Outcome.TRANSFORMER_FAILURE, error.why)
+                continue
+            else:
+                batch.leave(one)
+                failure = error
+                break
+        if sending is None:
+            continue
+        # 5. Tag it with the name of the bridge.
+        sending.message = tagged(carrier.link, sending.message)
+        batch.send(sending)
+    # 6. Send, with the time to live, mode and priority that it came with;
+    # 7. and acknowledge it to its source, or commit both.
+    way.carry(batch)
+    # 8. Log what was transferred.
+    log(carrier, batch)
+    if failure is not None:
+        raise failure
+    return len(received)
+
+
+def bury(
+    carrier: Carrier, batch: Batch, one: Received, outcome: Outcome, error: str
+) -> None:
+    """Have a message leave its source for the dead message queues."""
+    reason = LOOPED if outcome is Outcome.LOOPED else outcome
+    logger.warning("%s: %s: %s: %s", carrier.name, one.message_id, reason, error)
+    batch.dead.append(carrier.dead(one, reason, error, batch.now))
+    batch.end(outcome)
+
+
+def has_looped(carrier: Carrier, one: Received) -> bool:
+    path = one.message.properties.get(PATH)
+    return isinstance(path, str) and place_of(carrier.link) in path.split(",")
+
+
+def without_reply_to(link: Link, message: NewMessage) -> NewMessage:
+    if link.retain_reply_to or message.reply_to is None:
+        return message
+    return changed(message, reply_to=None)
+
+
+def transformed(
+    carrier: Carrier, batch: Batch, one: Received, message: NewMessage
+) -> Sending | None:
+    """What the link's transformer makes of a message; None if it is not to be sent.
+
+    Raises:
+        TransformerFailed: it raised, gave back nothing, or took too long.
+    """
+    link = carrier.link
+    target = carrier.configured_target or one.destination
+    if not link.transformer:
+        return Sending(one, message, target, Outcome.TRANSFERRED, transformed=False)
+    outcome = transform(
+        link.transformer,
+        message,
+        context_of(link, link.properties),
+        time_limit_s=link.transformer_time_limit_s,
+    )
+    match outcome:
+        case NoTransfer():
+            if not carrier.told_no_transfer:
+                carrier.told_no_transfer = True
+                dead = carrier.dead(one, FIRST_NO_TRANSFER, NO_TRANSFER, batch.now)
+                dead.is_notice = True
+                batch.dead.append(dead)
+            batch.end(Outcome.NOT_TRANSFERRED)
+            return None
+        case BranchTo(destination, branch):
+            if not carrier.told_branch:
+                carrier.told_branch = True
+                error = BRANCHED.format(destination)
+                dead = carrier.dead(
+                    one, FIRST_BRANCH, error, batch.now, target=destination
+                )
+                dead.is_notice = True
+                batch.dead.append(dead)
+            return Sending(one, branch, destination, Outcome.BRANCHED, transformed=True)
+        case _:
+            return Sending(one, outcome, target, Outcome.TRANSFERRED, transformed=True)
+
+
+def as_it_was(
+    carrier: Carrier,
+    batch: Batch,
+    one: Received,
+    message: NewMessage,
+    error: TransformerFailed,
+) -> Sending:
+    """By Open MQ 4.4: a dead message, and the untransformed one goes on."""
+    logger.warning("%s: %s: %s", carrier.name, one.message_id, error)
+    dead = carrier.dead(one, Outcome.TRANSFORMER_FAILURE, error.why, batch.now)
+    dead.is_notice = True
+    batch.dead.append(dead)
+    target = carrier.configured_target or one.destination
+    return Sending(one, message, target, Outcome.TRANSFERRED, transformed=False)
+
+
+def tagged(link: Link, message: NewMessage) -> NewMessage:
+    """With the property by which others know whence it came, and the loop guard's."""
+    more = {}
+    if link.bridge.tag_messages:
+        more[TAG] = link.bridge.name
+    if link.loop_guard:
+        before = message.properties.get(PATH)
+        path = [before] if isinstance(before, str) and before else []
+        more[PATH] = ",".join([*path, place_of(link)])
+    if not more:
+        return message
+    return changed(message, properties={**message.properties, **more})
+
+
+def place_of(link: Link) -> str:
+    """How the loop guard calls a link: no other has this name."""
+    return link.key.hex[:16]
+
+
+def log(carrier: Carrier, batch: Batch) -> None:
+    if not carrier.link.bridge.log_transfers or not logger.isEnabledFor(logging.INFO):
+        return
+    for one in batch.sends:
+        logger.info(
+            "%s: transferred %s -> %s",
+            carrier.name,
+            one.received.message_id,
+            one.message.message_id,
+        )

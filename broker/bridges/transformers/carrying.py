@@ -1,0 +1,104 @@
+"""A message on its way to a worker process, and what came of it on its way back."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Any
+
+from broker.bridges.providers.interface import Destination
+from broker.bridges.transformers.frames import Frame, framed
+from broker.bridges.transformers.registry import (
+    BranchTo,
+    Context,
+    NoTransfer,
+    Outcome,
+)
+from broker.models import RoutingType
+from broker.storing import NewMessage
+
+OCTETS = ("body", "headers", "envelope")
+NAMES = tuple(one.name for one in fields(NewMessage) if one.name not in OCTETS)
+octets_of = attrgetter(*OCTETS)
+values_of = attrgetter(*NAMES)
+
+
+def asked(name: str, message: NewMessage, context: Context) -> bytes:
+    """What a worker is asked.
+
+    Args:
+        name: of the transformer.
+    """
+    for_whom = (
+        dict(context.properties),
+        context.source_provider,
+        context.target_provider,
+        context.bridge,
+        context.link,
+    )
+    said = {"name": name, "context": for_whom, "message": values_of(message)}
+    return framed(said, octets_of(message))
+
+
+def question(frame: Frame) -> tuple[str, NewMessage, Context]:
+    """The same as the worker has it: the name, the message, and for whom."""
+    said = frame.said
+    return said["name"], message_of(frame), Context(*said["context"])
+
+
+def answered(outcome: Outcome) -> bytes:
+    """What a worker answers."""
+    match outcome:
+        case NoTransfer():
+            return framed({"outcome": "no transfer"})
+        case BranchTo(destination, message):
+            return framed(
+                {
+                    "outcome": "branch",
+                    "destination": destination,
+                    "message": values_of(message),
+                },
+                octets_of(message),
+            )
+        case message:
+            return framed(
+                {"outcome": "message", "message": values_of(message)},
+                octets_of(message),
+            )
+
+
+def failed(why: str) -> bytes:
+    """What a worker answers that could not do it.
+
+    Args:
+        why: see ``TransformerFailed``.
+    """
+    return framed({"outcome": "failed", "why": why})
+
+
+def outcome_of(frame: Frame) -> Outcome:
+    """What a worker answered, of a frame that is not ``failed``.
+
+    Raises:
+        LookupError, TypeError, ValueError: it is no answer.
+    """
+    match frame.said["outcome"]:
+        case "no transfer":
+            return NoTransfer()
+        case "branch":
+            return BranchTo(Destination(*frame.said["destination"]), message_of(frame))
+        case "message":
+            return message_of(frame)
+    raise ValueError("there is no such outcome")
+
+
+def message_of(frame: Frame) -> NewMessage:
+    said: dict[str, Any] = dict(zip(NAMES, frame.said["message"], strict=True))
+    for name in ("expires_at", "deliver_at"):
+        if said[name] is not None:
+            said[name] = datetime.fromisoformat(said[name])
+    if said["routing_type"] is not None:
+        said["routing_type"] = RoutingType(said["routing_type"])
+    said |= zip(OCTETS, frame.octets, strict=True)
+    return NewMessage(**said)

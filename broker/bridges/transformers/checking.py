@@ -1,0 +1,207 @@
+"""Whether what a transformer returned can be sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from operator import attrgetter
+from types import NoneType
+from typing import Any
+
+from django.conf import settings
+
+from broker.bridges.messages import flagged
+from broker.bridges.providers.interface import Destination
+from broker.bridges.transformers.failing import readable
+from broker.bridges.transformers.registry import BranchTo, NoTransfer, Outcome
+from broker.errors import BrokerError
+from broker.errors.bridges import TransformerFailed
+from broker.lossless import DEEPEST
+from broker.models import RoutingType
+from broker.mq.descriptor import check_put
+from broker.storing import NewMessage
+
+# Of these types themselves: how their subclasses are stored is a matter of their own.
+KINDS: Mapping[str, tuple[type, ...]] = {
+    "body": (bytes,),
+    "content_type": (str,),
+    "producer": (str,),
+    "properties": (dict,),
+    "priority": (int,),
+    "durable": (bool,),
+    "expires_at": (datetime, NoneType),
+    "deliver_at": (datetime, NoneType),
+    "message_id": (str, NoneType),
+    "correlation_id": (str, NoneType),
+    "reply_to": (str, NoneType),
+    "subject": (str, NoneType),
+    "group_id": (str, NoneType),
+    "routing_type": (RoutingType, int, NoneType),
+    "descriptor": (dict, NoneType),
+    "headers": (bytes, NoneType),
+    "envelope": (bytes, NoneType),
+}
+VALUES = attrgetter(*KINDS)
+DESCRIBED = {  # fields of a descriptor that would go on saying what a column said
+    "correl_id": "correlation_id",
+    "group_id": "group_id",
+    "format": "content_type",
+    "coded_char_set_id": "content_type",
+}
+LARGEST_BITS = 14_000  # of a whole number: Python writes no more than 4,300 digits
+
+
+def checked(name: str, outcome: object, original: NewMessage) -> Outcome:
+    """What a transformer returned, if it can be done.
+
+    Args:
+        name: of the transformer.
+        outcome: what it returned.
+        original: the message as it was before.
+
+    Raises:
+        TransformerFailed: why it cannot be.
+    """
+    try:
+        match outcome:
+            case NewMessage():
+                return sendable(outcome, original)
+            case NoTransfer():
+                return outcome
+            case BranchTo(destination, message):
+                check_destination(destination)
+                check_kind("the message of its BranchTo", message, (NewMessage,))
+                return BranchTo(destination, sendable(message, original))
+        raise ValueError(
+            f"what it returned is {kind_of(outcome)}; that is no NewMessage, NoTransfer"
+            " or BranchTo"
+        )
+    except (ValueError, BrokerError) as why:
+        raise TransformerFailed(name, sentence(str(why))) from None
+
+
+def sentence(text: str) -> str:
+    shown = readable(text)
+    return shown[:1].upper() + shown[1:].rstrip(".") + "."
+
+
+def kind_of(value: object) -> str:
+    return "None" if value is None else f"of the type {type(value).__name__}"
+
+
+def sendable(message: NewMessage, original: NewMessage) -> NewMessage:
+    """The message as it can be stored and sent.
+
+    Raises:
+        ValueError: why it cannot be.
+        BrokerError: the same, of its descriptor.
+    """
+    check_fields(message)
+    if message.address != original.address:
+        raise ValueError("it changed the address. To send elsewhere, return a BranchTo")
+    check_json(message.properties, "its properties")
+    if message.descriptor is not None:
+        message.descriptor = descriptor_of(message, original)
+    if message.envelope:
+        message.envelope = envelope_of(message.envelope, original)
+    return message
+
+
+def check_fields(message: NewMessage) -> None:
+    for (name, kinds), value in zip(KINDS.items(), VALUES(message), strict=True):
+        kind = type(value)
+        if kind not in kinds:
+            check_kind(f"its {name}", value, kinds)
+        if kind is str:
+            check_text(value, name)
+        elif kind is datetime and value.utcoffset() is None:
+            raise ValueError(f"its {name} does not say in which time zone it is")
+    if not 0 <= message.priority <= 9:
+        raise ValueError(f"its priority is {message.priority}, and not from 0 to 9")
+    if message.size_bytes > (most := settings.BROKER_MAX_MESSAGE_BYTES):
+        raise ValueError(f"it has {message.size_bytes:,} bytes; {most:,} are allowed")
+
+
+def check_kind(what: str, value: object, kinds: tuple[type, ...]) -> None:
+    if type(value) not in kinds:
+        wanted = " or ".join(one.__name__.removesuffix("Type") for one in kinds)
+        raise ValueError(f"{what} is {kind_of(value)}, and not {wanted}")
+
+
+def check_destination(destination: object) -> None:
+    check_kind("the destination of its BranchTo", destination, (Destination,))
+    assert isinstance(destination, Destination)
+    check_kind("the name of its destination", destination.name, (str,))
+    check_kind("is_topic of its destination", destination.is_topic, (bool,))
+    check_text(destination.name, "destination")
+    if not destination.name.strip():
+        raise ValueError("its destination has no name")
+
+
+def check_text(text: str, where: str) -> None:
+    """Refuse what PostgreSQL cannot hold."""
+    if "\0" in text:
+        raise ValueError(f"its {where} holds a NUL, which no text has")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"its {where} holds half of a character") from None
+
+
+def check_json(value: Any, where: str, depth: int = 0) -> None:
+    """Refuse what is no JSON value, or none that PostgreSQL can hold."""
+    kind = type(value)
+    if kind is dict or kind is list:
+        check_members(value, where, depth + 1)
+    elif kind is str:
+        check_text(value, where.removeprefix("its "))
+    elif kind is int:
+        if value.bit_length() > LARGEST_BITS:
+            raise ValueError(f"{where} holds a number that is too large")
+    elif kind is float:
+        if not math.isfinite(value):
+            raise ValueError(f"{where} holds {value}, which is no number")
+    elif kind is not bool and value is not None:
+        raise ValueError(f"{where} holds {kind_of(value)}, which is no JSON value")
+
+
+def check_members(value: Any, where: str, depth: int) -> None:
+    if depth > DEEPEST:
+        raise ValueError(f"{where} is nested more than {DEEPEST} deep")
+    if type(value) is list:
+        for one in value:
+            check_json(one, where, depth)
+        return
+    for name, one in value.items():
+        if type(name) is not str:
+            raise ValueError(f"{where} has a name that is {kind_of(name)}, and no text")
+        check_text(name, where.removeprefix("its "))
+        check_json(one, f"its property {name[:64]!r}" if depth == 1 else where, depth)
+
+
+def descriptor_of(message: NewMessage, original: NewMessage) -> Mapping[str, Any]:
+    """IBM's descriptor without what it says of columns that are other ones now."""
+    before, after = original.descriptor or {}, message.descriptor or {}
+    kept = {
+        name: value
+        for name, value in after.items()
+        if (column := DESCRIBED.get(name)) is None
+        or value != before.get(name)
+        or getattr(message, column) == getattr(original, column)
+    }
+    if kept != before:
+        check_put(kept, message.reply_to)
+    return kept
+
+
+def envelope_of(envelope: bytes, original: NewMessage) -> bytes:
+    """What AMQP sent around the body, told that the columns know better.
+
+    It always is, changed or not: what they say alike stays as it was sent, to the byte.
+    """
+    was = original.envelope
+    if not was or envelope not in (was, flagged(was)):
+        raise ValueError("its envelope is neither what it was nor None")
+    return flagged(was)

@@ -1,0 +1,116 @@
+"""Frames between two processes: JSON, and octets behind it.
+
+    length of the JSON, length of the rest     8 bytes
+    JSON                                       an object
+    octets                                     one part after the other
+
+Whatever comes, reading it makes plain values only. One side asks, the other answers, so
+that at most one frame is under way.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from struct import Struct
+from typing import Any, NamedTuple
+
+HEAD = Struct(">II")
+LENGTHS = "octets"  # the name of their lengths in the JSON; None: there are none
+AT_ONCE = 2**16  # bytes that are read
+LONGEST_WAIT_S = 86_400.0
+encode = json.JSONEncoder(default=datetime.isoformat).encode
+decode = json.JSONDecoder().decode
+
+
+class Frame(NamedTuple):
+    """What came."""
+
+    said: dict[str, Any]
+    octets: list[bytes | None]
+
+
+def framed(said: Mapping[str, Any], octets: Sequence[bytes | None] = ()) -> bytes:
+    """A frame to be sent.
+
+    Raises:
+        ValueError: a part is longer than 4 GiB.
+    """
+    lengths = [None if one is None else len(one) for one in octets]
+    text = encode({**said, LENGTHS: lengths}).encode()
+    rest = b"".join(one for one in octets if one)
+    if max(len(text), len(rest)) >= 2**32:
+        raise ValueError("the message is too long for a worker process")
+    return b"".join((HEAD.pack(len(text), len(rest)), text, rest))
+
+
+def send(channel: socket.socket, frame: bytes, until: float | None = None) -> None:
+    """
+    Args:
+        until: a moment of the monotonic clock.
+
+    Raises:
+        TimeoutError: it is past that moment.
+        OSError: the other side is gone.
+    """
+    channel.settimeout(left(until))
+    channel.sendall(frame)
+
+
+def receive(channel: socket.socket, until: float | None = None) -> Frame:
+    """The next frame.
+
+    Args:
+        until: a moment of the monotonic clock.
+
+    Raises:
+        EOFError: the other side is gone.
+        OSError: the same.
+        TimeoutError: it is past that moment.
+        ValueError: what came is no frame.
+    """
+    came = bytearray()
+    wanted = HEAD.size
+    while len(came) < wanted:
+        channel.settimeout(left(until))
+        some = channel.recv(AT_ONCE if len(came) < AT_ONCE else wanted - len(came))
+        if not some:
+            raise EOFError
+        came += some
+        if len(came) >= HEAD.size and wanted == HEAD.size:
+            wanted += sum(HEAD.unpack_from(came))
+    if len(came) > wanted:
+        raise ValueError("more came than one frame")
+    return opened(bytes(came))
+
+
+def left(until: float | None) -> float | None:
+    """How many seconds one may still wait."""
+    if until is None:
+        return None
+    seconds = until - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError
+    return min(seconds, LONGEST_WAIT_S)
+
+
+def opened(frame: bytes) -> Frame:
+    """A frame taken apart.
+
+    Raises:
+        ValueError: it is none.
+    """
+    length, rest = HEAD.unpack_from(frame)
+    said = decode(frame[HEAD.size : HEAD.size + length].decode())
+    lengths = said.pop(LENGTHS, None) if isinstance(said, dict) else None
+    if not isinstance(lengths, list) or sum(one or 0 for one in lengths) != rest:
+        raise ValueError("what came is no frame")
+    octets: list[bytes | None] = []
+    at = HEAD.size + length
+    for one in lengths:
+        octets.append(None if one is None else frame[at : at + one])
+        at += one or 0
+    return Frame(said, octets)

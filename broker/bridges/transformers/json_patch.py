@@ -1,0 +1,126 @@
+"""``json-patch``: a JSON body becomes another by a patch, as repairs have them.
+
+    patch = [{"op": "replace", "path": "/currency", "value": "EUR"}]
+    content-type = application/vnd.orders+json
+
+``patch`` is a JSON Patch, or a whole patch of ``broker.patches``, which may merge and
+change headers, too. ``content-type`` is what the message is afterwards; without it,
+what it was.
+
+Source:
+    RFC 6902, "JavaScript Object Notation (JSON) Patch".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from broker import lossless, patches, repairs
+from broker.bridges.messages import changed
+from broker.bridges.transformers.registry import Context, transforms
+from broker.errors.patches import InvalidPatch
+from broker.patches import FIELDS, LARGEST, Misfit, Patch, Repair, Subject, Unfit
+from broker.patches.documents import LONGEST, read_patch
+from broker.patches.headers import PROPERTY
+from broker.storing import NewMessage
+
+PATCH, CONTENT_TYPE = "patch", "content-type"
+KEPT = 64  # patches that are not read again
+SENTENCES = {
+    Misfit.GUARD_FAILED: "The message is not as the patch tests for.",
+    Misfit.NO_SUCH_PATH: "The message has nothing where the patch would change it.",
+    Misfit.NOT_JSON: "The body is no JSON, or has two equal keys in an object.",
+    Misfit.TOO_LARGE: f"The body is, or would be, above {LARGEST // 2**20} MiB.",
+    Misfit.LOCKED: "IBM MQ's headers say the same as what the patch would change.",
+}
+
+
+def check(properties: Mapping[str, str]) -> None:
+    if others := sorted(properties.keys() - {PATCH, CONTENT_TYPE}):
+        raise ValueError(
+            f"There is no property {others[0][:64]!r}. Write patch and content-type."
+        )
+    if PATCH not in properties:
+        raise ValueError(
+            "The property patch is missing. Write a JSON Patch, such as"
+            ' [{"op": "remove", "path": "/secret"}].'
+        )
+    if properties.get(CONTENT_TYPE, "x").strip() == "":
+        raise ValueError("The property content-type is empty. Leave it out.")
+    read(properties[PATCH])
+
+
+@lru_cache(KEPT)
+def read(text: str) -> Patch:
+    """
+    Raises:
+        ValueError: it is no patch, and why.
+    """
+    try:
+        if text.lstrip().startswith("["):
+            return read_patch({"body": {"patch": operations(text)}})
+        return patches.parse(text)
+    except InvalidPatch as error:
+        raise ValueError(str(error)) from None
+
+
+def operations(text: str) -> Any:
+    if len(text) > LONGEST:
+        raise InvalidPatch(f"it is longer than {LONGEST:,} characters")
+    try:
+        return lossless.loads(text)
+    except ValueError as error:
+        raise InvalidPatch(f"it is not JSON: {error}") from None
+
+
+@transforms("json-patch", check=check, label="JSON to JSON by a patch")
+def json_patch(message: NewMessage, context: Context) -> NewMessage:
+    """Change a JSON body by the patch in the property ``patch``.
+
+    What already is as the patch would make it stays so. Where the patch does not fit,
+    that is a failure.
+    """
+    patch = read(context.properties[PATCH])
+    fields: dict[str, Any] = {}
+    try:
+        repair = patches.apply(patch, subject(message, patch))
+    except Unfit as unfit:
+        if unfit.misfit is not Misfit.UNCHANGED:
+            raise ValueError(SENTENCES[unfit.misfit]) from None
+    else:
+        fields = fields_of(repair, message)
+    if CONTENT_TYPE in context.properties:
+        fields["content_type"] = context.properties[CONTENT_TYPE]
+    return changed(message, **fields)
+
+
+def subject(message: NewMessage, patch: Patch) -> Subject:
+    """A message as patches want it, with as much as this one looks at."""
+    columns = {name: getattr(message, column) for name, column in FIELDS.items()}
+    said = {name: value for name, value in columns.items() if value is not None}
+    if patch.headers:
+        properties = lossless.loads(json.dumps(message.properties))
+        said |= {PROPERTY + name: value for name, value in properties.items()}
+    return Subject(
+        said,
+        message.body if len(message.body) <= LARGEST else None,
+        is_locked=message.headers is not None,
+    )
+
+
+def fields_of(repair: Repair, message: NewMessage) -> dict[str, Any]:
+    """What a message has instead."""
+    fields: dict[str, Any] = {**repair.columns}
+    if repair.body is not None:
+        fields["body"] = repair.body
+    if repair.properties or repair.properties_gone:
+        kept = {
+            name: value
+            for name, value in message.properties.items()
+            if name not in repair.properties_gone
+        }
+        fields["properties"] = kept | repairs.plain(repair.properties)
+    return fields

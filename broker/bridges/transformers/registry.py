@@ -1,0 +1,138 @@
+"""Plug-in point: functions that change messages on their way through a link.
+
+An installed application registers its transformers in its module ``transformers``;
+other modules are named in the setting ``BACKOUT_TRANSFORMERS``. A transformer gets a
+copy of the message and returns what is to be sent, or raises. It may run again for the
+same message, in another process.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import autodiscover_modules
+
+from broker.bridges.providers.interface import Destination
+from broker.errors.bridges import NoSuchTransformer
+from broker.storing import NewMessage
+
+OURS = ("json_patch", "headers", "route")  # modules beside this one
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """For whom a message is transformed."""
+
+    properties: Mapping[str, str]  # of the link's target
+    source_provider: str
+    target_provider: str
+    bridge: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoTransfer:
+    """The message is to be consumed and not to be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchTo:
+    """A message is to be sent to another destination at the target."""
+
+    destination: Destination
+    message: NewMessage
+
+
+Outcome = NewMessage | NoTransfer | BranchTo
+Transform = Callable[[NewMessage, Context], Outcome]
+Check = Callable[[Mapping[str, str]], None]
+
+
+def anything(_properties: Mapping[str, str]) -> None:
+    """The check of a transformer that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transformer:
+    """A function under the name by which targets of links call it."""
+
+    name: str
+    transform: Transform
+    check: Check
+    label: str  # for people
+
+    @property
+    def description(self) -> str:
+        return inspect.getdoc(self.transform) or ""
+
+
+TRANSFORMERS: dict[str, Transformer] = {}
+
+
+def transforms(
+    name: str, *, check: Check = anything, label: str = ""
+) -> Callable[[Transform], Transform]:
+    """Register a function under a name; each name is one.
+
+    Args:
+        name: as it stands at the target of a link.
+        check: raises ValueError, with a sentence, where the target's properties are not
+            what the function needs. It is asked when a link is saved, and again when
+            it starts.
+        label: for people; by default the first line of the function's docstring.
+
+    Raises:
+        ImproperlyConfigured: the name is taken or empty, or the function is async.
+    """
+
+    def register(transform: Transform) -> Transform:
+        if not name.strip():
+            raise ImproperlyConfigured("A transformer needs a name.")
+        if name in TRANSFORMERS:
+            raise ImproperlyConfigured(f"There is a transformer {name!r} already.")
+        if inspect.iscoroutinefunction(transform):
+            raise ImproperlyConfigured(
+                f"The transformer {name!r} is async, and nobody would wait for it."
+                " Write it with def."
+            )
+        first = (inspect.getdoc(transform) or name).partition("\n")[0].rstrip(".")
+        TRANSFORMERS[name] = Transformer(name, transform, check, label or first)
+        return transform
+
+    return register
+
+
+def discover() -> Mapping[str, Transformer]:
+    """All transformers by name, once their modules are imported."""
+    for module in OURS:
+        import_module(f"broker.bridges.transformers.{module}")
+    autodiscover_modules("transformers")
+    for path in settings.BACKOUT_TRANSFORMERS:
+        import_module(path)
+    return TRANSFORMERS
+
+
+def transformer(name: str) -> Transformer:
+    """
+    Raises:
+        NoSuchTransformer: there is none of this name.
+    """
+    found = TRANSFORMERS.get(name) or discover().get(name)
+    if found is None:
+        raise NoSuchTransformer(name, sorted(TRANSFORMERS))
+    return found
+
+
+def check(name: str, properties: Mapping[str, str]) -> None:
+    """Whether a link may call a transformer, with these properties of its target.
+
+    Raises:
+        NoSuchTransformer: there is none of this name.
+        ValueError: why it cannot use the properties, as a sentence.
+    """
+    transformer(name).check(properties)

@@ -1,0 +1,183 @@
+"""The worker process of one link, in which transformers run that have a time limit.
+
+It is started when it is first needed, in its own process group, with nothing of this
+process but its environment: no connection, no lock, no terminal. What it runs can kill
+it, stop it, or fork; here that is a message that failed, and the next gets another
+process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import weakref
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NoReturn
+
+from broker.bridges.transformers.carrying import outcome_of
+from broker.bridges.transformers.frames import receive, send
+from broker.bridges.transformers.registry import Outcome
+from broker.errors.bridges import TransformerFailed
+
+PROGRAM = "broker.bridges.transformers.worker"
+STARTS_WITHIN_S = 60.0  # Django and all applications are read in; it takes seconds
+ENDS_WITHIN_S = 10.0  # once killed; it takes milliseconds
+FAULTS = (EOFError, LookupError, OSError, RecursionError, TypeError, ValueError)
+STDERR = 2  # where what it prints goes, too
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A process that runs, and how it is reached."""
+
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
+    lifeline: int  # the end that keeps it alive
+
+    def is_waiting(self) -> bool:
+        """Whether it is there, and has not said anything that nobody asked."""
+        self.channel.settimeout(0)
+        try:
+            self.channel.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
+
+    def end(self) -> None:
+        """Kill it, with all that it forked."""
+        self.channel.close()
+        os.close(self.lifeline)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(ENDS_WITHIN_S)
+
+
+class Worker:
+    """One process at a time, used by one thread."""
+
+    def __init__(self) -> None:
+        self._started: Started | None = None
+        self._end: weakref.finalize | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process, if there is one."""
+        return None if self._started is None else self._started.process.pid
+
+    def ask(self, name: str, request: bytes, time_limit_s: float) -> Outcome:
+        """What a transformer makes of a message; not checked.
+
+        Args:
+            name: of the transformer.
+            request: the frame; see ``carrying.asked``.
+            time_limit_s: how long it may take, without the start of the process.
+
+        Raises:
+            TransformerFailed: it did not do it, or not in time.
+        """
+        started = self._ready(name)
+        until = time.monotonic() + time_limit_s
+        try:
+            send(started.channel, request, until)
+            answer = receive(started.channel, until)
+            if answer.said["outcome"] != "failed":
+                return outcome_of(answer)
+            why = str(answer.said["why"])
+        except FAULTS as error:
+            late = f"It took longer than {time_limit_s:g} s and was stopped."
+            self._fail(name, error, late)
+        except BaseException:  # or it would answer the next message with this one
+            self.close()
+            raise
+        raise TransformerFailed(name, why)
+
+    def close(self) -> None:
+        """End the process, if there is one. The next message starts another."""
+        if self._end is not None:
+            self._end()
+        self._started = self._end = None
+
+    def _ready(self, name: str) -> Started:
+        """The process, which is waiting to be asked."""
+        if self._started is not None and self._started.is_waiting():
+            return self._started
+        self.close()
+        try:
+            self._started = started = start()
+            self._end = weakref.finalize(self, started.end)
+            answer = receive(started.channel, time.monotonic() + STARTS_WITHIN_S)
+        except FAULTS as error:
+            late = f"Its worker process was not ready within {STARTS_WITHIN_S:g} s."
+            self._fail(name, error, late)
+        except BaseException:
+            self.close()
+            raise
+        if not answer.said.get("is_ready"):
+            self.close()
+            why = f"Its worker process cannot start. {answer.said.get('why')}"
+            raise TransformerFailed(name, why)
+        return started
+
+    def _fail(self, name: str, error: BaseException, late: str) -> NoReturn:
+        """Kill the process, and say why it is of no use any more.
+
+        Args:
+            late: what to say if it was too late.
+        """
+        started = self._started
+        self.close()
+        if isinstance(error, TimeoutError):
+            why = late
+        elif not isinstance(error, OSError | EOFError):
+            why = "Its worker process answered what cannot be read."
+        elif started is not None:
+            why = f"Its worker process {how(started.process.returncode)}."
+        else:
+            why = f"Its worker process cannot be started: {error}."
+        raise TransformerFailed(name, why) from None
+
+
+def start() -> Started:
+    """A new process, which says when it is ready.
+
+    Raises:
+        OSError: this machine has no room for it.
+    """
+    ours, theirs = socket.socketpair()
+    alive, lifeline = os.pipe()
+    try:
+        process = subprocess.Popen(  # noqa: S603 -- our own module
+            [sys.executable, "-m", PROGRAM, str(theirs.fileno()), str(alive)],
+            stdin=subprocess.DEVNULL,
+            stdout=STDERR,
+            pass_fds=(theirs.fileno(), alive),
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,
+        )
+    except BaseException:
+        ours.close()
+        os.close(lifeline)
+        raise
+    finally:
+        theirs.close()
+        os.close(alive)
+    return Started(process, ours, lifeline)
+
+
+def how(code: int | None) -> str:
+    """How a process ended, of which this process wants nothing to have been left."""
+    if code is None:
+        return "does not answer"
+    if code >= 0:
+        return f"ended by itself, with exit status {code}"
+    with suppress(ValueError):
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"was killed by signal {-code}"

@@ -1,0 +1,249 @@
+"""Transactions with two ends: what is prepared at one of them, the other decides.
+
+Where the other provider can prepare, it does so first. Then this database commits the
+link's work and the decision with it, and the provider is told. Where it cannot, this
+broker prepares, and the provider's own transaction decides: its marker tells how.
+
+What dies in between leaves a row (``Branch``), which whoever runs the link next settles
+before anything else (``recover``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from broker import prepared
+from broker.bridges import dead_messages
+from broker.bridges.batch import Batch, Dead
+from broker.bridges.books import Counts, Entry, Outcome
+from broker.bridges.carrier import Carrier
+from broker.bridges.providers.interface import Destination, Received, Session
+from broker.bridges.ways.here import source_entries
+from broker.clock import database_now
+from broker.errors import BrokerError
+from broker.errors.bridges import ProviderError, ProviderLost, SendRefused
+from broker.errors.units_of_work import BackedOut, NoSuchXid
+from broker.models import Branch, Link, Place
+from broker.storing import NewMessage, Receipt
+from broker.unit_of_work import UnitOfWork
+
+logger = logging.getLogger(__name__)
+
+UNSURE = "It was told to commit, and has not answered. It is told again: {}"
+
+
+def decide(link: Link, xid: str, messages: int) -> None:
+    """Write into the open transaction that the other provider is to commit."""
+    Branch.objects.create(
+        xid=xid,
+        link=link,
+        kind=Branch.Kind.DECIDED,
+        messages=messages,
+        began_at=database_now(),
+    )
+
+
+def commit_there(
+    carrier: Carrier, session: Session, xid: str, received: Sequence[Received]
+) -> None:
+    """Tell the other provider what was decided, and forget it once that is done.
+
+    Raises:
+        ProviderLost: it cannot be told now; it will be when it is back.
+    """
+    try:
+        session.commit_prepared(xid)
+    except ProviderError as error:
+        why = UNSURE.format(error.why)
+        carrier.notice(received, Outcome.COMMIT_FAILURE, why)
+        raise ProviderLost(error.factory, error.why) from error
+    Branch.objects.filter(xid=xid).delete()
+
+
+def promise(
+    carrier: Carrier, batch: Batch, work: UnitOfWork, *, at_source: bool
+) -> str:
+    """Prepare this broker's part of a batch, with all that its books will need.
+
+    Args:
+        work: holds what was got here; of what comes from elsewhere it is empty.
+        at_source: whether the messages come from here.
+
+    Returns:
+        The name of what was prepared.
+
+    Raises:
+        SendRefused: this broker could not commit it; nothing was done.
+        LinkTakenOver: another process runs the link; nothing was done.
+    """
+    xid = carrier.next_xid()
+    detail: dict[str, Any] = {"number": carrier.batch_number}
+    if at_source:
+        detail["source"] = [asdict(one) for one in source_entries(batch)]
+    else:
+        detail["target"] = [
+            [one.received.message_id, one.outcome, batch.latency_ms(one.received)]
+            for one in batch.sends
+        ]
+    detail["dead"] = [told(one) for one in batch.dead]
+    detail["counts"] = asdict(batch.final_counts())
+    puts = [] if at_source else [one.message for one in batch.sends]
+    try:
+        with transaction.atomic():
+            carrier.fence(Counts(), batch.now)
+            carrier.keep_number()
+            work.coordinated = True
+            for message in (*puts, *(one.message for one in batch.dead)):
+                work.send(message)
+            prepared.prepare(work, xid)
+            Branch.objects.create(
+                xid=xid,
+                link=carrier.link,
+                kind=Branch.Kind.PREPARED,
+                messages=len(batch.taken),
+                detail=detail,
+                began_at=batch.now,
+            )
+    except BrokerError as error:
+        if isinstance(error, BackedOut):
+            raise SendRefused("this broker", str(error)) from error
+        raise
+    return xid
+
+
+def told(dead: Dead) -> dict[str, Any]:
+    """What the books need of a dead message, as JSON."""
+    one = dead.received
+    return {
+        "reason": dead.reason,
+        "error": dead.error,
+        "is_notice": dead.is_notice,
+        "message_id": one.message_id,
+        "destination": list(one.destination),
+        "local_id": one.local_id,
+        "delivery_count": one.delivery_count,
+    }
+
+
+def dead_of(said: dict[str, Any], at: datetime) -> Dead:
+    nothing = NewMessage("")
+    received = Received(
+        nothing,
+        None,
+        Destination(*said["destination"]),
+        said["message_id"],
+        delivery_count=said["delivery_count"],
+        local_id=said["local_id"],
+    )
+    return Dead(received, said["reason"], said["error"], nothing, at, said["is_notice"])
+
+
+@transaction.atomic
+def keep_promise(carrier: Carrier, xid: str) -> None:
+    """Commit what was prepared here: the other provider has committed.
+
+    Raises:
+        LinkTakenOver: another process runs the link, and does it.
+    """
+    branch = Branch.objects.select_for_update().filter(xid=xid).first()
+    if branch is None:
+        return
+    now = database_now()
+    detail = branch.detail
+    carrier.fence(Counts(**detail["counts"]), now)
+    if "source" in detail:
+        entries = [
+            Entry(**one | {"outcome": Outcome(one["outcome"])})
+            for one in detail["source"]
+        ]
+        carrier.write(entries, Place.CLAIMED, role="source", counted=True)
+    receipts = prepared.commit_prepared(xid)
+    write_puts(carrier, detail, receipts, now, is_counted="source" not in detail)
+    branch.delete()
+
+
+def write_puts(
+    carrier: Carrier,
+    detail: dict[str, Any],
+    receipts: Sequence[Receipt],
+    now: datetime,
+    *,
+    is_counted: bool,
+) -> None:
+    """Write the books of what a prepared unit of work has put."""
+    put = detail.get("target", [])
+    entries = [
+        Entry(
+            receipt.queue_ids[0],
+            receipt.message_id,
+            Outcome(outcome),
+            message_id,
+            None,
+            latency_ms,
+        )
+        for (message_id, outcome, latency_ms), receipt in zip(
+            put, receipts, strict=False
+        )
+        if receipt.queue_ids
+    ]
+    carrier.write(entries, Place.READY, role="target", counted=is_counted)
+    dead = [dead_of(one, now) for one in detail["dead"]]
+    buried = receipts[len(put) :]
+    dead_messages.enter(carrier.link, dead, buried)
+    carrier.write_dead(dead, buried, is_counted=is_counted)
+
+
+@transaction.atomic
+def break_promise(xid: str, why: str, *, counted: bool) -> None:
+    """Undo what was prepared here: the other provider has not committed.
+
+    Args:
+        counted: whether this was a failed attempt of the message.
+    """
+    try:
+        if counted:
+            prepared.back_out_prepared(xid, error=why)
+        else:
+            prepared.give_back_prepared(xid)
+    except NoSuchXid:
+        logger.warning("%s was ended by an operator.", xid)
+    Branch.objects.filter(xid=xid).delete()
+
+
+def recover(carrier: Carrier, session: Session, marker: int | None) -> int:
+    """Settle what an earlier turn of the link has left between its two ends.
+
+    Args:
+        session: with the other provider.
+        marker: the number of the last batch that it has committed; None where it can
+            prepare.
+
+    Returns:
+        How many transactions were settled.
+
+    Raises:
+        ProviderLost: the connection broke; what is left is settled next time.
+    """
+    settled = 0
+    for branch in Branch.objects.filter(link=carrier.link).order_by("began_at"):
+        settled += 1
+        if branch.kind == Branch.Kind.DECIDED:
+            session.commit_prepared(branch.xid)
+            branch.delete()
+        elif marker is not None and branch.detail["number"] <= marker:
+            keep_promise(carrier, branch.xid)
+        else:
+            break_promise(branch.xid, "", counted=False)
+    if marker is None:
+        for xid in session.in_doubt(carrier.xid_prefix):
+            settled += 1
+            session.roll_back_prepared(xid)  # presumed: nobody had decided
+    if settled:
+        logger.info("%s: settled %d transactions of before", carrier.name, settled)
+    return settled

@@ -1,0 +1,151 @@
+"""From a queue of this broker to another one: one database transaction."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from broker.bridges.batch import Batch
+from broker.bridges.books import Entry
+from broker.bridges.carrier import Carrier
+from broker.bridges.dead_messages import bury
+from broker.bridges.messages import sent_on
+from broker.bridges.providers import local
+from broker.bridges.providers.local import LocalSubscription
+from broker.errors.bridges import SendRefused
+from broker.models import Place
+from broker.storing import Receipt
+from broker.unit_of_work import UnitOfWork
+
+
+class Here:
+    """Both ends are this broker."""
+
+    def __init__(self, carrier: Carrier, source: LocalSubscription) -> None:
+        self.carrier = carrier
+        self.source = source
+
+    def carry(self, batch: Batch) -> None:
+        """Send and acknowledge, with all that is written of it.
+
+        Raises:
+            SendRefused: the target does not take one of them, and the link is
+                transacted. A message that is alone is backed out; others stay as they
+                were.
+            DeadMessageRefused: nothing was done.
+            LinkTakenOver: nothing was done.
+        """
+        self.source.release(batch.left)
+        work = self.source.take_work()
+        address(self.carrier, batch)
+        try:
+            self.carrier.bury_elsewhere(batch.dead)
+            try:
+                self.commit(batch, work)
+            except SendRefused:
+                if self.carrier.link.transacted:
+                    raise
+                bury_refused(self.carrier, batch)
+                self.commit(batch, work)
+        except SendRefused as refusal:
+            undo(work, batch, refusal)
+            raise
+        except BaseException:
+            local.give_back(work)
+            raise
+        work.ended = True
+
+    @transaction.atomic
+    def commit(self, batch: Batch, work: UnitOfWork) -> None:
+        carrier = self.carrier
+        carrier.fence(batch.final_counts(), batch.now)
+        receipts = local.send([one.message for one in batch.sends])
+        dead = bury(carrier.link, batch.dead)
+        taken = source_entries(batch, receipts)
+        carrier.write(taken, Place.CLAIMED, role="source", counted=True)
+        work.carry_out()
+        put = target_entries(batch, receipts)
+        carrier.write(put, Place.READY, role="target", counted=False)
+        carrier.write_dead(batch.dead, dead, is_counted=False)
+
+
+def address(carrier: Carrier, batch: Batch) -> None:
+    """Give each message a new id, and the address that its destination means here.
+
+    What means none keeps its name: the put says what is wrong with it.
+    """
+    addresses: dict[str, str] = {}
+    for one in batch.sends:
+        name = one.destination.name
+        if name not in addresses:
+            addresses[name] = local.address_of_name(name)
+        one.message = sent_on(
+            one.message, address=addresses[name], producer=carrier.actor
+        )
+
+
+def bury_refused(carrier: Carrier, batch: Batch) -> None:
+    """Have dead messages in place of those that this broker does not take.
+
+    Each is put alone, and that is undone.
+    """
+    refused = []
+    for one in list(batch.sends):
+        try:
+            with transaction.atomic():
+                local.send([one.message])
+                transaction.set_rollback(True)
+        except SendRefused as refusal:
+            refused.append(carrier.refused(one, refusal.why, batch.now))
+            batch.refuse(one, refused[-1])
+    carrier.bury_elsewhere(refused)
+
+
+def undo(work: UnitOfWork, batch: Batch, refusal: SendRefused) -> None:
+    """Count the failed attempt of a message that was alone; of others nobody knows."""
+    if len(batch.received) == 1:
+        local.back_out(work, refusal.why)
+    else:
+        local.give_back(work)
+
+
+def source_entries(batch: Batch, receipts: list[Receipt] | None = None) -> list[Entry]:
+    """What left its queue here, for the journal.
+
+    Args:
+        receipts: of what was put here; None where the target is elsewhere.
+    """
+    sent = {id(one.received): place for place, one in enumerate(batch.sends)}
+    entries = []
+    for received, outcome in zip(batch.taken, batch.outcomes, strict=True):
+        place = sent.get(id(received))
+        one = None if place is None else batch.sends[place]
+        entries.append(
+            Entry(
+                received.handle.queue_id,
+                received.handle.message_id,
+                outcome,
+                "" if one is None else one.message.message_id or "",
+                receipts[place].message_id
+                if receipts is not None and place is not None
+                else None,
+                batch.latency_ms(received),
+                transformed=one is not None and one.transformed,
+            )
+        )
+    return entries
+
+
+def target_entries(batch: Batch, receipts: list[Receipt]) -> list[Entry]:
+    """What was put here, for the journal: each on the first queue that took it."""
+    return [
+        Entry(
+            receipt.queue_ids[0],
+            receipt.message_id,
+            one.outcome,
+            one.received.message_id,
+            None,
+            batch.latency_ms(one.received),
+            transformed=one.transformed,
+        )
+        for one, receipt in zip(batch.sends, receipts, strict=True)
+    ]

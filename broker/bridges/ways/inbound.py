@@ -1,0 +1,158 @@
+"""From another provider to this broker."""
+
+from __future__ import annotations
+
+from django.db import Error as DatabaseError
+from django.db import transaction
+
+from broker.bridges import duplicates
+from broker.bridges.batch import Batch
+from broker.bridges.books import Outcome
+from broker.bridges.carrier import Carrier
+from broker.bridges.dead_messages import bury
+from broker.bridges.providers import local
+from broker.bridges.providers.interface import Session, Subscription
+from broker.bridges.ways import branches
+from broker.bridges.ways.here import address, bury_refused, target_entries
+from broker.bridges.ways.marker import Marker
+from broker.errors.bridges import (
+    BridgeError,
+    CommitInDoubt,
+    ProviderLost,
+    SendRefused,
+)
+from broker.models import Link, Place
+from broker.unit_of_work import UnitOfWork
+
+RETRY = Link.OnSendFailure.RETRY
+
+
+class Inbound:
+    """What all ways from another provider have in common."""
+
+    def __init__(
+        self, carrier: Carrier, source: Subscription, session: Session
+    ) -> None:
+        self.carrier = carrier
+        self.source = source
+        self.session = session
+
+    def carry(self, batch: Batch) -> None:
+        """Put what was received here, and acknowledge it there.
+
+        Raises:
+            SendRefused: this broker does not take one of them; see ``ways``.
+            ProviderLost: the connection broke.
+            DeadMessageRefused, LinkTakenOver: nothing was done here.
+        """
+        if batch.left:
+            self.source.release(batch.left)
+        address(self.carrier, batch)
+        try:
+            self.carrier.bury_elsewhere(batch.dead)
+            self.put_and_acknowledge(batch)
+        except SendRefused:
+            self.source.release(batch.taken, failed=len(batch.taken) == 1)
+            raise
+        except (BridgeError, DatabaseError) as error:
+            if not isinstance(error, ProviderLost):
+                self.source.release(batch.taken)
+            raise
+
+    def put_and_acknowledge(self, batch: Batch) -> None:
+        raise NotImplementedError
+
+    def put(self, batch: Batch) -> None:
+        """Step 6, in the open transaction."""
+        carrier = self.carrier
+        carrier.fence(batch.final_counts(), batch.now)
+        receipts = local.send([one.message for one in batch.sends])
+        dead = bury(carrier.link, batch.dead)
+        entries = target_entries(batch, receipts)
+        carrier.write(entries, Place.READY, role="target", counted=True)
+        carrier.write_dead(batch.dead, dead, is_counted=True)
+
+
+class Acknowledged(Inbound):
+    """Without transactions: at least once; by the ids of its messages, effectively
+    once."""
+
+    def put_and_acknowledge(self, batch: Batch) -> None:
+        self.put_each(batch)
+        try:
+            self.source.acknowledge(batch.taken)
+        except ProviderLost as error:
+            if not self.carrier.link.duplicate_detection:
+                put = [one.received for one in batch.sends]
+                self.carrier.notice(put, Outcome.ACK_FAILURE, error.why)
+            raise
+
+    def put_each(self, batch: Batch) -> None:
+        """Step 6; what this broker refuses is a dead message, by the link's choice with
+        each try, or once and for good."""
+        try:
+            self.put_new(batch)
+        except SendRefused as refusal:
+            if self.carrier.link.on_send_failure == RETRY:
+                one = [batch.sends[0].received]
+                self.carrier.notice(one, Outcome.SEND_FAILURE, refusal.why)
+                raise
+            bury_refused(self.carrier, batch)
+            self.put_new(batch)
+
+    @transaction.atomic
+    def put_new(self, batch: Batch) -> None:
+        if self.carrier.link.duplicate_detection:
+            duplicates.leave_out(self.carrier.link, batch)
+        self.put(batch)
+
+
+class Prepared(Inbound):
+    """By prepare and commit: the source prepares, this database decides."""
+
+    def put_and_acknowledge(self, batch: Batch) -> None:
+        xid = self.carrier.next_xid()
+        try:
+            self.session.begin()
+            self.source.acknowledge(batch.taken)
+            self.session.prepare(xid)
+        except SendRefused as error:
+            self.session.roll_back()
+            raise ProviderLost(error.factory, error.why) from error
+        try:
+            with transaction.atomic():
+                self.put(batch)
+                branches.decide(self.carrier.link, xid, len(batch.taken))
+        except BaseException:
+            self.session.roll_back_prepared(xid)
+            raise
+        branches.commit_there(self.carrier, self.session, xid, batch.taken)
+
+
+class Marked(Inbound):
+    """By a marker: this broker prepares, the source's transaction decides."""
+
+    def __init__(
+        self, carrier: Carrier, source: Subscription, session: Session, marker: Marker
+    ) -> None:
+        super().__init__(carrier, source, session)
+        self.marker = marker
+
+    def put_and_acknowledge(self, batch: Batch) -> None:
+        work = UnitOfWork(actor=self.carrier.actor, coordinated=True)
+        xid = branches.promise(self.carrier, batch, work, at_source=False)
+        try:
+            self.session.begin()
+            self.source.acknowledge(batch.taken)
+            self.marker.advance(self.carrier.batch_number)
+            self.session.commit()
+        except SendRefused as refusal:
+            self.session.roll_back()
+            branches.break_promise(xid, refusal.why, counted=False)
+            self.marker.is_stale = True
+            raise ProviderLost(refusal.factory, refusal.why) from refusal
+        except CommitInDoubt as error:
+            self.carrier.notice(batch.taken, Outcome.COMMIT_FAILURE, error.why)
+            raise ProviderLost(error.factory, error.why) from error
+        branches.keep_promise(self.carrier, xid)
+        self.marker.advanced()

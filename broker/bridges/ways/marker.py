@@ -1,0 +1,96 @@
+"""What tells whether a provider that cannot prepare has committed a batch.
+
+A queue of the link's own, at that provider, holds exactly one message: the number of
+the last batch that was committed there. Each transaction takes it away and sends the
+next number, so it changes if, and only if, the batch is committed.
+"""
+
+from __future__ import annotations
+
+from broker.bridges.providers.interface import (
+    Destination,
+    Received,
+    Session,
+    Subscription,
+)
+from broker.errors.bridges import ProviderLost, WrongFactory
+from broker.storing import NewMessage
+
+PREFIX = "backout.bridge."
+WAIT_S = 10.0  # for the marker to be given; another connection may just be losing it
+MISSING = (
+    "The marker of the link is not on the queue {queue!r} there. Another process may"
+    " still be connected; the link tries again. If nobody is, put a message with the"
+    " text {number} on that queue: all batches up to that number arrived."
+)
+
+
+class Marker:
+    """The marker of one link, held by this connection.
+
+    Attributes:
+        number: of the last batch that the provider has committed.
+        is_stale: what was tried was rolled back; the session is to be opened anew.
+    """
+
+    def __init__(self, session: Session, key: str, factory: str) -> None:
+        self.session = session
+        self.queue = Destination(f"{PREFIX}{key}.marker")
+        self.factory = factory
+        self.is_stale = False
+        self.subscription: Subscription = session.subscribe(self.queue, prefetch=1)
+        self.held: Received | None = None
+        self.number = 0
+        self.next = 0
+
+    def read(self, last: int) -> int:
+        """Take the marker, or make it if the link has never had one.
+
+        Args:
+            last: the number of the last batch that this broker knows of.
+
+        Raises:
+            ProviderLost: it is not there, though it was.
+        """
+        if self.take(WAIT_S if last else 1.0):
+            return self.number
+        if last:
+            why = MISSING.format(queue=self.queue.name, number=last)
+            raise ProviderLost(self.factory, why)
+        self.session.send([self.message(0)], self.queue)
+        if not self.take(WAIT_S):
+            raise ProviderLost(self.factory, "The marker that was sent did not come.")
+        return self.number
+
+    def take(self, wait_s: float) -> bool:
+        got = self.subscription.receive(1, wait_s)
+        if not got:
+            return False
+        self.held = got[0]
+        try:
+            self.number = int(self.held.message.body)
+        except ValueError:
+            why = f"The queue {self.queue.name!r} holds what is no marker. Remove it."
+            raise WrongFactory(self.factory, why) from None
+        return True
+
+    def advance(self, number: int) -> None:
+        """Within a transaction, put the number of its batch in place of the last."""
+        assert self.held is not None, "it was read first"
+        self.subscription.acknowledge([self.held])
+        self.session.send([self.message(number)], self.queue)
+        self.next = number
+
+    def advanced(self) -> None:
+        """The transaction is committed: take the marker that it sent.
+
+        Raises:
+            ProviderLost: it does not come.
+        """
+        if not self.take(WAIT_S) or self.number != self.next:
+            raise ProviderLost(self.factory, "The new marker did not come.")
+
+    def message(self, number: int) -> NewMessage:
+        return NewMessage(
+            self.queue.name, str(number).encode(), "text/plain; charset=utf-8"
+        )

@@ -1,0 +1,173 @@
+"""From a queue of this broker to another provider."""
+
+from __future__ import annotations
+
+from django.db import Error as DatabaseError
+from django.db import transaction
+
+from broker.bridges.batch import Batch
+from broker.bridges.books import Outcome
+from broker.bridges.carrier import Carrier
+from broker.bridges.dead_messages import bury
+from broker.bridges.messages import sent_on
+from broker.bridges.providers import local
+from broker.bridges.providers.interface import Session
+from broker.bridges.providers.local import LocalSubscription
+from broker.bridges.ways import branches
+from broker.bridges.ways.here import source_entries, undo
+from broker.bridges.ways.marker import Marker
+from broker.errors import LockLost
+from broker.errors.bridges import CommitInDoubt, ProviderLost, SendRefused
+from broker.models import Link, Place
+from broker.unit_of_work import UnitOfWork
+
+RETRY = Link.OnSendFailure.RETRY
+
+
+class Outbound:
+    """What all ways to another provider have in common."""
+
+    def __init__(
+        self, carrier: Carrier, source: LocalSubscription, target: Session
+    ) -> None:
+        self.carrier = carrier
+        self.source = source
+        self.target = target
+
+    def carry(self, batch: Batch) -> None:
+        """Send, and end the deliveries here.
+
+        Raises:
+            SendRefused: the target does not take one of them; see ``ways``.
+            ProviderLost: the connection broke.
+            DeadMessageRefused, LinkTakenOver: nothing was done here.
+        """
+        self.source.release(batch.left)
+        work = self.source.take_work()
+        for one in batch.sends:
+            one.message = sent_on(one.message)
+        try:
+            self.carrier.bury_elsewhere(batch.dead)
+            self.send_and_end(batch, work)
+        except SendRefused as refusal:
+            undo(work, batch, refusal)
+            raise
+        except BaseException:
+            if not work.ended:
+                local.give_back(work)
+            raise
+        work.ended = True
+
+    def send_and_end(self, batch: Batch, work: UnitOfWork) -> None:
+        raise NotImplementedError
+
+    def send(self, batch: Batch) -> None:
+        """Step 6, of all; a refusal is raised.
+
+        Raises:
+            SendRefused, ProviderLost: as ``interface.Session.send``.
+        """
+        for run in batch.runs():
+            messages = [one.message for one in run]
+            for refusal in self.target.send(messages, run[0].destination):
+                if refusal is not None:
+                    raise refusal
+
+    def end(self, batch: Batch, work: UnitOfWork) -> None:
+        """Step 7 here, in the open transaction."""
+        carrier = self.carrier
+        carrier.fence(batch.final_counts(), batch.now)
+        dead = bury(carrier.link, batch.dead)
+        entries = source_entries(batch)
+        carrier.write(entries, Place.CLAIMED, role="source", counted=True)
+        carrier.write_dead(batch.dead, dead, is_counted=False)
+        work.carry_out()
+
+
+class Acknowledged(Outbound):
+    """Without transactions: at least once."""
+
+    def send_and_end(self, batch: Batch, work: UnitOfWork) -> None:
+        self.send_each(batch)
+        try:
+            with transaction.atomic():
+                self.end(batch, work)
+        except (LockLost, DatabaseError) as error:
+            work.ended = True  # the system has, or will have, backed it out
+            sent = [one.received for one in batch.sends]
+            self.carrier.notice(sent, Outcome.ACK_FAILURE, str(error))
+            raise
+
+    def send_each(self, batch: Batch) -> None:
+        """Step 6; what the target refuses is a dead message, by the link's choice with
+        each try, or once and for good."""
+        again = self.carrier.link.on_send_failure == RETRY
+        for run in batch.runs():
+            messages = [one.message for one in run]
+            refusals = self.target.send(messages, run[0].destination)
+            for one, refusal in zip(run, refusals, strict=True):
+                if refusal is None:
+                    continue
+                if again:
+                    why = refusal.why
+                    self.carrier.notice([one.received], Outcome.SEND_FAILURE, why)
+                    raise refusal
+                dead = self.carrier.refused(one, refusal.why, batch.now)
+                batch.refuse(one, dead)
+                self.carrier.bury_elsewhere([dead])
+
+
+class Prepared(Outbound):
+    """By prepare and commit: the target prepares, this database decides."""
+
+    def send_and_end(self, batch: Batch, work: UnitOfWork) -> None:
+        xid = self.carrier.next_xid()
+        try:
+            self.target.begin()
+            self.send(batch)
+            self.target.prepare(xid)
+        except SendRefused:
+            self.target.roll_back()
+            raise
+        try:
+            with transaction.atomic():
+                self.end(batch, work)
+                branches.decide(self.carrier.link, xid, len(batch.sends))
+        except BaseException:
+            self.target.roll_back_prepared(xid)
+            raise
+        work.ended = True
+        branches.commit_there(self.carrier, self.target, xid, batch.taken)
+
+
+class Marked(Outbound):
+    """By a marker: this broker prepares, the target's transaction decides."""
+
+    def __init__(
+        self,
+        carrier: Carrier,
+        source: LocalSubscription,
+        target: Session,
+        marker: Marker,
+    ) -> None:
+        super().__init__(carrier, source, target)
+        self.marker = marker
+
+    def send_and_end(self, batch: Batch, work: UnitOfWork) -> None:
+        xid = branches.promise(self.carrier, batch, work, at_source=True)
+        work.ended = True
+        try:
+            self.target.begin()
+            self.marker.advance(self.carrier.batch_number)
+            self.send(batch)
+            self.target.commit()
+        except SendRefused as refusal:
+            self.target.roll_back()
+            branches.break_promise(xid, refusal.why, counted=len(batch.received) == 1)
+            self.marker.is_stale = True
+            raise
+        except CommitInDoubt as error:
+            self.carrier.notice(batch.taken, Outcome.COMMIT_FAILURE, error.why)
+            raise ProviderLost(error.factory, error.why) from error
+        branches.keep_promise(self.carrier, xid)
+        self.marker.advanced()

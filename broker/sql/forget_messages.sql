@@ -1,0 +1,17 @@
+-- Forget ids of messages that a link carried long ago, or of which there are too many.
+--
+-- Locks    what it deletes.
+-- Index    seen_by_link_and_time
+-- Returns  how many.
+WITH oldest AS (
+    SELECT seen_at FROM broker_seenmessage WHERE link_id = %(link_id)s::bigint
+    ORDER BY seen_at DESC OFFSET %(keep)s::integer LIMIT 1
+),
+gone AS (
+    DELETE FROM broker_seenmessage
+    WHERE link_id = %(link_id)s::bigint AND seen_at <= greatest(
+        statement_timestamp() - %(keep_for)s::interval,
+        (SELECT seen_at FROM oldest))
+    RETURNING 1
+)
+SELECT count(*) FROM gone;

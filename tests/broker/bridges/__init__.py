@@ -1,0 +1,1 @@
+"""Links of bridges, between this broker and providers that are really there."""
