@@ -17,6 +17,7 @@ CAUSES = (
     "malformed",
     "unwanted",
     "report",
+    "link",
 )
 
 
