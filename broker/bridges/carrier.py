@@ -73,9 +73,9 @@ class Carrier:
     ) -> Dead:
         """A message for the dead message queues, with what happened to it."""
         copy = dead_messages.copy_of(
-            self.link, received, reason=reason, error=error, now=now, target=target
+            self.link, received, reason=str(reason), error=error, now=now, target=target
         )
-        return Dead(received, reason, error, copy, now, is_notice)
+        return Dead(received, str(reason), error, copy, now, is_notice)
 
     def refused(self, sending: Sending, error: str, now: datetime) -> Dead:
         return self.dead(

@@ -22,12 +22,13 @@ from broker.bridges.providers.interface import (
 from broker.bridges.providers.local import LocalSubscription, address_for
 from broker.bridges.providers.registry import connect
 from broker.bridges.transfer import Way
+from broker.bridges.transformers.registry import check
 from broker.bridges.ways import branches, inbound, outbound
 from broker.bridges.ways.here import Here
 from broker.bridges.ways.marker import Marker
 from broker.errors import BrokerError
-from broker.errors.bridges import WrongLink
-from broker.models import ConnectionFactory, LinkStatus
+from broker.errors.bridges import NoSuchTransformer, WrongLink
+from broker.models import ConnectionFactory, Link, LinkStatus
 
 NO_TRANSACTIONS = (
     "it is transacted, and {} offers no transactions that a link can use. Make the link"
@@ -96,6 +97,8 @@ def open_all(ends: Ends) -> None:
         ends.remote = connected(link.source_factory, link.source_client_id)
     elif not target_is_here:
         ends.remote = connected(link.target_factory, link.target_client_id)
+    if link.transformer:
+        check_transformer(link)
     if target_is_here and (target := target_of(link)):
         address_for(target, link.target_factory.name)
     if ends.remote is not None:
@@ -120,6 +123,17 @@ def open_all(ends: Ends) -> None:
             prefetch=2 * link.batch,
         )
         ends.roads.append(Road(remote, way_to_here(ends, remote, ends.remote)))
+
+
+def check_transformer(link: Link) -> None:
+    """
+    Raises:
+        WrongLink: there is none of this name, or it cannot use these properties.
+    """
+    try:
+        check(link.transformer, link.properties)
+    except (NoSuchTransformer, ValueError) as error:
+        raise WrongLink(str(link), str(error)) from error
 
 
 def connected(factory: ConnectionFactory, client_id: str) -> Session:

@@ -69,7 +69,7 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
                 batch,
                 one,
                 Outcome.MESSAGE_EXPIRED,
-                f"It expired {expires_at}.",
+                f"It expired at {expires_at}.",
             )
             continue
         if has_looped(carrier, one):

@@ -8,7 +8,7 @@ from django.db import Error as DatabaseError
 from django.db import transaction
 
 from broker import journal, settle, waiting
-from broker.bridges.messages import message_of
+from broker.bridges.messages import changed, message_of
 from broker.bridges.providers.interface import (
     Capability,
     Destination,
@@ -216,10 +216,10 @@ class LocalSession:
     def send_one(
         self, message: NewMessage, destination: Destination
     ) -> SendRefused | None:
-        message.address = address_for(destination, self.factory.name)
+        address = address_for(destination, self.factory.name)
         try:
             with transaction.atomic():
-                send([message])
+                send([changed(message, address=address)])
         except SendRefused as refusal:
             return refusal
         except DatabaseError as error:
