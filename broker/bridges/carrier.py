@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,8 +18,11 @@ from broker.bridges.configured import factory_of, target_of
 from broker.bridges.providers.interface import Destination, Received, Session
 from broker.bridges.providers.registry import connect
 from broker.clock import database_now
+from broker.errors.bridges import LinkTakenOver
 from broker.models import DeadMessageQueue, Link, LinkStatus, Place
 from broker.storing import Receipt
+
+SURE_S = 1.0  # so long nobody takes a link over from a process that hangs
 
 
 @dataclass
@@ -31,6 +36,7 @@ class Carrier:
     batch_number: int = 0  # of the last transaction that has a name
     told_no_transfer: bool = False  # the first of this start is a dead message, too
     told_branch: bool = False
+    sure_at: float = -math.inf  # when we last knew that the link is ours
     sessions: dict[int, Session] = field(default_factory=dict)  # by dead queue
 
     @property
@@ -106,9 +112,24 @@ class Carrier:
         self.fence(Counts(dead=len(dead)), now)
         self.write_dead(dead, dead_messages.bury(self.link, dead), is_counted=False)
 
+    def confirm(self) -> None:
+        """See that the link is still ours, if that was long ago: this process may have
+        hung.
+
+        Raises:
+            LinkTakenOver: another process runs it.
+        """
+        now = time.monotonic()
+        if now - self.sure_at < SURE_S:
+            return
+        if not LinkStatus.objects.filter(link=self.link, epoch=self.epoch).exists():
+            raise LinkTakenOver(self.name, self.epoch)
+        self.sure_at = now
+
     def fence(self, counts: Counts, now: datetime) -> None:
         """See ``books.fence``."""
         books.fence(self.link.pk, self.name, self.epoch, counts, now)
+        self.sure_at = time.monotonic()
 
     def write(
         self, entries: Sequence[Entry], place: Place, *, role: str, counted: bool

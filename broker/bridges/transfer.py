@@ -55,6 +55,7 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
         BridgeError: as ``ways`` says.
     """
     # 1. Receive, in the order of the source.
+    carrier.confirm()
     received = source.receive(limit, wait_s)
     if not received:
         return 0

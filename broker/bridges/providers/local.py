@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db import Error as DatabaseError
 from django.db import transaction
 
-from broker import journal, settle, waiting
+from broker import arrivals, delays, journal, settle, waiting
 from broker.bridges.messages import changed, message_of
 from broker.bridges.providers.interface import (
     Capability,
@@ -64,16 +64,21 @@ class LocalSubscription:
         return self.consumer.queue
 
     def receive(self, limit: int, wait_s: float) -> list[Received]:
-        """See ``interface.Subscription``."""
+        """See ``interface.Subscription``; but after a wait nothing is taken: whoever
+        waited looks first whether the link is still its own."""
         self.session.prefetch = max(limit, 1)
+        seen = arrivals.version(self.queue.pk)
         found: list[Received] = []
         while len(found) < limit:
-            message = self.consumer.receive(0 if found else wait_s)
+            message = self.consumer.receive_nowait()
             if message is None:
                 break
             found.append(self.received(message))
             if not self.consumer.unread:
                 break
+        if not found and limit and wait_s:
+            due_s = delays.until_due_s(self.queue.name)
+            arrivals.wait(self.queue.pk, seen, longest_s=min(wait_s, due_s))
         return found
 
     def received(self, message: Message) -> Received:

@@ -1,0 +1,194 @@
+"""A link that runs: its states, its failures in a row, its processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from broker.bridges import commands
+from broker.bridges.process import BridgeRunner
+from broker.bridges.states import Command
+from broker.models import (
+    Claim,
+    Link,
+    LinkState,
+    LinkStatus,
+    Owner,
+    Queue,
+    UnitOfWork,
+)
+from broker.put import put
+from tests.broker.bridges.linking import dead, make_link, make_queues, status, taken
+from tests.broker.bridges.running import bridge_process, until_sent, until_state
+from tests.broker.elsewhere import Background
+from tests.console.until import until
+from tests.make import make_setting
+
+STARTED, PAUSED, STOPPED = LinkState.STARTED, LinkState.PAUSED, LinkState.STOPPED
+
+
+@pytest.fixture(autouse=True)
+def _queues(transactional_db: None) -> None:
+    make_queues("orders", "booked")
+
+
+@contextmanager
+def running() -> Iterator[BridgeRunner]:
+    """The bridge in a thread of this process."""
+    bridge = BridgeRunner()
+    background = Background(bridge.run)
+    try:
+        yield bridge
+    finally:
+        bridge.stop()
+        background.join()
+
+
+def new_link(name: str = "out", **fields: object) -> Link:
+    """One that nobody has run yet."""
+    link = make_link(name, **fields)  # type: ignore[arg-type]
+    LinkStatus.objects.filter(link=link).delete()
+    LinkStatus.objects.create(link=link)
+    return link
+
+
+def order(link: Link, command: Command) -> bool:
+    return commands.command(commands.link_of(link.bridge.name, link.name), command)
+
+
+@pytest.mark.spec("BRIDGE-17", "BRIDGE-18")
+def test_a_link_starts_with_its_bridge_and_obeys_commands() -> None:
+    link = new_link()
+    put("orders", b"one")
+    with running():
+        until_sent(link, 1)
+        assert status(link).state == STARTED
+
+        assert order(link, Command.PAUSE)
+        until_state(link, PAUSED)
+        put("orders", b"two")
+        assert not order(link, Command.PAUSE)
+
+        assert order(link, Command.RESUME)
+        until_sent(link, 2)
+
+        assert order(link, Command.STOP)
+        until_state(link, STOPPED)
+        put("orders", b"three")
+        assert not order(link, Command.STOP)
+
+        assert order(link, Command.START)
+        until_sent(link, 3)
+    assert [one.body for one in taken("booked")] == [b"one", b"two", b"three"]
+    assert status(link).state == STOPPED
+    assert status(link).wanted == STARTED  # it goes on with the next process
+
+
+@pytest.mark.spec("BRIDGE-17")
+def test_a_disabled_link_is_not_started() -> None:
+    link = new_link(enabled=False)
+    other = new_link("other", source="booked", target="orders")
+    put("booked", b"one")
+    put("orders", b"stays")
+    with running():
+        until_sent(other, 1)
+    assert status(link).state == LinkState.UNINITIALIZED
+
+
+@pytest.mark.spec("BRIDGE-10", "UNIFY-14")
+def test_the_sixth_failure_in_a_row_stops_a_transacted_link() -> None:
+    Queue.objects.filter(name="booked").update(max_message_bytes=3)
+    for body in (b"one", b"too long", b"two"):
+        put("orders", body)
+    link = new_link()
+    with running():
+        until_state(link, STOPPED)
+
+    assert [one.body for one in taken("booked")] == [b"one"]
+    assert [(one.body, one.backout_count) for one in taken("orders")] == [
+        (b"too long", 6),
+        (b"two", 0),
+    ]
+    assert dead() == []
+    found = status(link)
+    assert found.failures == 6
+    assert "failed 6 times in a row" in found.error
+    assert "max" in found.error or "bytes" in found.error
+
+
+@pytest.mark.spec("BRIDGE-10", "UNIFY-14")
+def test_a_success_ends_the_failures_and_the_source_s_own_limit_counts() -> None:
+    """The source gives a message twice; then it is a dead letter, and the link goes
+    on."""
+    make_queues("DLQ")
+    make_setting("orders", max_delivery_attempts=2, dead_letter_address="DLQ")
+    Queue.objects.filter(name="booked").update(max_message_bytes=3)
+    for body in (b"too long", b"two"):
+        put("orders", body)
+    link = new_link()
+    with running():
+        until_sent(link, 1)
+        until(lambda: status(link).failures == 0)
+    assert [one.body for one in taken("DLQ")] == [b"too long"]
+    assert [one.body for one in taken("booked")] == [b"two"]
+
+
+def test_a_link_that_cannot_work_says_why_and_stops() -> None:
+    put("orders", b"one")
+    link = new_link(target="nowhere")
+    with running():
+        until_state(link, STOPPED)
+    assert "no address 'nowhere'" in status(link).error
+    assert [one.body for one in taken("orders")] == [b"one"]
+
+
+def test_a_link_of_a_process_that_is_killed_is_taken_over_within_five_seconds() -> None:
+    link = new_link()
+    with bridge_process() as first, bridge_process() as second:
+        until_state(link, STARTED)
+        owners = {
+            pid: other
+            for other in (first, second)
+            if (pid := other.pid) == owner_pid(link)
+        }
+        (runs,) = owners.values()
+        epoch = status(link).epoch
+        runs.send_signal(signal.SIGKILL)
+        put("orders", b"after")
+        until_sent(link, 1, seconds=5)
+        assert status(link).epoch == epoch + 1
+    assert [one.body for one in taken("booked")] == [b"after"]
+
+
+def test_a_frozen_process_that_wakes_does_no_harm() -> None:
+    link = new_link()
+    with bridge_process() as first, bridge_process() as second:
+        until_state(link, STARTED)
+        (runs,) = [one for one in (first, second) if one.pid == owner_pid(link)]
+        runs.send_signal(signal.SIGSTOP)
+        for number in range(50):
+            put("orders", b"%d" % number)
+        until_sent(link, 50, seconds=10)
+        runs.send_signal(signal.SIGCONT)
+        for number in range(50, 100):
+            put("orders", b"%d" % number)
+        until_sent(link, 100, seconds=10)
+        until(lambda: not held(runs.pid))
+    assert [one.body for one in taken("booked")] == [b"%d" % n for n in range(100)]
+
+
+def owner_pid(link: Link) -> int:
+    owner_id = status(link).owner_id
+    assert owner_id is not None
+    return int(Owner.objects.get(pk=owner_id).pid)
+
+
+def held(pid: int) -> bool:
+    """Whether a process still holds entries."""
+    owners = Owner.objects.filter(pid=pid).values("id")
+    units = UnitOfWork.objects.filter(owner_id__in=owners).values("id")
+    return os.getpid() != pid and Claim.objects.filter(uow__in=units).exists()
