@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -36,6 +36,18 @@ class Outcome(StrEnum):
     COMMIT_FAILURE = "COMMIT_FAILURE"
 
 
+class Role(StrEnum):
+    """What a message here is to the link, and where it then is."""
+
+    SOURCE = "source"  # claimed, until it is accepted
+    TARGET = "target"
+    DEAD = "dead"
+
+    @property
+    def place(self) -> Place:
+        return Place.CLAIMED if self is Role.SOURCE else Place.READY
+
+
 @dataclass(slots=True)
 class Counts:
     """What a batch adds to the counts of its link; the names are the columns'."""
@@ -55,6 +67,8 @@ class Counts:
 class Entry:
     """One message that is here, for the journal."""
 
+    role: Role
+    counted: bool  # by reports: of a message at both ends, one entry counts
     queue_id: int
     id: int
     outcome: Outcome
@@ -62,15 +76,6 @@ class Entry:
     copy: int | None = None  # its number at the other end, where that is here, too
     latency_ms: int | None = None  # from its put at the source to its transfer
     transformed: bool = False
-
-
-@dataclass(slots=True)
-class Books:
-    """What is to be written of one batch."""
-
-    counts: Counts = field(default_factory=Counts)
-    at_source: list[Entry] = field(default_factory=list)  # before they are accepted
-    at_target: list[Entry] = field(default_factory=list)
 
 
 def fence(link_id: int, name: str, epoch: int, counts: Counts, now: datetime) -> None:
@@ -94,40 +99,31 @@ def fence(link_id: int, name: str, epoch: int, counts: Counts, now: datetime) ->
         raise LinkTakenOver(name, epoch)
 
 
-def note(  # noqa: PLR0913  # each is named where it is used
-    entries: Sequence[Entry],
-    place: Place,
-    *,
-    link_id: int,
-    link: str,
-    role: str,
-    counted: bool,
-    now: datetime | None,
+def note(
+    entries: Sequence[Entry], *, link_id: int, link: str, now: datetime | None = None
 ) -> None:
-    """Write what a link did into the journal.
+    """Write what a link did into the journal; one statement.
 
     Args:
         entries: messages that are here.
-        place: where they are: claimed until they are accepted, ready once they are put.
-        role: what they are to the link: source, target, or dead.
-        counted: whether reports count these; of a message at both ends, one counts.
         now: when; the database's clock when not given.
     """
     if not entries:
         return
-    detail = {"link": link, "link_id": link_id, "role": role, "counted": counted}
     sql.fetch_one(
         "note_transfers",
         queue_ids=[one.queue_id for one in entries],
         ids=[one.id for one in entries],
-        places=[int(place)] * len(entries),
+        places=[int(one.role.place) for one in entries],
+        roles=[one.role.value for one in entries],
+        counted=[one.counted for one in entries],
         outcomes=[one.outcome.value for one in entries],
         others=[one.other for one in entries],
         copies=[one.copy for one in entries],
         latencies_ms=[one.latency_ms for one in entries],
         transformed=[one.transformed for one in entries],
         actor=f"link {link}",
-        detail=json.dumps(detail),
+        detail=json.dumps({"link": link, "link_id": link_id}),
         now=now,
     )
 

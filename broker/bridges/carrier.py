@@ -13,13 +13,13 @@ from django.db import transaction
 
 from broker.bridges import books, dead_messages
 from broker.bridges.batch import Dead, Sending
-from broker.bridges.books import Counts, Entry, Outcome
+from broker.bridges.books import Counts, Entry, Outcome, Role
 from broker.bridges.configured import factory_of, target_of
 from broker.bridges.providers.interface import Destination, Received, Session
 from broker.bridges.providers.registry import connect
 from broker.clock import database_now
 from broker.errors.bridges import LinkTakenOver
-from broker.models import DeadMessageQueue, Link, LinkStatus, Place
+from broker.models import DeadMessageQueue, Link, LinkStatus
 from broker.storing import Receipt
 
 SURE_S = 1.0  # so long nobody takes a link over from a process that hangs
@@ -37,6 +37,7 @@ class Carrier:
     told_no_transfer: bool = False  # the first of this start is a dead message, too
     told_branch: bool = False
     sure_at: float = -math.inf  # when we last knew that the link is ours
+    addresses: dict[str, str] = field(default_factory=dict)  # here, by destination
     sessions: dict[int, Session] = field(default_factory=dict)  # by dead queue
 
     @property
@@ -110,7 +111,8 @@ class Carrier:
         dead = [self.dead(one, reason, error, now, is_notice=True) for one in received]
         self.bury_elsewhere(dead)
         self.fence(Counts(dead=len(dead)), now)
-        self.write_dead(dead, dead_messages.bury(self.link, dead), is_counted=False)
+        buried = dead_messages.bury(self.link, dead)
+        self.write(*dead_entries(dead, buried, counted=False))
 
     def confirm(self) -> None:
         """See that the link is still ours, if that was long ago: this process may have
@@ -131,33 +133,9 @@ class Carrier:
         books.fence(self.link.pk, self.name, self.epoch, counts, now)
         self.sure_at = time.monotonic()
 
-    def write(
-        self, entries: Sequence[Entry], place: Place, *, role: str, counted: bool
-    ) -> None:
+    def write(self, *entries: Entry) -> None:
         """See ``books.note``."""
-        books.note(
-            entries,
-            place,
-            link_id=self.link.pk,
-            link=self.name,
-            role=role,
-            counted=counted,
-            now=None,
-        )
-
-    def write_dead(
-        self, dead: Sequence[Dead], receipts: Sequence[Receipt], *, is_counted: bool
-    ) -> None:
-        """Write what was put on the built-in queue into the journal."""
-        told: dict[bool, list[Entry]] = {False: [], True: []}  # by whether it counts
-        for one, receipt in zip(dead, receipts, strict=False):  # none, if it refused
-            outcome = OUTCOMES.get(one.reason, Outcome.NOT_TRANSFERRED)
-            told[is_counted and not one.is_notice] += [
-                Entry(queue_id, receipt.message_id, outcome, one.received.message_id)
-                for queue_id in receipt.queue_ids[:1]
-            ]
-        for counted, entries in told.items():
-            self.write(entries, Place.READY, role="dead", counted=counted)
+        books.note(entries, link_id=self.link.pk, link=self.name)
 
     # How the configured dead message queues are reached; see ``dead_messages.Reach``.
 
@@ -185,6 +163,28 @@ class Carrier:
         while self.sessions:
             _, session = self.sessions.popitem()
             session.close()
+
+
+def dead_entries(
+    dead: Sequence[Dead], receipts: Sequence[Receipt], *, counted: bool
+) -> list[Entry]:
+    """What was put on the built-in queue, for the journal; notices never count.
+
+    Args:
+        receipts: none, where it took nothing.
+    """
+    return [
+        Entry(
+            Role.DEAD,
+            counted and not one.is_notice,
+            queue_id,
+            receipt.message_id,
+            OUTCOMES.get(one.reason, Outcome.NOT_TRANSFERRED),
+            one.received.message_id,
+        )
+        for one, receipt in zip(dead, receipts, strict=False)
+        for queue_id in receipt.queue_ids[:1]
+    ]
 
 
 OUTCOMES = {one.value: one for one in Outcome}

@@ -75,6 +75,7 @@ class Runner:
     alone: int = 0  # messages that are still carried one by one
     is_leaving: bool = False  # the process ends, and the link goes on elsewhere
     looked_at: float = 0.0
+    resubmitted_at: float = 0.0
     forgot_at: float = 0.0
 
     def __post_init__(self) -> None:
@@ -140,10 +141,18 @@ class Runner:
             if self.wanted == LinkState.PAUSED:
                 self.pause(ends)
                 continue
-            carried = sum(self.carry(ends, road) for road in ends.roads)
+            carried = sum(self.carry(ends, road) for road in self.roads(ends))
             self.keep_house(ends, is_idle=not carried)
             if ends.marker is not None and ends.marker.is_stale:
                 return
+
+    def roads(self, ends: Ends) -> list[Road]:
+        """What is resubmitted is looked for once in a while."""
+        now = time.monotonic()
+        if now - self.resubmitted_at < WAIT_S:
+            return ends.roads[-1:]
+        self.resubmitted_at = now
+        return ends.roads
 
     def carry(self, ends: Ends, road: Road) -> int:
         """One batch of one source.

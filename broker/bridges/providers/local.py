@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import transaction
 
@@ -21,8 +22,9 @@ from broker.client import connect as open_connection
 from broker.errors import BrokerError, LockLost, NoSuchAddress, NoSuchQueue
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
 from broker.models import Queue
+from broker.mq.descriptor import own_id
 from broker.names import address_of
-from broker.put import NewMessage, put_many
+from broker.put import CHUNK, NewMessage, put_many, put_to
 from broker.storing import Receipt
 from broker.unit_of_work import UnitOfWork
 
@@ -87,7 +89,7 @@ class LocalSubscription:
             message_of(one),
             one,
             Destination(one.address, self.destination.is_topic),
-            message.message_id,
+            one.client_message_id or f"ID:{own_id(one, settings.BROKER_NAME).hex()}",
             one.put_at,
             redelivered=one.backout_count > 0,
             delivery_count=one.backout_count + 1,
@@ -152,8 +154,12 @@ def send(messages: Sequence[NewMessage]) -> list[Receipt]:
         SendRefused: an address or queue does not take one of them; which one, nobody
             knows. The transaction must be undone.
     """
+    alike = len({one.address for one in messages}) == 1 and len(messages) <= CHUNK
     try:
-        receipts = put_many(messages)
+        if alike:  # one statement, and no savepoint around it
+            receipts = put_to(messages[0].address, messages)
+        else:
+            receipts = put_many(messages)
     except BrokerError as error:
         raise SendRefused("this broker", str(error)) from error
     for message, receipt in zip(messages, receipts, strict=True):

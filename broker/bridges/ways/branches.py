@@ -21,15 +21,15 @@ from django.db import transaction
 from broker import prepared
 from broker.bridges import dead_messages
 from broker.bridges.batch import Batch, Dead
-from broker.bridges.books import Counts, Entry, Outcome
-from broker.bridges.carrier import Carrier
+from broker.bridges.books import Counts, Entry, Outcome, Role
+from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.providers.interface import Destination, Received, Session
 from broker.bridges.ways.here import source_entries
 from broker.clock import database_now
 from broker.errors import BrokerError
 from broker.errors.bridges import ProviderError, ProviderLost, SendRefused
 from broker.errors.units_of_work import BackedOut, NoSuchXid
-from broker.models import Branch, Link, Place
+from broker.models import Branch, Link
 from broker.storing import NewMessage, Receipt
 from broker.unit_of_work import UnitOfWork
 
@@ -159,10 +159,10 @@ def keep_promise(carrier: Carrier, xid: str) -> None:
     carrier.fence(Counts(**detail["counts"]), now)
     if "source" in detail:
         entries = [
-            Entry(**one | {"outcome": Outcome(one["outcome"])})
+            Entry(**one | {"outcome": Outcome(one["outcome"]), "role": Role.SOURCE})
             for one in detail["source"]
         ]
-        carrier.write(entries, Place.CLAIMED, role="source", counted=True)
+        carrier.write(*entries)
     receipts = prepared.commit_prepared(xid)
     write_puts(carrier, detail, receipts, now, is_counted="source" not in detail)
     branch.delete()
@@ -180,6 +180,8 @@ def write_puts(
     put = detail.get("target", [])
     entries = [
         Entry(
+            Role.TARGET,
+            is_counted,
             receipt.queue_ids[0],
             receipt.message_id,
             Outcome(outcome),
@@ -192,11 +194,10 @@ def write_puts(
         )
         if receipt.queue_ids
     ]
-    carrier.write(entries, Place.READY, role="target", counted=is_counted)
     dead = [dead_of(one, now) for one in detail["dead"]]
     buried = receipts[len(put) :]
     dead_messages.enter(carrier.link, dead, buried)
-    carrier.write_dead(dead, buried, is_counted=is_counted)
+    carrier.write(*entries, *dead_entries(dead, buried, counted=is_counted))
 
 
 @transaction.atomic

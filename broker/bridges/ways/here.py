@@ -5,14 +5,13 @@ from __future__ import annotations
 from django.db import transaction
 
 from broker.bridges.batch import Batch
-from broker.bridges.books import Entry
-from broker.bridges.carrier import Carrier
+from broker.bridges.books import Entry, Role
+from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
 from broker.bridges.messages import sent_on
 from broker.bridges.providers import local
 from broker.bridges.providers.local import LocalSubscription
 from broker.errors.bridges import SendRefused
-from broker.models import Place
 from broker.storing import Receipt
 from broker.unit_of_work import UnitOfWork
 
@@ -60,12 +59,12 @@ class Here:
         carrier.fence(batch.final_counts(), batch.now)
         receipts = local.send([one.message for one in batch.sends])
         dead = bury(carrier.link, batch.dead)
-        taken = source_entries(batch, receipts)
-        carrier.write(taken, Place.CLAIMED, role="source", counted=True)
         work.carry_out()
-        put = target_entries(batch, receipts)
-        carrier.write(put, Place.READY, role="target", counted=False)
-        carrier.write_dead(batch.dead, dead, is_counted=False)
+        carrier.write(
+            *source_entries(batch, receipts),
+            *target_entries(batch, receipts, counted=False),
+            *dead_entries(batch.dead, dead, counted=False),
+        )
 
 
 def address(carrier: Carrier, batch: Batch) -> None:
@@ -73,7 +72,7 @@ def address(carrier: Carrier, batch: Batch) -> None:
 
     What means none keeps its name: the put says what is wrong with it.
     """
-    addresses: dict[str, str] = {}
+    addresses = carrier.addresses
     for one in batch.sends:
         name = one.destination.name
         if name not in addresses:
@@ -121,24 +120,30 @@ def source_entries(batch: Batch, receipts: list[Receipt] | None = None) -> list[
         one = None if place is None else batch.sends[place]
         entries.append(
             Entry(
-                received.handle.queue_id,
-                received.handle.message_id,
-                outcome,
-                "" if one is None else one.message.message_id or "",
-                receipts[place].message_id
+                role=Role.SOURCE,
+                counted=True,
+                queue_id=received.handle.queue_id,
+                id=received.handle.message_id,
+                outcome=outcome,
+                other="" if one is None else one.message.message_id or "",
+                copy=receipts[place].message_id
                 if receipts is not None and place is not None
                 else None,
-                batch.latency_ms(received),
+                latency_ms=batch.latency_ms(received),
                 transformed=one is not None and one.transformed,
             )
         )
     return entries
 
 
-def target_entries(batch: Batch, receipts: list[Receipt]) -> list[Entry]:
+def target_entries(
+    batch: Batch, receipts: list[Receipt], *, counted: bool
+) -> list[Entry]:
     """What was put here, for the journal: each on the first queue that took it."""
     return [
         Entry(
+            Role.TARGET,
+            counted,
             receipt.queue_ids[0],
             receipt.message_id,
             one.outcome,

@@ -8,7 +8,7 @@ from django.db import transaction
 from broker.bridges import duplicates
 from broker.bridges.batch import Batch
 from broker.bridges.books import Outcome
-from broker.bridges.carrier import Carrier
+from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
 from broker.bridges.providers import local
 from broker.bridges.providers.interface import Session, Subscription
@@ -21,7 +21,7 @@ from broker.errors.bridges import (
     ProviderLost,
     SendRefused,
 )
-from broker.models import Link, Place
+from broker.models import Link
 from broker.unit_of_work import UnitOfWork
 
 RETRY = Link.OnSendFailure.RETRY
@@ -68,9 +68,10 @@ class Inbound:
         carrier.fence(batch.final_counts(), batch.now)
         receipts = local.send([one.message for one in batch.sends])
         dead = bury(carrier.link, batch.dead)
-        entries = target_entries(batch, receipts)
-        carrier.write(entries, Place.READY, role="target", counted=True)
-        carrier.write_dead(batch.dead, dead, is_counted=True)
+        carrier.write(
+            *target_entries(batch, receipts, counted=True),
+            *dead_entries(batch.dead, dead, counted=True),
+        )
 
 
 class Acknowledged(Inbound):

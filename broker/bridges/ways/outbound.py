@@ -7,7 +7,7 @@ from django.db import transaction
 
 from broker.bridges.batch import Batch
 from broker.bridges.books import Outcome
-from broker.bridges.carrier import Carrier
+from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
 from broker.bridges.messages import sent_on
 from broker.bridges.providers import local
@@ -18,7 +18,7 @@ from broker.bridges.ways.here import source_entries, undo
 from broker.bridges.ways.marker import Marker
 from broker.errors import LockLost
 from broker.errors.bridges import CommitInDoubt, ProviderLost, SendRefused
-from broker.models import Link, Place
+from broker.models import Link
 from broker.unit_of_work import UnitOfWork
 
 RETRY = Link.OnSendFailure.RETRY
@@ -78,10 +78,10 @@ class Outbound:
         carrier = self.carrier
         carrier.fence(batch.final_counts(), batch.now)
         dead = bury(carrier.link, batch.dead)
-        entries = source_entries(batch)
-        carrier.write(entries, Place.CLAIMED, role="source", counted=True)
-        carrier.write_dead(batch.dead, dead, is_counted=False)
         work.carry_out()
+        carrier.write(
+            *source_entries(batch), *dead_entries(batch.dead, dead, counted=False)
+        )
 
 
 class Acknowledged(Outbound):
