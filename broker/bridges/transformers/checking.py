@@ -114,9 +114,16 @@ def check_fields(message: NewMessage) -> None:
         if kind not in kinds:
             check_kind(f"its {name}", value, kinds)
         if kind is str:
-            check_text(value, name)
+            check_text(value, f"its {name}")
         elif kind is datetime and value.utcoffset() is None:
             raise ValueError(f"its {name} does not say in which time zone it is")
+    check_limits(message)
+
+
+def check_limits(message: NewMessage) -> None:
+    kind = message.routing_type
+    if kind is not None and kind not in RoutingType.values:
+        raise ValueError(f"its routing_type is {kind}, and there is none such")
     if not 0 <= message.priority <= 9:
         raise ValueError(f"its priority is {message.priority}, and not from 0 to 9")
     if message.size_bytes > (most := settings.BROKER_MAX_MESSAGE_BYTES):
@@ -134,7 +141,7 @@ def check_destination(destination: object) -> None:
     assert isinstance(destination, Destination)
     check_kind("the name of its destination", destination.name, (str,))
     check_kind("is_topic of its destination", destination.is_topic, (bool,))
-    check_text(destination.name, "destination")
+    check_text(destination.name, "the name of its destination")
     if not destination.name.strip():
         raise ValueError("its destination has no name")
 
@@ -142,12 +149,12 @@ def check_destination(destination: object) -> None:
 def check_text(text: str, where: str) -> None:
     """Refuse what PostgreSQL cannot hold."""
     if "\0" in text:
-        raise ValueError(f"its {where} holds a NUL, which no text has")
+        raise ValueError(f"{where} holds a NUL, which no text has")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"its {where} holds half of a character") from None
+            raise ValueError(f"{where} holds half of a character") from None
 
 
 def check_json(value: Any, where: str, depth: int = 0) -> None:
@@ -156,7 +163,7 @@ def check_json(value: Any, where: str, depth: int = 0) -> None:
     if kind is dict or kind is list:
         check_members(value, where, depth + 1)
     elif kind is str:
-        check_text(value, where.removeprefix("its "))
+        check_text(value, where)
     elif kind is int:
         if value.bit_length() > LARGEST_BITS:
             raise ValueError(f"{where} holds a number that is too large")
@@ -164,7 +171,9 @@ def check_json(value: Any, where: str, depth: int = 0) -> None:
         if not math.isfinite(value):
             raise ValueError(f"{where} holds {value}, which is no number")
     elif kind is not bool and value is not None:
-        raise ValueError(f"{where} holds {kind_of(value)}, which is no JSON value")
+        raise ValueError(
+            f"{where} holds a value of the type {kind.__name__}, and not of JSON"
+        )
 
 
 def check_members(value: Any, where: str, depth: int) -> None:
@@ -177,7 +186,7 @@ def check_members(value: Any, where: str, depth: int) -> None:
     for name, one in value.items():
         if type(name) is not str:
             raise ValueError(f"{where} has a name that is {kind_of(name)}, and no text")
-        check_text(name, where.removeprefix("its "))
+        check_text(name, where)
         check_json(one, f"its property {name[:64]!r}" if depth == 1 else where, depth)
 
 

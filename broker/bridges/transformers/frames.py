@@ -50,13 +50,14 @@ def framed(said: Mapping[str, Any], octets: Sequence[bytes | None] = ()) -> byte
 def send(channel: socket.socket, frame: bytes, until: float | None = None) -> None:
     """
     Args:
-        until: a moment of the monotonic clock.
+        until: a moment of the monotonic clock; None: as long as the socket says.
 
     Raises:
         TimeoutError: it is past that moment.
         OSError: the other side is gone.
     """
-    channel.settimeout(left(until))
+    if until is not None:
+        channel.settimeout(left(until))
     channel.sendall(frame)
 
 
@@ -64,7 +65,7 @@ def receive(channel: socket.socket, until: float | None = None) -> Frame:
     """The next frame.
 
     Args:
-        until: a moment of the monotonic clock.
+        until: a moment of the monotonic clock; None: as long as the socket says.
 
     Raises:
         EOFError: the other side is gone.
@@ -75,8 +76,9 @@ def receive(channel: socket.socket, until: float | None = None) -> Frame:
     came = bytearray()
     wanted = HEAD.size
     while len(came) < wanted:
-        channel.settimeout(left(until))
-        some = channel.recv(AT_ONCE if len(came) < AT_ONCE else wanted - len(came))
+        if until is not None:
+            channel.settimeout(left(until))
+        some = channel.recv(AT_ONCE)
         if not some:
             raise EOFError
         came += some
@@ -87,10 +89,8 @@ def receive(channel: socket.socket, until: float | None = None) -> Frame:
     return opened(bytes(came))
 
 
-def left(until: float | None) -> float | None:
+def left(until: float) -> float:
     """How many seconds one may still wait."""
-    if until is None:
-        return None
     seconds = until - time.monotonic()
     if seconds <= 0:
         raise TimeoutError

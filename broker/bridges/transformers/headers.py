@@ -39,6 +39,7 @@ BITS = {"byte": 8, "short": 16, "int": 32, "long": 64}  # of JMS's whole numbers
 MODES = {"PERSISTENT": True, "NON_PERSISTENT": False}
 TRUTHS = {"true": True, "false": False}
 TYPES = ("string", "boolean", *BITS, "float", "double")
+LONGEST_NUMBER = 1000  # characters
 KEPT = 64  # plans that are not made again
 LOCKED = (
     "The message has headers of IBM MQ before its body, which say the same; they cannot"
@@ -225,8 +226,7 @@ def text_of(text: str) -> str:
 
 
 def whole(text: str, bits: int) -> int:
-    if len(text) > 20:  # the longest long has 19 digits and a sign
-        raise ValueError
+    check_digits(text)
     number = int(text)
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
         raise ValueError
@@ -234,7 +234,14 @@ def whole(text: str, bits: int) -> int:
 
 
 def finite(text: str) -> float:
+    check_digits(text)
     number = float(text)
     if not math.isfinite(number):
         raise ValueError
     return number
+
+
+def check_digits(text: str) -> None:
+    """Refuse what only Python reads as a number."""
+    if "_" in text or not text.isascii() or len(text) > LONGEST_NUMBER:
+        raise ValueError

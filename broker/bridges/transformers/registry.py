@@ -93,7 +93,8 @@ def transforms(
     def register(transform: Transform) -> Transform:
         if not name.strip():
             raise ImproperlyConfigured("A transformer needs a name.")
-        if name in TRANSFORMERS:
+        other = TRANSFORMERS.get(name)
+        if other is not None and place_of(other.transform) != place_of(transform):
             raise ImproperlyConfigured(f"There is a transformer {name!r} already.")
         if inspect.iscoroutinefunction(transform):
             raise ImproperlyConfigured(
@@ -105,6 +106,11 @@ def transforms(
         return transform
 
     return register
+
+
+def place_of(transform: Transform) -> tuple[str, str]:
+    """Where a function is written. A module that fails is read in again and again."""
+    return transform.__module__, getattr(transform, "__qualname__", "")
 
 
 def discover() -> Mapping[str, Transformer]:

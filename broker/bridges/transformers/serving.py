@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import suppress
 
 from django.db import close_old_connections
 
@@ -20,17 +21,15 @@ from broker.errors.bridges import NoSuchTransformer, TransformerFailed
 def serve(channel: socket.socket) -> None:
     """Answer what is asked, until nobody is there to ask."""
     os.register_at_fork(after_in_child=channel.close)
-    this = os.getpid()
-    while True:
-        try:
+    with suppress(EOFError, OSError):  # nobody asks any more, or waits for the answer
+        while True:
             asked = receive(channel)
-        except (EOFError, OSError):
-            return
-        close_old_connections()  # as before a request: one may have broken since
-        reply = answer(asked)
-        if os.getpid() != this:  # the transformer forked, and both returned
-            os._exit(0)
-        send(channel, reply)
+            close_old_connections()  # as before a request: one may have broken since
+            this = os.getpid()
+            reply = answer(asked)
+            if os.getpid() != this:  # the transformer forked, and both returned
+                os._exit(0)
+            send(channel, reply)
 
 
 def answer(asked: Frame) -> bytes:

@@ -173,9 +173,13 @@ def start() -> Started:
 
 
 def how(code: int | None) -> str:
-    """How a process ended, of which this process wants nothing to have been left."""
+    """How a process ended, as the end of a sentence.
+
+    Args:
+        code: as ``subprocess`` has it; None: it could not even be killed.
+    """
     if code is None:
-        return "does not answer"
+        return "cannot be killed"
     if code >= 0:
         return f"ended by itself, with exit status {code}"
     with suppress(ValueError):
