@@ -207,3 +207,16 @@ class NoSuchTransformer(BridgeError):
             f" @transforms in transformers.py of an installed application, or take one"
             f" that exists: {known}."
         )
+
+
+class NoSuchBranch(BridgeError):
+    """A transaction of a link that was in doubt has ended meanwhile."""
+
+    code = "no-such-branch"
+
+    def __init__(self, xid: str) -> None:
+        super().__init__(xid)
+        self.xid = xid
+
+    def __str__(self) -> str:
+        return f"The transaction {self.xid!r} has ended already. Nothing is to be done."

@@ -1,0 +1,84 @@
+"""A transaction of a link that is in doubt, ended by an administrator in its place.
+
+The link ends such transactions itself as soon as it runs and both providers answer. This
+is for when that will not be: a provider that is gone for good, a link that must not run.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from broker import audit
+from broker.audit import Thing
+from broker.bridges.carrier import Carrier
+from broker.bridges.configured import factory_of, is_here
+from broker.bridges.providers.interface import Session
+from broker.bridges.providers.registry import connect
+from broker.bridges.ways import branches
+from broker.errors.bridges import NoSuchBranch
+from broker.models import Act, Branch, Link
+
+
+def decide(branch_xid: str, *, commit: bool, reason: str) -> None:
+    """Commit or roll back a branch.
+
+    Args:
+        branch_xid: which.
+        commit: or else roll back.
+        reason: why, for the audit.
+
+    Raises:
+        NoSuchBranch: it has ended already.
+        BridgeError: it could not be done; nothing has changed.
+    """
+    ends = ("bridge", "status", "source_factory", "target_factory")
+    links = [f"link__{one}" for one in ends]
+    branch = Branch.objects.select_related(*links).filter(pk=branch_xid).first()
+    if branch is None:
+        raise NoSuchBranch(branch_xid)
+    if branch.kind == Branch.Kind.PREPARED:
+        end_here(branch, commit=commit, reason=reason)
+        return
+    session = session_of(branch.link)
+    try:
+        if commit:
+            session.commit_prepared(branch.xid)
+        else:
+            session.roll_back_prepared(branch.xid)
+    finally:
+        session.close()
+    with transaction.atomic():
+        note(branch, commit=commit, reason=reason)
+        branch.delete()
+
+
+@transaction.atomic
+def end_here(branch: Branch, *, commit: bool, reason: str) -> None:
+    """What this broker has prepared, as the other provider's marker would decide it."""
+    note(branch, commit=commit, reason=reason)
+    if commit:
+        epoch = branch.link.status.epoch
+        branches.keep_promise(Carrier(branch.link, epoch), branch.xid)
+    else:
+        branches.break_promise(branch.xid, "", counted=False)
+
+
+def session_of(link: Link) -> Session:
+    """A session with the provider that is not this broker.
+
+    Raises:
+        BridgeError: there can be none at present.
+    """
+    is_out = is_here(link.source_factory)
+    factory = link.target_factory if is_out else link.source_factory
+    return connect(factory_of(factory))
+
+
+def note(branch: Branch, *, commit: bool, reason: str) -> None:
+    detail = {
+        "link": str(branch.link),
+        "messages": branch.messages,
+        "decision": "commit" if commit else "roll back",
+    }
+    thing = Thing("branch", branch.xid, branch.xid)
+    audit.record(Act.DECIDE_BRANCH, thing, reason=reason, detail=detail)
