@@ -1,7 +1,8 @@
 """A transaction of a link that is in doubt, ended by an administrator in its place.
 
-The link ends such transactions itself as soon as it runs and both providers answer. This
-is for when that will not be: a provider that is gone for good, a link that must not run.
+The link ends such transactions itself as soon as it runs and both providers answer.
+This is for when that will not be: a provider that is gone for good, or a link that must
+not run.
 """
 
 from __future__ import annotations
