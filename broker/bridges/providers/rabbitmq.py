@@ -1,0 +1,169 @@
+"""RabbitMQ by its own protocol, AMQP 0-9-1, through py-amqp.
+
+What is sent is confirmed by RabbitMQ once it is safe; what goes nowhere is refused.
+There are no selectors. There are transactions in the protocol, but they are atomic for
+one queue only, so none are offered.
+
+    queue:NAME   the queue NAME; as a target it is reached by the default exchange
+    topic:NAME   the exchange NAME; as a source it feeds a queue of the subscription's
+
+Properties of a connection factory: ``exchange`` and ``routing-key`` take the place of
+those that the destination's name implies; ``binding-key`` says what of an exchange a
+subscription gets (all); ``ca-file``, ``cert-file`` and ``key-file`` are for ``amqps``.
+
+Source:
+    RabbitMQ's manual, "Consumer Acknowledgements and Publisher Confirms".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from broker.bridges.providers.interface import Capability, Destination, Factory
+from broker.bridges.providers.rabbitmq_consuming import Subscription
+from broker.bridges.providers.rabbitmq_opening import opened, said_of
+from broker.bridges.providers.rabbitmq_publishing import Publisher, Route
+from broker.bridges.providers.rabbitmq_wire import Heart, Wire
+from broker.errors.bridges import SendRefused, WrongFactory
+from broker.storing import NewMessage
+
+NO_TRANSACTIONS = "RabbitMQ has no transactions that a link could use."
+NO_SELECTORS = (
+    "RabbitMQ has no message selectors. Leave the selector of the source empty; what a"
+    " subscription to an exchange gets is chosen by the factory's property binding-key."
+)
+
+
+class Session:
+    """See ``interface.Session``.
+
+    There are two connections where both are needed: RabbitMQ stops to read from one
+    that publishes while its memory or disk is short, acknowledgements included.
+    """
+
+    capabilities = Capability.TOPICS | Capability.DURABLE | Capability.LAG
+
+    def __init__(self, factory: Factory) -> None:
+        self.factory = factory
+        self.spare: Wire | None = None
+        self.wires: list[Wire] = []
+        self.consuming: Wire | None = None
+        self.publisher: Publisher | None = None
+        self.spare = self.wire()
+        self.heart = Heart(self.wires)
+        self.heart.start()
+
+    def wire(self) -> Wire:
+        """One that nobody uses yet."""
+        if self.spare is not None:
+            spare, self.spare = self.spare, None
+            return spare
+        connection = opened(self.factory)
+        wire = Wire(connection, lambda error, at: said_of(self.factory, error, at))
+        self.wires.append(wire)
+        return wire
+
+    def subscribe(
+        self,
+        destination: Destination,
+        *,
+        selector: str = "",
+        durable_name: str = "",
+        prefetch: int = 1,
+    ) -> Subscription:
+        """See ``interface.Session``."""
+        if selector:
+            raise WrongFactory(self.factory.name, NO_SELECTORS)
+        if self.consuming is None:
+            self.consuming = self.wire()
+        queue = destination.name
+        with self.consuming.used(str(destination), asking=True) as connection:
+            channel: Any = connection.channel()
+            if destination.is_topic:
+                queue = self.bound(channel, destination.name, durable_name)
+            else:
+                channel.queue_declare(queue, passive=True)
+            channel.close()
+        subscription = Subscription(
+            self.consuming, queue, destination, prefetch=prefetch
+        )
+        subscription.is_ours = destination.is_topic and not durable_name
+        return subscription
+
+    def bound(self, channel: Any, name: str, durable_name: str) -> str:
+        """A queue that an exchange feeds; a durable one stays."""
+        asked = self.factory.properties
+        exchange = asked.get("exchange", name)
+        channel.exchange_declare(exchange, "", passive=True)
+        queue: str = channel.queue_declare(
+            durable_name,
+            durable=bool(durable_name),
+            exclusive=not durable_name,
+            auto_delete=False,  # a release ends its consumer for a moment
+        ).queue
+        channel.queue_bind(queue, exchange, asked.get("binding-key", "#"))
+        return queue
+
+    def send(
+        self, messages: Sequence[NewMessage], destination: Destination
+    ) -> list[SendRefused | None]:
+        """See ``interface.Session``."""
+        if not messages:
+            return []
+        route = self.route(destination)
+        publisher = self.publishing(destination)
+        with publisher.wire.used(str(destination), asking=True):
+            publisher.check(route)
+        with publisher.wire.used(str(destination)):
+            refused = publisher.send(messages, route)
+        if not refused:
+            return [None] * len(messages)
+        return [
+            SendRefused(self.factory.name, refused[place]) if place in refused else None
+            for place in range(len(messages))
+        ]
+
+    def publishing(self, destination: Destination) -> Publisher:
+        if self.publisher is None:
+            wire = self.wire()
+            with wire.used(str(destination)):
+                self.publisher = Publisher(wire)
+        return self.publisher
+
+    def route(self, destination: Destination) -> Route:
+        name, asked = destination.name, self.factory.properties
+        implied = name if destination.is_topic else ""
+        return Route(asked.get("exchange", implied), asked.get("routing-key", name))
+
+    def begin(self) -> None:
+        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
+
+    def commit(self) -> None:
+        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
+
+    def roll_back(self) -> None:
+        """There is never one."""
+
+    def prepare(self, xid: str) -> None:
+        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
+
+    def commit_prepared(self, xid: str) -> None:
+        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
+
+    def roll_back_prepared(self, xid: str) -> None:
+        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
+
+    def in_doubt(self, prefix: str) -> list[str]:
+        return []
+
+    def close(self) -> None:
+        """See ``interface.Session``."""
+        self.heart.ended.set()
+        for wire in self.wires:
+            wire.close()
+
+
+def connect(factory: Factory) -> Session:
+    """See ``interface.Connect``."""
+    return Session(factory)

@@ -1,0 +1,297 @@
+"""A message as AMQP 0-9-1 has it, and as this broker stores it: pure, both ways.
+
+Its properties are a dictionary by py-amqp's names; ``application_headers`` is the table
+of headers. ``docs/bridges-rabbitmq.md`` has the same as a table for people.
+
+What has no place of its own travels as a header whose name begins with ``x-backout-``,
+and so does a property whose name means something to RabbitMQ. What is about an address
+of this broker does not travel: IBM's descriptor and headers, the moment before which a
+message is not delivered, and AMQP 1.0's envelope with the exact types of properties.
+
+Source:
+    AMQP 0-9-1, section 1.8, "basic"; RabbitMQ's errata for the types of a table, and
+    its manual, "Sender-selected Distribution", for what CC and BCC do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+from broker.amqp.messages import bodies
+from broker.amqp.messages.envelope import content_encoding, sealed
+from broker.amqp.messages.identifiers import identifier_of
+from broker.amqp.messages.splicing import with_fields
+from broker.amqp.protocol.conditions import AmqpError
+from broker.storing import REPAIRED, NewMessage
+
+HEADERS = "application_headers"
+OURS = "x-backout-"
+EXPIRES_AT = f"{OURS}expires-at"  # milliseconds since 1970
+ESCAPED = f"{OURS}property-"  # a property whose name would mean something here
+UNREADABLE = f"{OURS}unreadable"
+GROUP_ID = "JMSXGroupID"
+CONTENT_ENCODING = "content-encoding"  # a property; pages unpack a body by it
+
+TEXTS = (  # fields of ``NewMessage``, and properties of AMQP
+    ("content_type", "content_type"),
+    ("correlation_id", "correlation_id"),
+    ("reply_to", "reply_to"),
+    ("subject", "type"),
+    ("producer", "app_id"),
+)
+INCOMING = (*TEXTS, ("message_id", "message_id"))
+RESERVED = frozenset(
+    {
+        *(GROUP_ID, CONTENT_ENCODING),
+        *("CC", "BCC"),  # other queues that get a copy
+        *("x-death", "x-first-death-exchange", "x-first-death-queue"),
+        *("x-first-death-reason", "x-delivery-count", "x-delay"),
+    }
+)
+DELIVERY_COUNT = "x-delivery-count"  # of earlier attempts, from a quorum queue
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+LONGEST_TTL_MS = 2**32 - 1  # RabbitMQ closes the channel for a longer one
+SHORT = 255  # bytes of a short string, and of a header's name
+HIGHEST, USUAL = 9, 4  # priorities
+TRANSIENT, PERSISTENT = 1, 2
+INT64 = 2**63
+NUL = "\N{SYMBOL FOR NULL}"  # in place of what PostgreSQL cannot keep
+
+
+def properties_of(
+    message: NewMessage, *, message_id: str, now: datetime
+) -> dict[str, Any]:
+    """The properties of a message that leaves this broker.
+
+    Args:
+        message_id: its new one, as ``JMSMessageID``.
+        now: when it is sent; the rest of its time to live counts from it.
+
+    Raises:
+        ValueError: the name of a property is longer than a header's can be.
+    """
+    properties: dict[str, Any] = {
+        "message_id": message_id,
+        "timestamp": int(now.timestamp()),
+        "delivery_mode": PERSISTENT if message.durable else TRANSIENT,
+        "priority": message.priority,
+    }
+    headers = headers_of(message.properties) if message.properties else {}
+    for field, name in TEXTS:
+        text = getattr(message, field)
+        if text is None or (field == "producer" and not text):
+            continue
+        if len(text) <= SHORT and len(text.encode()) <= SHORT:
+            properties[name] = text
+        else:
+            headers[OURS + field] = text
+    if message.group_id is not None:
+        headers[GROUP_ID] = message.group_id
+    if message.expires_at is not None:
+        expire(properties, headers, message.expires_at, now)
+    if encoding := encoding_of(message):
+        properties["content_encoding"] = encoding
+    if headers:
+        properties[HEADERS] = headers
+    return properties
+
+
+def expire(
+    properties: dict[str, Any], headers: dict[str, Any], moment: datetime, now: datetime
+) -> None:
+    """Say when a message expires: exactly for this broker, and as RabbitMQ knows it."""
+    left_ms = (moment - now) // MILLISECOND
+    headers[EXPIRES_AT] = (moment - EPOCH) // MILLISECOND
+    if left_ms <= LONGEST_TTL_MS:
+        properties["expiration"] = str(max(left_ms, 0))
+
+
+def headers_of(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties as headers; the encoding of the body is not among them.
+
+    Raises:
+        ValueError: a name is too long.
+    """
+    headers = {}
+    for name, value in properties.items():
+        if name in RESERVED or name.startswith(OURS):
+            if name == CONTENT_ENCODING and is_short(value):
+                continue
+            name = ESCAPED + name
+        if len(name) * 4 > SHORT and len(name.encode()) > SHORT:
+            raise ValueError(
+                f"The name of its property {name[:40]!r}… is longer than {SHORT} bytes,"
+                " which AMQP 0-9-1 cannot carry."
+            )
+        kind = type(value)
+        headers[name] = value if kind is str or kind is bool else header_value(value)
+    return headers
+
+
+def header_value(value: Any) -> Any:
+    """A JSON value as py-amqp writes it; a number beyond 64 bits is text."""
+    if isinstance(value, int) and not -INT64 <= value < INT64:
+        return str(value)
+    if isinstance(value, dict):
+        if any(len(name.encode()) > SHORT for name in value):
+            return json.dumps(value)
+        return {name: header_value(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [header_value(one) for one in value]
+    return value
+
+
+def encoding_of(message: NewMessage) -> str:
+    """What the body is packed in, as its sender said; empty where that is not said."""
+    said = message.properties.get(CONTENT_ENCODING)
+    if is_short(said):
+        return str(said)
+    if message.envelope is None:
+        return ""
+    packed = content_encoding(message.envelope)
+    return packed if is_short(packed) else ""
+
+
+def is_short(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value.encode()) <= SHORT
+
+
+def message_of(
+    properties: Mapping[str, Any], body: bytes, *, address: str, now: datetime
+) -> NewMessage:
+    """A message that arrived at this broker.
+
+    Args:
+        properties: as py-amqp decodes them.
+        address: the name of the destination it came from.
+        now: when it came; its time to live counts from it where nothing says when it
+            was sent.
+    """
+    headers = properties.get(HEADERS) or {}
+    message = NewMessage(address, body)
+    for field, name in INCOMING:
+        text = properties.get(name)
+        if text is None and headers:
+            text = headers.get(OURS + field)
+        if text is not None:
+            setattr(message, field, kept(text))
+    message.durable = properties.get("delivery_mode") == PERSISTENT
+    message.priority = min(properties.get("priority", USUAL), HIGHEST)
+    if headers:
+        message.properties = document(headers)
+        message.group_id = group_of(headers)
+    if headers or "expiration" in properties:
+        message.expires_at = expires_at(properties, headers, now)
+    if encoding := properties.get("content_encoding"):
+        message.properties = {**message.properties, CONTENT_ENCODING: kept(encoding)}
+    if message.content_type == bodies.ENCODED:
+        message.envelope = envelope_of(message)
+    return message
+
+
+def group_of(headers: Mapping[str, Any]) -> str | None:
+    group = headers.get(GROUP_ID)
+    return None if group is None else kept(group)
+
+
+def unreadable(raw: bytes, body: bytes, *, address: str) -> NewMessage:
+    """A message whose properties cannot be decoded; it has them as one, in digits."""
+    return NewMessage(address, body, properties={UNREADABLE: raw.hex()})
+
+
+def expires_at(
+    properties: Mapping[str, Any], headers: Mapping[str, Any], now: datetime
+) -> datetime | None:
+    """When a message expires: the header knows it exactly, else it is reckoned.
+
+    What no moment can be is no expiry.
+    """
+    exact, left = headers.get(EXPIRES_AT), properties.get("expiration")
+    try:
+        if isinstance(exact, int):
+            return EPOCH + exact * MILLISECOND
+        if left is None:
+            return None
+        sent = properties.get("timestamp")
+        since = now if sent is None else EPOCH + timedelta(seconds=sent)
+        return since + int(left) * MILLISECOND
+    except (OverflowError, ValueError):
+        return None
+
+
+def document(headers: Mapping[Any, Any]) -> dict[str, Any]:
+    """Headers as the JSON of the column ``properties``, without what is not of it."""
+    found = {}
+    for given, value in headers.items():
+        name = kept(given)
+        if name.startswith(ESCAPED):
+            name = name[len(ESCAPED) :]
+        elif name in (GROUP_ID, DELIVERY_COUNT) or name.startswith(OURS):
+            continue
+        found[name] = json_value(value)
+    return found
+
+
+def json_value(value: Any) -> Any:
+    """A value of a table as JSON has it.
+
+    Bytes are hexadecimal digits, a moment is ISO 8601, a decimal is a double, and what
+    is no number is text.
+    """
+    convert = CONVERTED.get(type(value))
+    return value if convert is None else convert(value)
+
+
+def number(value: float | Decimal) -> float | str:
+    near = float(value)
+    return near if isfinite(near) else str(near)
+
+
+def iso(value: datetime) -> str:
+    return value.replace(tzinfo=UTC).isoformat()
+
+
+def kept(text: object) -> str:
+    """A text as PostgreSQL can hold it, and whatever stands in its place as text."""
+    if not isinstance(text, str):
+        return text.hex() if isinstance(text, bytes) else str(text)
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()
+    return text.replace("\0", NUL) if "\0" in text else text
+
+
+CONVERTED: Mapping[type, Callable[[Any], Any]] = {
+    str: kept,
+    float: number,
+    Decimal: number,
+    bytes: kept,
+    datetime: iso,
+    dict: lambda table: {kept(name): json_value(one) for name, one in table.items()},
+    list: lambda array: [json_value(one) for one in array],
+}
+
+
+def envelope_of(message: NewMessage) -> bytes | None:
+    """What makes clients of AMQP 1.0 read a body as the sections that it is.
+
+    A map or a list of JMS is stored as it was encoded; without an envelope they would
+    get it as bytes. The fields beside the body come from the columns.
+    """
+    try:
+        start, _ = bodies.stored(message.body, None)
+    except AmqpError:
+        return None
+    if start or not message.body:
+        return None
+    fields: dict[int, Any] = {}
+    if message.message_id is not None:
+        fields[0] = identifier_of(message.message_id)
+    envelope = sealed((with_fields(b"", fields),), b"", None)
+    return bytes((envelope[0] | REPAIRED,)) + envelope[1:]

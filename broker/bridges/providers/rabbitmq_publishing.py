@@ -1,0 +1,219 @@
+"""What RabbitMQ is sent: one channel with confirms, and what is not confirmed yet."""
+
+from __future__ import annotations
+
+import secrets
+import struct
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from amqp.exceptions import ContentTooLarge, PreconditionFailed
+from amqp.serialization import decode_properties_basic, loads
+
+from broker.bridges.providers.rabbitmq_frames import (
+    AROUND,
+    CONTENT,
+    Content,
+    content,
+    encoded,
+    publishing,
+)
+from broker.bridges.providers.rabbitmq_messages import properties_of
+from broker.bridges.providers.rabbitmq_wire import PATIENCE_S, TICK_S, Wire
+from broker.storing import NewMessage
+
+WINDOW = 500  # messages that RabbitMQ may have unconfirmed
+WINDOW_BYTES = 8 * 2**20  # the same, and one message more
+GROUP = 100  # messages that are written at once, at most
+GROUP_BYTES = 256 * 1024  # the same, and one message more
+NOT_KEPT = "RabbitMQ could not keep it: the queue is full, or its node is in trouble."
+
+Refusals = dict[int, str]  # why a message was not taken, by its place
+
+
+class Route(NamedTuple):
+    """Where messages are sent, as RabbitMQ says it."""
+
+    exchange: str  # empty: the one that knows all queues by their names
+    routing_key: str
+
+
+class Publisher:
+    """Sends. Whoever calls it holds the wire.
+
+    RabbitMQ counts what is sent on a channel, from 1, and confirms by number. A message
+    that no queue takes comes back before it is confirmed; its id says which it is.
+    """
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.connection = wire.connection
+        self.ids = f"ID:{secrets.token_hex(8)}"
+        self.sent = 0  # on all channels, for the ids
+        self.known: set[Route] = set()
+        self.refused: Refusals = {}
+        self.left: deque[int] = deque()  # places of what was not written yet
+        self.open_channel()
+
+    def open_channel(self) -> None:
+        self.channel: Any = self.connection.channel()
+        self.channel.confirm_select()
+        self.channel.events["basic_ack"].add(self.confirmed)
+        self.channel.events["basic_nack"].add(self.not_kept)
+        self.connection.takers[self.channel.channel_id] = self.returned
+        self.before = self.sent  # on earlier channels
+        self.open: dict[int, tuple[int, int]] = {}  # place and bytes, by number
+        self.open_bytes = 0
+
+    def check(self, route: Route) -> None:
+        """Ask, once, whether there is such a queue or exchange.
+
+        Raises:
+            amqp.ChannelError: there is none.
+        """
+        if route in self.known:
+            return
+        channel: Any = self.connection.channel()
+        if route.exchange:
+            channel.exchange_declare(route.exchange, "", passive=True)
+        else:
+            channel.queue_declare(route.routing_key, passive=True)
+        channel.close()
+        self.known.add(route)
+
+    def send(self, messages: Sequence[NewMessage], route: Route) -> Refusals:
+        """Send in this order. Returns once each is confirmed or refused.
+
+        Where one makes RabbitMQ close the channel, those of which nothing is known yet
+        are sent again, each alone; only that one is refused.
+
+        Raises:
+            OSError, amqp.AMQPError: the connection or the channel broke.
+        """
+        self.refused = {}
+        for place in self.attempt(messages, range(len(messages)), route):
+            if self.attempt(messages, [place], route):
+                self.refused[place] = self.why
+        if self.refused:
+            self.known.discard(route)  # the queue may be gone
+        return self.refused
+
+    def attempt(
+        self, messages: Sequence[NewMessage], places: Iterable[int], route: Route
+    ) -> list[int]:
+        """Send; the places of those of which nothing is known."""
+        try:
+            self.publish(messages, places, route)
+        except (PreconditionFailed, ContentTooLarge) as error:
+            self.why = str(error.reply_text)
+            unknown = [place for place, _ in self.open.values()] + list(self.left)
+            self.connection.takers.pop(self.channel.channel_id, None)
+            self.channel.close()
+            self.open_channel()
+            return unknown
+        return []
+
+    def publish(
+        self, messages: Sequence[NewMessage], places: Iterable[int], route: Route
+    ) -> None:
+        first = publishing(self.channel.channel_id, *route)
+        now = datetime.now(UTC)
+        self.left = deque(places)
+        while self.left:
+            frames: list[bytes] = []
+            most_bytes = self.open_bytes + GROUP_BYTES
+            for _ in range(min(GROUP, len(self.left))):
+                place = self.left.popleft()
+                self.add(frames, first, messages[place], place, now)
+                if self.open_bytes > most_bytes:
+                    break
+            if frames:
+                self.connection.write(frames)
+            self.wait_for_confirms(WINDOW - GROUP, WINDOW_BYTES)
+        self.wait_for_confirms(0, 0)
+
+    def add(
+        self,
+        frames: list[bytes],
+        first: bytes,
+        message: NewMessage,
+        place: int,
+        now: datetime,
+    ) -> None:
+        """The frames of a message, or why it has none."""
+        number = self.sent + 1
+        message_id = f"{self.ids}{number:016x}"
+        try:
+            properties = encoded(properties_of(message, message_id=message_id, now=now))
+        except (ValueError, struct.error) as wrong:
+            self.refused[place] = str(wrong)
+            return
+        frame_max = self.connection.frame_max
+        if AROUND + CONTENT.size + len(properties) > frame_max:
+            self.refused[place] = (
+                f"Its properties take {len(properties):,} bytes. AMQP 0-9-1 has them in"
+                f" one frame, of at most {frame_max:,} bytes here."
+            )
+            return
+        frames.append(first)
+        channel = self.channel.channel_id
+        frames += content(channel, properties, message.body, frame_max)
+        self.sent = number
+        size = len(message.body) + len(properties)
+        self.open[number - self.before] = place, size
+        self.open_bytes += size
+
+    def wait_for_confirms(self, messages: int, size_bytes: int) -> None:
+        """Until no more than so many are open.
+
+        Raises:
+            TimeoutError: RabbitMQ confirms nothing any more.
+        """
+        until = time.monotonic() + PATIENCE_S
+        while self.open and (len(self.open) > messages or self.open_bytes > size_bytes):
+            before = len(self.open)
+            self.wire.wait(TICK_S)
+            now = time.monotonic()
+            if len(self.open) < before:
+                until = now + PATIENCE_S
+            elif now > until:
+                raise TimeoutError("It confirms nothing.")
+
+    def confirmed(self, number: int, multiple: bool) -> None:  # noqa: FBT001  # py-amqp
+        self.settled(number, multiple=multiple)
+
+    def not_kept(self, number: int, multiple: bool) -> None:  # noqa: FBT001  # py-amqp
+        for place in self.settled(number, multiple=multiple):
+            self.refused[place] = NOT_KEPT
+
+    def settled(self, number: int, *, multiple: bool) -> list[int]:
+        """The places of what is open no longer."""
+        numbers = [number]
+        if multiple:
+            numbers = []
+            for one in self.open:
+                if one > number:
+                    break
+                numbers.append(one)
+        places = []
+        for one in numbers:
+            place, size = self.open.pop(one)
+            self.open_bytes -= size
+            places.append(place)
+        return places
+
+    def returned(self, came: Content) -> None:
+        """It is confirmed nevertheless, as soon as this has come."""
+        (_, why, exchange, routing_key), _ = loads("Bsss", came.method, 4)
+        properties, _ = decode_properties_basic(came.header, CONTENT.size)
+        number = int(properties["message_id"][-16:], 16) - self.before
+        place, _ = self.open[number]
+        self.refused[place] = (
+            f"No queue takes what is sent to the exchange {exchange!r} with the routing"
+            f" key {routing_key!r} ({why}). Bind one, or correct the destination."
+            if exchange
+            else f"There is no queue {routing_key!r} any more ({why})."
+        )
