@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from datetime import UTC, datetime
 from struct import Struct
@@ -12,7 +13,6 @@ from typing import Any
 
 import amqp
 from amqp.serialization import decode_properties_basic
-from amqp.spec import Basic
 
 from broker.bridges.providers.interface import Destination, Lag, Received
 from broker.bridges.providers.rabbitmq_frames import CONTENT, Content
@@ -36,11 +36,7 @@ UNDECODABLE = (  # what strangers' bytes can make of py-amqp's decoder, and of o
 
 
 class Subscription:
-    """The consuming end at one queue; see ``interface.Subscription``.
-
-    RabbitMQ counts attempts for quorum queues only, and there each return counts,
-    whatever the reason.
-    """
+    """The consuming end at one queue; see ``interface.Subscription``."""
 
     def __init__(
         self, wire: Wire, queue: str, destination: Destination, *, prefetch: int
@@ -50,20 +46,22 @@ class Subscription:
         self.destination = destination
         self.prefetch = prefetch
         self.is_ours = False  # the queue: it ends with the subscription
-        self.came: deque[Content] = deque()  # not given to the caller yet
-        self.open: dict[int, None] = {}  # numbers of what was given, in order
+        self.came: deque[Content] = deque()  # to be given to the caller, by number
+        self.open: dict[int, Content] = {}  # given and not acknowledged, by number
+        self.released: Counter[int] = Counter()  # how often, by number
         with self.wire.used(self.where) as connection:
             self.channel: Any = connection.channel()
             connection.takers[self.channel.channel_id] = self.came.append
-            self.consume()
+            self.ask()
+            self.channel.basic_consume(self.queue)
 
     @property
     def where(self) -> str:
         return str(self.destination)
 
-    def consume(self) -> None:
+    def ask(self) -> None:
+        """Wait until all is done that was written before on this channel."""
         self.channel.basic_qos(0, self.prefetch, a_global=False)
-        self.tag = self.channel.basic_consume(self.queue)
 
     def receive(self, limit: int, wait_s: float) -> list[Received]:
         """See ``interface.Subscription``."""
@@ -82,8 +80,8 @@ class Subscription:
                 return
 
     def received(self, content: Content, now: datetime) -> Received:
-        number, redelivered = numbers(content)
-        self.open[number] = None
+        number, bits = numbers(content)
+        self.open[number] = content
         properties: dict[str, Any] = {}
         address = self.destination.name
         try:
@@ -91,14 +89,15 @@ class Subscription:
             message = message_of(properties, content.body, address=address, now=now)
         except UNDECODABLE:
             message = unreadable(content.raw, content.body, address=address)
+        again = self.released[number] if self.released else 0
         return Received(
             message,
             number,
             self.destination,
             message.message_id or "",
             sent_at(properties.get("timestamp")),
-            bool(redelivered & 1),
-            attempts(properties.get(HEADERS)),
+            bool(bits & 1 or again),
+            attempts(properties.get(HEADERS), again),
         )
 
     def acknowledge(self, received: Sequence[Received]) -> None:
@@ -109,45 +108,45 @@ class Subscription:
         whose answer comes after all before it was done. It costs what a round trip
         does, for a batch, during which what comes next is read.
         """
-        numbers = {one.handle for one in received}
-        if not numbers:
+        ended = {one.handle for one in received}
+        if not ended:
             return
         with self.wire.used(self.where):
-            oldest = 0  # up to which all were given and are acknowledged here
-            for number in self.open:
-                if number not in numbers:
-                    break
-                oldest = number
+            oldest = self.oldest(ended)
             if oldest:
                 self.channel.basic_ack(oldest, multiple=True)
-            for number in sorted(numbers):
+            for number in sorted(ended):
                 del self.open[number]
+                self.released.pop(number, None)
                 if number > oldest:
                     self.channel.basic_ack(number)
-            self.channel.basic_qos(0, self.prefetch, a_global=False)
+            self.ask()
+
+    def oldest(self, ended: Set[int]) -> int:
+        """Up to which number all that RabbitMQ waits for is among these; 0: to none."""
+        first = numbers(self.came[0])[0] if self.came else sys.maxsize
+        oldest = 0
+        for number in sorted(self.open):
+            if number not in ended or number > first:
+                break
+            oldest = number
+        return oldest
 
     def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
         """See ``interface.Subscription``.
 
-        What RabbitMQ had sent ahead would overtake what goes back. So it sends no more,
-        takes all of it back, in order, and begins anew.
+        They are given again from here. RabbitMQ would take them back, but what it had
+        sent ahead overtakes them then, and on quorum queues even what it had not. It
+        has them, and in their places, when the subscription is closed. So it counts no
+        attempt, and no delivery limit of a queue drops what a link holds up.
         """
-        if not received:
-            return
-        with self.wire.used(self.where):
-            self.channel.basic_cancel(self.tag)
-            ahead = [numbers(content)[0] for content in self.came]
+        for one in received:
+            self.released[one.handle] += 1
+        again = [self.open.pop(one.handle) for one in received]
+        with self.wire.lock:  # what comes is added to the same
+            ordered = sorted((*again, *self.came), key=numbers)
             self.came.clear()
-            for one in received:
-                del self.open[one.handle]
-            self.give_back(sorted(one.handle for one in received) + ahead)
-            self.consume()
-
-    def give_back(self, numbers: Sequence[int]) -> None:
-        """With one word where nothing else is open."""
-        several = not self.open
-        for number in numbers[-1:] if several else numbers:
-            self.channel.send_method(Basic.Nack, "Lbb", (number, several, True))
+            self.came.extend(ordered)
 
     def lag(self) -> Lag:
         """What waits, and what RabbitMQ has sent that is not acknowledged."""
@@ -186,7 +185,11 @@ def sent_at(seconds: int | None) -> datetime | None:
         return None
 
 
-def attempts(headers: Any) -> int | None:
-    """Of which this is the last; None, where the queue does not count them."""
+def attempts(headers: Any, again: int) -> int | None:
+    """Of which this is the last; None, where the queue does not count them.
+
+    Args:
+        again: how often it was released here.
+    """
     before = headers.get(DELIVERY_COUNT) if headers else None
-    return before + 1 if isinstance(before, int) else None
+    return before + again + 1 if isinstance(before, int) else None

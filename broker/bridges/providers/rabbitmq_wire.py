@@ -209,9 +209,11 @@ class Wire:
             self.lock.release()
 
     def close(self) -> None:
-        with self.lock, suppress(OSError, amqp.AMQPError):
-            if self.connection.connected:
-                self.connection.close()
+        with self.lock:
+            with suppress(OSError, amqp.AMQPError):
+                if self.connection.connected:
+                    self.connection.close()
+            self.connection.collect()  # where it did not answer well
 
 
 class Heart(threading.Thread):
