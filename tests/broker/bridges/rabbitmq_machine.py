@@ -15,9 +15,13 @@ from typing import Any
 import amqp
 import pytest
 
-from broker.bridges.providers.interface import Destination, Factory, Received
+from broker.bridges.providers.interface import (
+    Destination,
+    Factory,
+    Received,
+    Subscription,
+)
 from broker.bridges.providers.rabbitmq import Session, connect
-from broker.bridges.providers.rabbitmq_consuming import Subscription
 from broker.storing import NewMessage
 from tests.console.until import until
 
