@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import IO, ParamSpec, TypeVar
 
+from django.conf import settings
 from django.db import connection, connections, transaction
 
 from broker.amqp.clients.rows import living
@@ -108,7 +109,11 @@ def process(script: str) -> Iterator[subprocess.Popen[str]]:
     """Another Python with this project and this database; it is killed at the end."""
     with subprocess.Popen(
         [sys.executable, "-c", BEGINNING + script, connection.settings_dict["NAME"]],
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "console.settings"},
+        env=os.environ
+        | {
+            "BACKOUT_SECRET_KEYS": ",".join(settings.BACKOUT_SECRET_KEYS),
+            "DJANGO_SETTINGS_MODULE": "console.settings",
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -32,7 +32,7 @@ FONTS = """<?xml version="1.0"?>
 <fontconfig>
   <dir>/usr/share/fonts</dir>
   <dir prefix="relative">fonts</dir>
-  <cachedir prefix="relative">cache</cachedir>
+  <cachedir>{cache}</cachedir>
 </fontconfig>
 """
 
@@ -95,7 +95,7 @@ def unpack(new: Path) -> None:
         env=os.environ | {"TMPDIR": str(new)},
         check=True,
     )
-    (new / "fonts" / "fonts.conf").write_text(FONTS)
+    (new / "fonts" / "fonts.conf").write_text(FONTS.format(cache=folder() / "fonts" / "cache"))
     shutil.rmtree(new / "node_modules")
 
 

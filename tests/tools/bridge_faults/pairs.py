@@ -1,0 +1,147 @@
+"""The links that are struck: between what, and how their messages get in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from broker.bridges.providers.interface import Destination, Factory, Session
+from broker.bridges.providers.registry import connect
+from broker.models import ConnectionFactory, Link, LinkStatus
+from broker.put import NewMessage, put_many
+from tests.broker.bridges.linking import make_bridge, make_factory, make_link
+from tests.make import make_queue
+
+CHUNK = 500
+SOURCE, TARGET = "t.source", "t.target"
+ALL_HERE = ("fence", "note", "carry_out", "receive", "commit")
+TWO_PHASE = ("prepare", "commit_prepared", "decide", "commit_there", "send", "begin")
+MARKED = ("promise", "keep_promise", "send", "acknowledge", "commit", "begin")
+PLAIN = ("send", "acknowledge", "release")
+
+
+@dataclass
+class Pair:
+    """One link and its two ends."""
+
+    name: str
+    link: Link
+    points: tuple[str, ...]
+    remote: Factory | None  # the other provider; None: both ends are here
+    is_inbound: bool
+    may_double: bool
+    total: int = 0
+
+    @property
+    def port(self) -> int:
+        return int(self.remote.url.rsplit(":", 1)[1].strip("/")) if self.remote else 0
+
+    def put(self, first: int, count: int) -> None:
+        """Put numbered messages at the source."""
+        messages = [
+            NewMessage(SOURCE, b"%d" % n, "text/plain", message_id=f"ID:{n}")
+            for n in range(first, first + count)
+        ]
+        if not self.is_inbound:
+            put_many(messages)
+            return
+        with self.session() as session:
+            for start in range(0, count, CHUNK):
+                part = messages[start : start + CHUNK]
+                assert not any(session.send(part, Destination(SOURCE)))
+
+    def arrived(self) -> list[int]:
+        """All numbers at the target, in the order in which they came."""
+        if self.remote is None or self.is_inbound:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT body FROM broker_ready JOIN broker_message USING (id)"
+                    " JOIN broker_queue AS queue ON queue.id = queue_id"
+                    " WHERE queue.name = %s ORDER BY pos",
+                    [TARGET],
+                )
+                return [int(bytes(body)) for (body,) in cursor]
+        found: list[int] = []
+        with self.session() as session:
+            source = session.subscribe(Destination(TARGET), prefetch=CHUNK)
+            while got := source.receive(CHUNK, 3.0):
+                found += [int(one.message.body) for one in got]
+                source.acknowledge(got)
+            source.close()
+        return found
+
+    def is_done(self) -> bool:
+        """Whether nothing is left to carry, nor in doubt."""
+        if self.link.branches.exists():
+            return False
+        if self.is_inbound:
+            return len(set(self.arrived())) == self.total
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT NOT EXISTS (SELECT FROM broker_ready WHERE queue_id = id.of)"
+                " AND NOT EXISTS (SELECT FROM broker_claim WHERE queue_id = id.of)"
+                " AND NOT EXISTS (SELECT FROM broker_delayed WHERE queue_id = id.of)"
+                " FROM (SELECT id FROM broker_queue WHERE name = %s) AS id (of)",
+                [SOURCE],
+            )
+            return bool(cursor.fetchone()[0])
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        assert self.remote is not None
+        session = connect(self.remote)
+        try:
+            yield session
+        finally:
+            session.close()
+
+
+def make_pair(
+    name: str,
+    remote: Factory | None = None,
+    *,
+    is_inbound: bool = False,
+    points: tuple[str, ...],
+    password: str = "",
+    **fields: Any,
+) -> Pair:
+    """A link between queues of the same names at both ends."""
+    bridge = make_bridge(f"faults-{name}")
+    for queue in (SOURCE, TARGET):
+        make_queue(queue)
+    factory = None
+    if remote is not None:
+        factory = stored(bridge, remote)
+    link = make_link(
+        name,
+        bridge=bridge,
+        source=SOURCE,
+        target=TARGET,
+        source_factory=factory if is_inbound else None,
+        target_factory=None if is_inbound else factory,
+        **fields,
+    )
+    LinkStatus.objects.filter(link=link).delete()
+    LinkStatus.objects.create(link=link)
+    is_safe = link.transacted or link.duplicate_detection
+    return Pair(name, link, points, remote, is_inbound, may_double=not is_safe)
+
+
+def stored(bridge: Any, factory: Factory) -> ConnectionFactory:
+    return make_factory(
+        bridge,
+        factory.name,
+        factory.provider,
+        url=factory.url,
+        username=factory.username,
+        password=factory.password,
+        properties=dict(factory.properties),
+        connect_interval_s=1,
+    )
+
+
+Made = Callable[[], Pair]
