@@ -95,7 +95,7 @@ def unpack(new: Path) -> None:
         env=os.environ | {"TMPDIR": str(new)},
         check=True,
     )
-    (new / "fonts" / "fonts.conf").write_text(FONTS.format(cache=folder() / "fonts" / "cache"))
+    (new / "fonts" / "fonts.conf").write_text(FONTS.format(cache=folder() / "cache"))
     shutil.rmtree(new / "node_modules")
 
 
