@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from broker.hops import Hop, hop_of
 from broker.journal import LifelineEvent
 from broker.models import DeadLetter, Kind, Queue
 
@@ -50,8 +51,37 @@ def endings(
     """
     last = {one.queue_id: one for one in events if one.queue_id not in elsewhere}
     names = dict(Queue.objects.filter(pk__in=last).values_list("pk", "name"))
+    left = departures(events)
     for queue_id, event in sorted(last.items()):
-        yield end(event, names.get(queue_id, ""))
+        if event.kind == Kind.ACCEPT and queue_id in left:
+            yield taken(event, names.get(queue_id, ""), left[queue_id])
+        else:
+            yield end(event, names.get(queue_id, ""))
+
+
+def departures(events: Sequence[LifelineEvent]) -> dict[int, Hop]:
+    """By queue the links that took it from there."""
+    hops = [
+        (event.queue_id, hop_of(event.detail))
+        for event in events
+        if event.kind == Kind.TRANSFER
+    ]
+    return {queue_id: hop for queue_id, hop in hops if hop.is_departure}
+
+
+def taken(event: LifelineEvent, queue: str, hop: Hop) -> Explanation:
+    """How it ended where a link accepted it."""
+    where = queue or f"queue {event.queue_id} (gone)"
+    told = {
+        "at": event.at,
+        "link": hop.link,
+        "outcome": hop.outcome,
+        "other": hop.other or None,
+        "became": hop.copy,
+    }
+    details = {name: value for name, value in told.items() if value is not None}
+    sentence = f"It left {where}: {hop}."
+    return Explanation(queue, "taken-by-link", sentence, hop.remedy, details)
 
 
 def end(event: LifelineEvent, queue: str) -> Explanation:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from broker import sql
+from broker.hops import SOURCE
 from broker.models import Kind, Message, Place, Watermark
 
 LONGEST_CHAIN = 100  # copies of copies that a life-line follows
@@ -102,8 +103,9 @@ def has_read(reader: str, xid: int) -> None:
 def lifeline(message_id: int) -> list[LifelineEvent]:
     """Everything that happened to a message, from its first life to its last.
 
-    Dead-lettering and resubmitting make copies with new ids. They are followed back to
-    the message that was put first, and on to the copies of all of them.
+    Dead-lettering and resubmitting make copies with new ids, and so does a link between
+    two queues here. They are followed back to the message that was put first, and on to
+    the copies of all of them.
     """
     events: list[LifelineEvent] = []
     waiting, seen = [first_life(message_id)], set[int]()
@@ -115,6 +117,7 @@ def lifeline(message_id: int) -> list[LifelineEvent]:
         own = events_of(one)
         events += own
         waiting += [e.detail["copy"] for e in own if "copy" in e.detail]
+        waiting += [first_life(source) for source in sources(one, own)]
     return sorted(events, key=lambda event: (event.at, event.seq))
 
 
@@ -136,6 +139,17 @@ def first_life(message_id: int) -> int:
             return message_id
         message_id = earlier
     return message_id
+
+
+def sources(message_id: int, events: Iterable[LifelineEvent]) -> list[int]:
+    """The message that a link made this one of, if that is here, too; else none.
+
+    One query, of messages that a link brought only.
+    """
+    if all(e.kind != Kind.TRANSFER or e.detail["role"] == SOURCE for e in events):
+        return []
+    rows = sql.run("carried_from", {"message_id": message_id})
+    return [source for (source,) in rows]
 
 
 def events_of(message_id: int) -> list[LifelineEvent]:
@@ -165,6 +179,10 @@ def detail_of_one(detail: dict[str, Any], place: int) -> dict[str, Any]:
         ("copies", "copy"),
         ("backouts", "backout_count"),
         ("due_at", "due_at"),
+        ("outcomes", "outcome"),
+        ("others", "other"),
+        ("latencies_ms", "latency_ms"),
+        ("transformed", "transformed"),
     ):
         if many in one:
             one[single] = one.pop(many)[place]

@@ -2,7 +2,8 @@
 
 The journal has one row for each move; a person asks what each attempt came to. So a get
 and how it ended are one step, and so are a delay and its end. A message and its copies
-are lives of one thing: it dies as one and goes on as another.
+are lives of one thing: it dies as one and goes on as another. What a link did with it
+belongs to the attempt in which it took it, or to the put by which it brought it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from broker.fingerprints import fingerprint
+from broker.hops import Hop, hop_of
 from broker.journal import LifelineEvent
 from broker.models import DeadLetter, Kind, Place
 
@@ -61,6 +63,7 @@ class Step:
     operation: int | None = None
     is_repaired: bool = False  # a copy that differs
     why: str = ""
+    hops: list[Hop] = field(default_factory=list)  # over links, with this step
     after: timedelta | None = None  # since the step before it ended
     same_error: bool = False  # as in the step before it
     alike: list[Step] = field(default_factory=list)  # before it, folded away
@@ -83,6 +86,11 @@ class Step:
         """Whether a consumer took it away unread, by IBM MQ's rules."""
         by_rule = self.cause in DeadLetter.IBM_CAUSES or self.reason is not None
         return by_rule and self.kind in (Kind.DEAD_LETTER, Kind.DISCARD)
+
+    @property
+    def departure(self) -> Hop | None:
+        """How a link took it away."""
+        return next((hop for hop in self.hops if hop.is_departure), None)
 
     @property
     def took(self) -> timedelta | None:
@@ -175,6 +183,8 @@ def steps(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[St
         if event.kind == Kind.WAKE and queue_id in delayed:
             delayed.pop(queue_id).woken_at = event.at
             continue
+        if event.kind == Kind.TRANSFER and carried(event, held, told):
+            continue
         road = roads.get(queue_id) or Road(queue_id)
         uow = event.detail.get("from_uow", event.uow)
         goes_on = event.kind == Kind.RESET  # whatever holds it
@@ -195,6 +205,21 @@ def steps(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[St
         if step.is_delayed:
             delayed[queue_id] = step
     return told
+
+
+def carried(
+    event: LifelineEvent, held: Mapping[tuple[int, int | None], Step], told: list[Step]
+) -> bool:
+    """Write how a link carried the message into the step that it belongs to: the
+    attempt that goes on, or what came last; whether there is one."""
+    queue_id = event.queue_id
+    going_on = [step for (queue, _), step in held.items() if queue == queue_id]
+    before = [step for step in told if step.road.queue_id == queue_id]
+    step = next(reversed([*before, *going_on]), None)
+    if step is not None:
+        step.hops.append(hop_of(event.detail))
+        step.copy = event.detail.get("copy", step.copy)
+    return step is not None
 
 
 def count(step: Step, event: LifelineEvent, backouts: Counter[int]) -> None:
@@ -222,12 +247,14 @@ def tell(step: Step, event: LifelineEvent) -> None:
     if due_at := detail.get("due_at"):
         step.due_at = datetime.fromisoformat(due_at)
     step.to = detail.get("to", "")
-    step.copy = detail.get("copy")
+    step.copy = detail.get("copy", step.copy)  # of a hop, until the step ends
     step.operation = detail.get("operation")
     step.is_repaired = bool(detail.get("repaired"))
     step.why = detail.get("why", "")
     step.cause = detail.get("cause", "")
     step.reason = detail.get("reason")
+    if event.kind == Kind.TRANSFER:  # the journal has nothing else of it
+        step.hops.append(hop_of(detail))
 
 
 def compared(told: list[Step]) -> list[Step]:

@@ -221,6 +221,8 @@ def ended(life: Life, letters: Letters) -> Now:
     state, word = ENDS.get(life.last.kind, UNKNOWN_END)
     if life.last.is_removal and life.last.copy:
         word = "moved"
+    if (hop := life.last.departure) and hop.is_carried:
+        word = "carried"
     road = life.last.road
     letter = letters.get((life.message_id, road.queue_id))
     is_binned = life.last.kind in (Kind.DISCARD, Kind.REMOVE)

@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
 from django.core.cache import cache
 from django.db.models import BooleanField, Count, ExpressionWrapper
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.metrics_core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    Metric,
-)
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from broker import finding, journal
@@ -33,7 +28,8 @@ from broker.models import (
     Queue,
     UnitOfWork,
 )
-from dashboards import ages, depths, sql
+from dashboards import ages, depths, link_metrics, sql
+from dashboards.families import Family
 
 KEY = "dashboards.metrics"
 KEPT_S = 1
@@ -43,29 +39,6 @@ MOST_QUEUES = 5000  # by id; each has some dozens of series
 # What a rate is asked of before it has happened for the first time.
 ALWAYS = (Kind.PUT, Kind.GET, Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER, Kind.EXPIRE)
 STATES = ("ready", "in_flight", "delayed")
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """One name, and what it counts."""
-
-    name: str
-    help: str
-    labels: tuple[str, ...] = ()
-
-    @property
-    def is_counter(self) -> bool:
-        return self.name.endswith("_total")
-
-    def of(self, samples: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
-        kind = CounterMetricFamily if self.is_counter else GaugeMetricFamily
-        metric = kind(self.name, self.help, labels=self.labels)
-        for labels, value in samples:
-            metric.add_metric(labels, value)
-        return metric
-
-    def is_(self, value: float) -> Metric:
-        return self.of([((), value)])
 
 
 MESSAGES = Family(
@@ -134,6 +107,7 @@ FAMILIES = (
     *(MESSAGES, EVENTS, DEAD, OLDEST, CONSUMERS, PAUSED, STOPPED, QUEUES),
     *(CONNECTIONS, ENDPOINTS, PROCESSES, UNITS, OPEN, OPERATIONS),
     *(LATENESS, LAG, SCRAPE),
+    *link_metrics.FAMILIES,
 )
 
 
@@ -173,7 +147,12 @@ class Numbers(Collector):
     def collect(self) -> Iterator[Metric]:
         began_s = time.perf_counter()
         with finding.patiently(PATIENCE):
-            metrics = [*of_queues(), *of_clients(), *of_work()]
+            metrics = [
+                *of_queues(),
+                *of_clients(),
+                *of_work(),
+                *link_metrics.of_links(),
+            ]
         yield from metrics
         yield SCRAPE.is_(time.perf_counter() - began_s)
 

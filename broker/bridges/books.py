@@ -67,8 +67,6 @@ class Counts:
 class Entry:
     """One message that is here, for the journal."""
 
-    role: Role
-    counted: bool  # by reports: of a message at both ends, one entry counts
     queue_id: int
     id: int
     outcome: Outcome
@@ -76,6 +74,8 @@ class Entry:
     copy: int | None = None  # its number at the other end, where that is here, too
     latency_ms: int | None = None  # from its put at the source to its transfer
     transformed: bool = False
+    role: Role = Role.SOURCE
+    counted: bool = True  # by reports: of a message at both ends, one entry counts
 
 
 def fence(link_id: int, name: str, epoch: int, counts: Counts, now: datetime) -> None:

@@ -175,12 +175,12 @@ def dead_entries(
     """
     return [
         Entry(
-            Role.DEAD,
-            counted and not one.is_notice,
             queue_id,
             receipt.message_id,
             OUTCOMES.get(one.reason, Outcome.NOT_TRANSFERRED),
             one.received.message_id,
+            role=Role.DEAD,
+            counted=counted and not one.is_notice,
         )
         for one, receipt in zip(dead, receipts, strict=False)
         for queue_id in receipt.queue_ids[:1]

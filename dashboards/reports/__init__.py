@@ -9,6 +9,7 @@ The way of an event to a number on a page:
     sources.py     listed files become frames
     lines.py       events become lines: one entry, one thing that happened, in order
     silver.py      lines become deliveries, life-lines, and what is open
+    carried.py     events of links become transfers, which are silver, too
     days.py        which days are to be made (again); making and publishing one
     gold.py        a report's rows of days or of a run, checked and published
     pipeline.py    one run: the steps above
@@ -48,7 +49,7 @@ __all__ = [
 
 # What in this package is no report. Much of it imports Spark, which pages go without.
 MACHINERY = {
-    "apart", "asking", "bronze", "clusters", "compaction", "days",
+    "apart", "asking", "bronze", "carried", "clusters", "compaction", "days",
     "declaration", "errors", "fields", "gold", "judging", "letters", "lines", "locks",
     "manifest", "pace", "pipeline", "quality", "replaying", "runs", "session",
     "silver", "sources", "watch",

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dashboards.models import ArchiveFile, PublishedDay
-from dashboards.reports import lines, silver, sources
+from dashboards.reports import carried, lines, silver, sources
 from dashboards.reports.manifest import (
     BRONZE,
     DAY,
@@ -41,6 +41,7 @@ from dashboards.reports.manifest import (
     root,
     touching,
 )
+from dashboards.reports.quality import require_equal
 
 # Beside the beginning of a day and of the journal nobody is sure what came first.
 EDGE = timedelta(seconds=1)
@@ -137,16 +138,28 @@ def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> Made:
         to_s=as_of.timestamp(),
     )
     write(told, day, folder)
+    entries, of_links = counted(events)
+    if of_links:  # most brokers have none
+        write_transfers(events, day, folder)
     files = gathered(day, folder)
-    rows = {
-        table: sum(file.rows for file in files if file.table == table)
+    *rows, transfers = (
+        sum(file.rows for file in files if file.table == table)
         for table in silver.SCHEMAS
-    }
-    entries = events.selectExpr("coalesce(sum(n), 0)").head()
-    assert entries
-    silver.check(found, entries[0], *rows.values())
+    )
+    silver.check(found, entries, *rows)
+    require_equal("every transfer of a link is a row", transfers, of_links)
     known = [one for one in (floor, found.floor) if one is not None]
     return Made(files, min(known, default=None), found.lines)
+
+
+def counted(events: DataFrame) -> tuple[int, int]:
+    """Entries of a day's events by their own count, and those that links carried."""
+    row = events.selectExpr(
+        f"coalesce(sum(n) FILTER (WHERE kind <> {lines.CARRIED}), 0)",
+        f"coalesce(sum(n) FILTER (WHERE kind = {lines.CARRIED}), 0)",
+    ).head()
+    assert row
+    return row[0], row[1]
 
 
 def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame:
@@ -183,6 +196,11 @@ def write(told: DataFrame, day: date, folder: Path) -> None:
     ).parquet(f"{folder}/stays")
 
 
+def write_transfers(events: DataFrame, day: date, folder: Path) -> None:
+    found = carried.transfers(events).withColumn("day", F.lit(day))
+    save(found, carried.TRANSFERS).parquet(f"{folder}/transfers")
+
+
 def save(frame: DataFrame, ddl: str) -> DataFrameWriter:
     """A writer of exactly the columns of a schema."""
     schema = StructType.fromDDL(ddl)
@@ -196,6 +214,7 @@ FOLDERS = {
     "deliveries": "deliveries",
     "lifelines": "stays/goes_on=false",
     "open": "stays/goes_on=true",
+    "transfers": "transfers",
 }
 
 

@@ -21,7 +21,7 @@ Build = Callable[[Inputs, Values], "DataFrame"]
 Check = Callable[[Inputs, Rows], None]
 
 # Of silver, see silver.py; and the fields of messages that were put, see fields.py.
-TABLES = ("deliveries", "lifelines", "open", "messages")
+TABLES = ("deliveries", "lifelines", "open", "transfers", "messages")
 Kind = Literal[
     "text", "queue", "cause", "fingerprint", "message", "count", "number", "share",
     "seconds", "day", "moment",

@@ -35,12 +35,14 @@ KINDS = {
     "dead-lettered": 7, "expired": 8, "discarded": 9, "resubmitted": 10, "restored": 11,
     "skipped a backout": 12, "counted anew": 13, "taken back": 14, "reinstated": 15,
     "moved": 16, "given another priority": 17, "removed": 18,
+    "carried by a link": 19,
 }  # fmt: skip
 PLACES = {"ready": 1, "claimed": 2, "delayed": 3}
 READY, CLAIMED, DELAYED = PLACES.values()
 PUT, GOT, BACKED_OUT = KINDS["put"], KINDS["got"], KINDS["backed out"]
 DEAD, DISCARDED = KINDS["dead-lettered"], KINDS["discarded"]
 EXPIRED = KINDS["expired"]
+CARRIED = KINDS["carried by a link"]  # it moves no entry: a table of its own has it
 FAILED = f"({BACKED_OUT}, {DEAD}, {DISCARDED})"  # kinds that end a delivery badly
 LONGEST_ERROR = 200  # characters; all of it is in the journal and on the message's page
 
@@ -61,7 +63,7 @@ def lines(events: DataFrame, before: DataFrame) -> DataFrame:
     """The lines of a day.
 
     Args:
-        events: of that day, as ``EVENTS``.
+        events: of that day, as ``EVENTS``; what links say of theirs is no line.
         before: what was open at the end of the day before, as ``OPEN``. Each is a line
             of its own, the first of its entry: ``c`` has its columns.
     """
@@ -77,7 +79,7 @@ def lines(events: DataFrame, before: DataFrame) -> DataFrame:
             told.operation AS operation, told.repaired AS repaired,
             CAST(NULL AS struct<{OPEN}>) AS c
         FROM (SELECT *, from_json(detail, '{" ".join(TOLD.split())}') AS told
-              FROM {{events}})
+              FROM {{events}} WHERE kind <> {CARRIED})
         LATERAL VIEW posexplode(ids) AS place, message_id
         UNION ALL
         SELECT queue_id, message_id, queue, since, last_seq, 0S, CAST(NULL AS smallint),

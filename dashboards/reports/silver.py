@@ -3,9 +3,11 @@
     deliveries  one row for each delivery attempt that ended
     lifelines   one row for each stay of a message on a queue that ended
     open        one row for each stay that goes on at the end of the day
+    transfers   one row for each message and event of a link, see carried.py
 
-Each is made of the lines of one day and what was open before it. A stay begins where an
-entry comes from nowhere: by a put, by coming back from the discard bin, or by an undo.
+Each of the first three is made of the lines of one day and what was open before it. A
+stay begins where an entry comes from nowhere: by a put, by coming back from the discard
+bin, or by an undo.
 Times are in microseconds; a place counts from when the entry came there.
 """
 
@@ -15,6 +17,7 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
+from dashboards.reports.carried import TRANSFERS
 from dashboards.reports.lines import (
     BACKED_OUT,
     BROKEN,
@@ -47,6 +50,7 @@ SCHEMAS = {
     "deliveries": DELIVERIES,
     "lifelines": LIFELINES,
     "open": f"{OPEN}, day date",
+    "transfers": TRANSFERS,
 }
 KIND = word("kind", KINDS)
 LOST = "lost"  # how a delivery ended of which the journal says no more
@@ -226,7 +230,7 @@ def check(
 
     Args:
         found: what the lines add up to.
-        entries: of all events of the day, by their own count.
+        entries: of all events of the day but those of links, by their own count.
         deliveries, lifelines, opened: rows that were written.
 
     Raises:

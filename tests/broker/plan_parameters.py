@@ -100,7 +100,11 @@ ONE_SETTLEMENT = {
     "actors": [""],
 }
 ONE_ENDPOINT = {"credits": [1], "unsettled": [0], "messages": [0], "owner_id": 1}
-ONE_ITEM = {
+ONE_ITEM = {  # or one transfer
+    "outcomes": ["TRANSFERRED"],
+    "others": [""],
+    "latencies_ms": [None],
+    "transformed": [False],
     "by": "queue",
     "on_queue": 1,
     "ready": True,

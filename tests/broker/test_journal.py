@@ -291,6 +291,24 @@ def test_every_message_of_a_large_multicast_put_has_its_life_line() -> None:
         ({"copies": [7, 8, 9], "to": "DLA"}, {"copy": 8, "to": "DLA"}),
         ({"backouts": [1, 2, 3]}, {"backout_count": 2}),
         ({"due_at": ["a", "b", "c"], "error": ""}, {"due_at": "b", "error": ""}),
+        (
+            {
+                "role": "source",
+                "outcomes": ["TRANSFERRED", "BRANCHED"],
+                "others": ["ID:1", "ID:2"],
+                "latencies_ms": [5, None],
+                "transformed": [False, True],
+                "copies": [7, 8],
+            },
+            {
+                "role": "source",
+                "outcome": "BRANCHED",
+                "other": "ID:2",
+                "latency_ms": None,
+                "transformed": True,
+                "copy": 8,
+            },
+        ),
     ],
 )
 def test_lists_of_a_detail_are_narrowed_to_the_one_message(

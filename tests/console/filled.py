@@ -14,11 +14,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from broker import filters, groups, pausing, rules
+from broker.bridges.books import Outcome
 from broker.models import AuditRecord, Message, Queue
 from broker.put import put, put_many
 from broker.unit_of_work import UnitOfWork
 from console import roles, saved_views
 from console.views.queues import PLACES
+from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session
 from tests.broker.promising import promise
 from tests.console.filled_operations import make_operations
@@ -167,7 +169,7 @@ def of_messages(user: User, now: datetime) -> Paths:
     (accepted,) = attempt(queue="bills", now=now)
     saved_views.save(user, "Dead ones", filters.parse("state:dead"), is_shared=True)
     states = (of_ibm, scheduled, expiring, delayed, discarded, moved, accepted)
-    paths = [message(one) for one in (*shown, *states)]
+    paths = [message(one) for one in (*shown, *states, *make_carried(now))]
     return {
         "console:message": [*paths, message(shown[0], "?as=hex")],
         "console:messages": [
@@ -184,6 +186,19 @@ def of_messages(user: User, now: datetime) -> Paths:
         "console:discards": ["/discards/"],
         "console:restore": [at("console:restore", query=f"?item={item(discarded)}")],
     }
+
+
+def make_carried(now: datetime) -> tuple[int, int, int]:
+    """A message that a link carried from here to here, its copy, and a dead one."""
+    make_queue("returns")
+    make_queue("imq.bridge.jms.dmq")
+    put("returns", BODY, now=now)
+    [(source, copy)] = carry("returns", "answers", now=now, latency_ms=4711)
+    link = "mail/letters-to-the-archive"
+    why = Outcome.TRANSFORMER_FAILURE
+    other = "ID:414d5120514d3120202020202020202061b3c7e620008403"
+    dead = {"role": "dead", "outcome": why, "other": other}
+    return source, copy, bring("imq.bridge.jms.dmq", now=now, link=link, **dead)
 
 
 def of_operations(user: User, now: datetime) -> Paths:

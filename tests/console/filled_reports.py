@@ -21,6 +21,7 @@ ASKED = "what-if"
 ERROR = "ValueError: row 7 of the file orders-2026-03.csv is bad: no such currency, XBT"
 TEXTS = {  # of columns that are a word of a few, where any text will not do
     "cause": ("REJECTED", "EXPIRED", "MAX_DELIVERY_ATTEMPTS"),
+    "link": ("shop/orders-out", "shop/returns-in", "mail/letters-to-the-archive"),
     "fingerprint": ("1f0c5b9e", "77aa02d4", "c0ffee12"),
     "policy": ("A", "B"),
     "how": ("resubmitted", "accepted", "discarded"),
@@ -56,6 +57,7 @@ def make_reports(user: User, long: str, now: datetime) -> list[str]:
         "/reports/dead-letters/?days=90&queue=orders&sort=-dead_letters",
         "/reports/dead-letters/?queue=nowhere",
         "/reports/throughput/?days=1",
+        make_by_day("bridge-transfers", long, now),
         *(f"/reports/{slug}/?run={run.pk}" for slug, run in wide.items()),
         *(f"/reports/{ASKED}/?run={one.pk}" for one in (stopped, cancelled, running)),
     ]

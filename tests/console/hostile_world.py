@@ -42,6 +42,7 @@ from broker.put import NewMessage, put, put_many
 from broker.unit_of_work import UnitOfWork
 from console.models import SavedView
 from dashboards.models import ReportRow, ReportRun
+from tests.broker.bridges.carrying import bring
 from tests.broker.promising import promise
 from tests.console.hostile import EVIL, HEADS, TEXTS, WHOLE, bodies
 from tests.console.letters import make_places
@@ -164,6 +165,7 @@ def make_bodies() -> None:
         descriptor={"format": "MQHRF2", **told}
     )  # longer than IBM MQ's programs can send it
     put("bodies", b"{}", headers=WHOLE.encode(), descriptor={"format": "MQHRF2"})
+    bring("bodies", link=filled(EVIL, "link"), other=filled(EVIL, "other_id"))
 
 
 def make_units() -> None:

@@ -16,10 +16,18 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries
 
 from broker import owner
-from broker.models import ClientConnection, ClientEndpoint, Queue
+from broker.models import (
+    Branch,
+    ClientConnection,
+    ClientEndpoint,
+    LinkState,
+    LinkStatus,
+    Queue,
+)
 from broker.put import NewMessage, put, put_many
 from broker.unit_of_work import UnitOfWork
-from dashboards import metrics
+from dashboards import link_metrics, metrics
+from tests.broker.bridges.configured_links import make_link
 from tests.console.letters import die, make_places
 from tests.make import make_messages, make_queue, make_user, plan_resubmit
 
@@ -198,9 +206,70 @@ def test_queues_beyond_the_most_have_no_series(
     assert found["backout_queues"][()] == 3
 
 
+def test_where_there_is_no_link_nothing_is_told_of_links() -> None:
+    assert b"backout_link" not in metrics.exposition()
+
+
+def test_a_link_is_told_by_bridge_and_name() -> None:
+    now = timezone.now()
+    link = make_link("shop", "orders-out")
+    make_link("shop", "never-started")
+    LinkStatus.objects.create(
+        link=link, state=LinkState.STARTED, failures=2, waiting=5, received=12, sent=7,
+        oldest_at=now - timedelta(minutes=3), last_transfer_at=now - timedelta(hours=1),
+        branched=1, transformed=4, not_transferred=2, expired=3, dead=6, duplicates=8,
+        looped=9,
+    )  # fmt: skip
+    Branch.objects.create(xid="x", link=link, kind="decided", messages=1, began_at=now)
+    which = {"bridge": "shop", "link": "orders-out"}
+    counts = {"received": 12, "sent": 7, "branched": 1, "transformed": 4,
+              "not_transferred": 2, "expired": 3, "dead": 6, "duplicates": 8,
+              "looped": 9}  # fmt: skip
+
+    assert of("backout_link_state", **which, state="started") == 1
+    found = {name: of(f"backout_link_{name}_total", **which) for name in counts}
+    assert found == counts
+    assert of("backout_link_consecutive_failures", **which) == 2
+    assert of("backout_link_waiting_messages", **which) == 5
+    assert 180 <= of("backout_link_oldest_message_age_seconds", **which) < 280
+    assert 3600 <= of("backout_link_last_transfer_age_seconds", **which) < 3700
+    assert of("backout_link_branches_in_doubt", **which) == 1
+
+
+def test_what_is_not_known_of_a_link_has_no_series() -> None:
+    make_link()
+    which = (("bridge", "shop"), ("link", "orders-out"))
+
+    found = scrape()
+
+    assert found["backout_link_state"] == {(*which, ("state", "uninitialized")): 1}
+    assert found["backout_link_sent_total"] == {which: 0}
+    for name in ("waiting_messages", "oldest_message_age_seconds",
+                 "last_transfer_age_seconds"):  # fmt: skip
+        assert f"backout_link_{name}" not in found
+
+
+def test_where_nothing_waits_the_oldest_is_of_no_age() -> None:
+    LinkStatus.objects.create(link=make_link(), waiting=0)
+    which = {"bridge": "shop", "link": "orders-out"}
+
+    assert of("backout_link_oldest_message_age_seconds", **which) == 0
+
+
+def test_links_of_any_number_are_one_query(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    for number in range(10):
+        make_link(name=f"link {number}")
+
+    with django_assert_num_queries(1):
+        assert len(list(link_metrics.of_links())) == len(link_metrics.FAMILIES)
+
+
 def test_what_is_told_is_what_is_listed() -> None:
     make_places(attempts=1)
     make_queue("none")
+    make_link()
     text = metrics.exposition().decode()
 
     told = re.findall(r"^# TYPE (\S+)", text, re.M)
@@ -220,7 +289,10 @@ def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
     asked = list(expressions(dashboard))
     names = {name for one in asked for name in re.findall(r"\bbackout_\w+", one)}
     labels = {label for one in asked for label in re.findall(r"(\w+)=~?\"", one)} | {
-        by for one in asked for by in re.findall(r"by \((\w+)\)", one)
+        by
+        for one in asked
+        for several in re.findall(r"by \(([\w, ]+)\)", one)
+        for by in several.split(", ")
     }
 
     assert len(dashboard["panels"]) >= 8

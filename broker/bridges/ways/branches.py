@@ -180,14 +180,14 @@ def write_puts(
     put = detail.get("target", [])
     entries = [
         Entry(
-            Role.TARGET,
-            is_counted,
             receipt.queue_ids[0],
             receipt.message_id,
             Outcome(outcome),
             message_id,
             None,
             latency_ms,
+            role=Role.TARGET,
+            counted=is_counted,
         )
         for (message_id, outcome, latency_ms), receipt in zip(
             put, receipts, strict=False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db import transaction
 
 from broker.bridges.batch import Batch
@@ -59,12 +61,12 @@ class Here:
         carrier.fence(batch.final_counts(), batch.now)
         receipts = local.send([one.message for one in batch.sends])
         dead = bury(carrier.link, batch.dead)
-        work.carry_out()
         carrier.write(
-            *source_entries(batch, receipts),
+            *source_entries(batch, receipts, dead),
             *target_entries(batch, receipts, counted=False),
             *dead_entries(batch.dead, dead, counted=False),
         )
+        work.carry_out()
 
 
 def address(carrier: Carrier, batch: Batch) -> None:
@@ -107,28 +109,34 @@ def undo(work: UnitOfWork, batch: Batch, refusal: SendRefused) -> None:
         local.give_back(work)
 
 
-def source_entries(batch: Batch, receipts: list[Receipt] | None = None) -> list[Entry]:
+def source_entries(
+    batch: Batch, receipts: Sequence[Receipt] = (), buried: Sequence[Receipt] = ()
+) -> list[Entry]:
     """What left its queue here, for the journal.
 
     Args:
-        receipts: of what was put here; None where the target is elsewhere.
+        receipts: of what was put here; none where the target is elsewhere.
+        buried: of what was put on the built-in dead message queue.
     """
     sent = {id(one.received): place for place, one in enumerate(batch.sends)}
+    copies = {
+        id(one.received): receipt.message_id
+        for one, receipt in (
+            *zip(batch.dead, buried, strict=False),
+            *zip(batch.sends, receipts, strict=False),
+        )
+    }
     entries = []
     for received, outcome in zip(batch.taken, batch.outcomes, strict=True):
         place = sent.get(id(received))
         one = None if place is None else batch.sends[place]
         entries.append(
             Entry(
-                role=Role.SOURCE,
-                counted=True,
                 queue_id=received.handle.queue_id,
                 id=received.handle.message_id,
                 outcome=outcome,
                 other="" if one is None else one.message.message_id or "",
-                copy=receipts[place].message_id
-                if receipts is not None and place is not None
-                else None,
+                copy=copies.get(id(received)),
                 latency_ms=batch.latency_ms(received),
                 transformed=one is not None and one.transformed,
             )
@@ -142,8 +150,6 @@ def target_entries(
     """What was put here, for the journal: each on the first queue that took it."""
     return [
         Entry(
-            Role.TARGET,
-            counted,
             receipt.queue_ids[0],
             receipt.message_id,
             one.outcome,
@@ -151,6 +157,8 @@ def target_entries(
             None,
             batch.latency_ms(one.received),
             transformed=one.transformed,
+            role=Role.TARGET,
+            counted=counted,
         )
         for one, receipt in zip(batch.sends, receipts, strict=True)
     ]

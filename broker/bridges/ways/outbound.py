@@ -78,10 +78,11 @@ class Outbound:
         carrier = self.carrier
         carrier.fence(batch.final_counts(), batch.now)
         dead = bury(carrier.link, batch.dead)
-        work.carry_out()
         carrier.write(
-            *source_entries(batch), *dead_entries(batch.dead, dead, counted=False)
+            *source_entries(batch, buried=dead),
+            *dead_entries(batch.dead, dead, counted=False),
         )
+        work.carry_out()
 
 
 class Acknowledged(Outbound):

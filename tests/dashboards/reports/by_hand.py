@@ -13,7 +13,8 @@ SELECT e.seq, e.at, e.kind, q.name AS queue, e.queue_id, u.id, e.came_from, e.we
     count(*) FILTER (WHERE e.came_from IS NULL)
         OVER (PARTITION BY e.queue_id, u.id ORDER BY e.at, e.seq) AS nth
 FROM broker_event e JOIN broker_queue q ON q.id = e.queue_id,
-    unnest(e.ids) WITH ORDINALITY AS u (id, n);
+    unnest(e.ids) WITH ORDINALITY AS u (id, n)
+WHERE e.kind <> 19;  -- what links tell moves nothing
 ANALYZE told;
 
 CREATE TEMP TABLE attempt AS
@@ -184,6 +185,36 @@ CAUSES = """
 SELECT queue, coalesce(error, ''), count(*), min(ended_at), max(ended_at)
 FROM stay WHERE ended = 7 GROUP BY 1, 2
 """
+ARRIVED = "FILTER (WHERE outcome IN ('TRANSFERRED', 'BRANCHED'))"
+BRIDGE_TRANSFERS = f"""
+SELECT day, link, queue, transferred, branched, transformed, not_transferred, expired,
+    transformer + send + acknowledge + committed, transformer, send, acknowledge,
+    committed, duplicates, looped, p50, p99
+FROM (
+    SELECT day, link, queue, count(*) FILTER (WHERE outcome = 'TRANSFERRED')
+            AS transferred,
+        count(*) FILTER (WHERE outcome = 'BRANCHED') AS branched,
+        count(*) FILTER (WHERE transformed) AS transformed,
+        count(*) FILTER (WHERE outcome = 'NOT_TRANSFERRED') AS not_transferred,
+        count(*) FILTER (WHERE outcome = 'MESSAGE_EXPIRED') AS expired,
+        count(*) FILTER (WHERE outcome = 'TRANSFORMER_FAILURE') AS transformer,
+        count(*) FILTER (WHERE outcome = 'SEND_FAILURE') AS send,
+        count(*) FILTER (WHERE outcome = 'ACK_FAILURE') AS acknowledge,
+        count(*) FILTER (WHERE outcome = 'COMMIT_FAILURE') AS committed,
+        count(*) FILTER (WHERE outcome = 'DUPLICATE') AS duplicates,
+        count(*) FILTER (WHERE outcome = 'LOOPED') AS looped,
+        {within(0.5, "latency")} {ARRIVED} AS p50,
+        {within(0.99, "latency")} {ARRIVED} AS p99
+    FROM (
+        SELECT (e.at AT TIME ZONE 'UTC')::date AS day, q.name AS queue,
+            e.detail ->> 'link' AS link, e.detail -> 'outcomes' ->> place AS outcome,
+            (e.detail -> 'transformed' ->> place)::boolean AS transformed,
+            (e.detail -> 'latencies_ms' ->> place)::bigint AS latency
+        FROM broker_event e JOIN broker_queue q ON q.id = e.queue_id,
+            generate_series(0, e.n - 1) AS place
+        WHERE e.kind = 19 AND (e.detail ->> 'counted')::boolean) AS one
+    GROUP BY day, link, queue) AS found
+"""
 BY_HAND = {
     "throughput": THROUGHPUT,
     "dead-letters": DEAD_LETTERS,
@@ -194,4 +225,5 @@ BY_HAND = {
     "resubmits": RESUBMITS,
     "debt": DEBT,
     "debt-forecast": DEBT_FORECAST,
+    "bridge-transfers": BRIDGE_TRANSFERS,
 }

@@ -1,16 +1,19 @@
-"""Days of a broker that loses messages, by its own engine, always the same."""
+"""Days of a broker that loses messages, by its own engine, always the same; and of
+links, which it does not run, but writes down what they do."""
 
 from __future__ import annotations
 
 from random import Random
 
 from broker import delays, expiry, operations
+from broker.bridges.books import Outcome
 from broker.models import AddressSetting, Operation
 from broker.operations import Chosen
 from broker.operations.edits import Edit, plan_edit
 from broker.put import put_many
 from broker.unit_of_work import UnitOfWork
 from tests.broker import ordering
+from tests.broker.bridges.carrying import bring, carry, take
 from tests.broker.dying import back_out, on, operator
 from tests.dashboards.reports.histories import at, last_xid, order, undo
 from tests.dashboards.reports.journal import until_final
@@ -25,6 +28,7 @@ ERRORS = (
     "the connection to the data base timed out again after 31 s",
     "disk full",
 )
+DEAD = (Outcome.MESSAGE_EXPIRED, Outcome.SEND_FAILURE)
 WAYS = (Kind.RESUBMIT, Kind.RESUBMIT, Kind.RESUBMIT, Kind.REMOVE, Kind.MOVE)
 
 
@@ -43,9 +47,14 @@ def make_losses(hours: int = HOURS, times: int = 1) -> None:
         max_delivery_attempts=3, redelivery_delay_ms=90 * 60_000
     )
     AddressSetting.objects.filter(match="bills").update(max_delivery_attempts=1)
+    make_queue("out")
+    make_queue("shipped")
+    make_queue("imq.bridge.jms.dmq")
+    ways = Random(11)
     for hour in range(0, hours, 2):
         minute = hour * 60
         work(draw, minute, times)
+        transfer(ways, minute + 40, times)
         if hour % 6 == 4:
             clear(draw, minute + 30, times)
     until_final(last_xid())
@@ -73,6 +82,23 @@ def accept(queue: str, limit: int, minute: int, *, held: int) -> None:
         work.get(queue, limit)
         work.now = at(minute + held / 1000)
         work.commit()
+
+
+def transfer(draw: Random, minute: int, times: int) -> None:
+    """What two links do: one from a queue here to another, one from elsewhere."""
+    put_many(make_messages(3 * times, "out"), now=at(minute))
+    for n in range(3):
+        now, took = at(minute + n), draw.randint(1, 90_000)
+        outcome = draw.choice(list(Outcome))
+        if draw.random() < 0.4:
+            changed = draw.random() < 0.5
+            carry("out", limit=times, now=now, latency_ms=took, transformed=changed)
+        else:
+            take("out", times, now=now, latency_ms=took, outcome=outcome)
+    now, link = at(minute + 4), "shop/returns-in"
+    bring(now=now, link=link, latency_ms=draw.randint(1, 9_000))
+    why = draw.choice(DEAD)
+    bring("imq.bridge.jms.dmq", now=now, link=link, role="dead", outcome=why)
 
 
 def clear(draw: Random, minute: int, times: int) -> None:

@@ -1,0 +1,118 @@
+"""Hops: how a link of a bridge carried one message, told of the end that is here.
+
+Pure: a hop is made of the detail of one event of the journal, narrowed to one message.
+``broker.bridges`` writes those events; who reads them needs no bridge to be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+SOURCE, TARGET, DEAD = "source", "target", "dead"  # what the message is to the link
+
+CARRIED = ("TRANSFERRED", "BRANCHED")
+IN_DOUBT = ("ACK_FAILURE", "COMMIT_FAILURE")  # it is at the target, or may be
+WHY = {  # it was not just carried, by outcome
+    "BRANCHED": "its transformer sent it to another destination",
+    "NOT_TRANSFERRED": "its transformer refused it",
+    "DUPLICATE": "it had been carried before",
+    "LOOPED": "it had come over this bridge before",
+    "MESSAGE_EXPIRED": "its time to live was over",
+    "TRANSFORMER_FAILURE": "its transformer failed",
+    "SEND_FAILURE": "the target did not take it",
+    "ACK_FAILURE": "the target has it, and the source did not learn of that",
+    "COMMIT_FAILURE": "the commit failed, and the target may have it or not",
+}
+RESUBMIT = (
+    "A copy is on the dead message queues of the bridge: mend the cause, then resubmit"
+    " it."
+)
+REMEDIES = {  # what to do about a message that is not at its source any more
+    "TRANSFERRED": "Nothing: it is at the target now.",
+    "BRANCHED": "Nothing: it is where the transformer of the link sent it.",
+    "NOT_TRANSFERRED": "Nothing: the transformer of the link wanted it so.",
+    "DUPLICATE": "Nothing: the target has it already.",
+    "LOOPED": "Give one of the links a selector, so that they do not send it around.",
+    "MESSAGE_EXPIRED": RESUBMIT,
+    "TRANSFORMER_FAILURE": RESUBMIT,
+    "SEND_FAILURE": RESUBMIT,
+    "ACK_FAILURE": "Look at the target: it may get the message a second time.",
+    "COMMIT_FAILURE": "Look at the target: it may have the message or not.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """What a link did with one message."""
+
+    link: str  # "bridge/link"
+    role: str
+    outcome: str
+    other: str = ""  # its id at the other end; empty where there is none
+    copy: int | None = None  # its number at the target, where that is here, too
+    latency: timedelta | None = None  # from its put at the source to its transfer
+    is_transformed: bool = False
+
+    @property
+    def is_departure(self) -> bool:
+        """Whether the message left its source here."""
+        return self.role == SOURCE
+
+    @property
+    def is_carried(self) -> bool:
+        return self.outcome in CARRIED
+
+    @property
+    def why(self) -> str:
+        """What there is to say besides that it was carried; of most, nothing."""
+        return WHY.get(self.outcome, "")
+
+    @property
+    def deed(self) -> str:
+        """What the link did; ``other`` follows where there is one, and then ``why``."""
+        if self.role == DEAD:
+            return f"a dead message of link {self.link}"
+        if self.role == TARGET:
+            return f"came by link {self.link}"
+        if self.is_carried:
+            return f"carried by link {self.link}"
+        done = "taken" if self.outcome in IN_DOUBT else "taken and not carried"
+        return f"{done} by link {self.link}"
+
+    @property
+    def direction(self) -> str:
+        """What stands before ``other``."""
+        return "to" if self.is_departure else "from"
+
+    @property
+    def remedy(self) -> str:
+        if self.copy:
+            return f"See message {self.copy}."
+        return REMEDIES.get(self.outcome, "Nothing.")
+
+    def __str__(self) -> str:
+        other = f" {self.direction} {self.other}" if self.other else ""
+        here = f" (message {self.copy} here)" if self.copy else ""
+        because = f": {self.why}" if self.why else ""
+        return f"{self.deed}{other}{here}{because}"
+
+
+def hop_of(detail: Mapping[str, Any]) -> Hop:
+    """The hop that an event tells of.
+
+    Args:
+        detail: of an event of ``Kind.TRANSFER``, of one message alone.
+    """
+    latency_ms = detail.get("latency_ms")
+    return Hop(
+        link=str(detail.get("link", "")),
+        role=str(detail.get("role", "")),
+        outcome=str(detail.get("outcome", "")),
+        other=str(detail.get("other") or ""),
+        copy=detail.get("copy"),
+        latency=None if latency_ms is None else timedelta(milliseconds=latency_ms),
+        is_transformed=bool(detail.get("transformed")),
+    )

@@ -1,0 +1,19 @@
+-- Find the message that a link carried here as another one, where its source is here, too.
+-- Both ends are told by one transaction; the event of the source names the copy.
+--
+-- Locks    none.
+-- Index    broker_event_ids, broker_event_xid
+-- Returns  the message at the source; no row where that is not here.
+SELECT source.ids[(
+    SELECT place FROM jsonb_array_elements_text(source.detail -> 'copies')
+        WITH ORDINALITY AS named (copy, place)
+    WHERE copy = (%(message_id)s::bigint)::text LIMIT 1)]
+FROM broker_event AS source
+WHERE source.kind = 19
+  AND source.xid = (
+    SELECT xid FROM broker_event
+    WHERE ids[1] <= %(message_id)s::bigint
+      AND ids[cardinality(ids)] >= %(message_id)s::bigint
+      AND ids @> ARRAY[%(message_id)s::bigint] AND kind = 19
+    ORDER BY at, seq LIMIT 1)
+  AND source.detail -> 'copies' @> to_jsonb(%(message_id)s::bigint);

@@ -1,0 +1,100 @@
+"""The links of bridges in numbers; where there is none, nothing is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from prometheus_client.metrics_core import Metric
+
+from dashboards import sql
+from dashboards.families import Family
+
+LABELS = ("bridge", "link")
+
+
+class LinkNumbers(NamedTuple):
+    """One link; the columns of ``links.sql``."""
+
+    bridge: str
+    link: str
+    state: str
+    received: int
+    sent: int
+    branched: int
+    transformed: int
+    not_transferred: int
+    expired: int
+    dead: int
+    duplicates: int
+    looped: int
+    failures: int
+    waiting: int | None  # None: the source does not tell, or was not asked yet
+    oldest_s: float | None
+    idle_s: float | None  # None: nothing was transferred yet
+    branches: int
+
+
+STATE = Family(
+    "backout_link_state",
+    "1 for the state in which a link of a bridge is now; no series for the others.",
+    (*LABELS, "state"),
+)
+COUNTS = {
+    "received": "Messages that a link got from its source, since it was made.",
+    "sent": "Messages that a link sent to its target, since it was made.",
+    "branched": "Messages that a transformer had a link send elsewhere at the target.",
+    "transformed": "Messages that a link sent as a transformer made them.",
+    "not_transferred": "Messages that a transformer had a link take and not send.",
+    "expired": "Messages of a link that had expired at its source.",
+    "dead": "Copies that a link put on dead message queues.",
+    "duplicates": "Messages that a source gave again, and a link did not send again.",
+    "looped": "Messages that a link did not send, since they had been over it before.",
+}
+NUMBERS = {  # by the column that each tells
+    **{
+        name: Family(f"backout_link_{name}_total", text, LABELS)
+        for name, text in COUNTS.items()
+    },
+    "failures": Family(
+        "backout_link_consecutive_failures",
+        "Failures of a link one after another; 0 after a success.",
+        LABELS,
+    ),
+    "waiting": Family(
+        "backout_link_waiting_messages",
+        "Messages that wait at the source of a link, as it was told last.",
+        LABELS,
+    ),
+    "oldest_s": Family(
+        "backout_link_oldest_message_age_seconds",
+        "How long ago the oldest of them was put; 0 where none waits.",
+        LABELS,
+    ),
+    "idle_s": Family(
+        "backout_link_last_transfer_age_seconds",
+        "How long ago a link last sent a message; no series before the first.",
+        LABELS,
+    ),
+    "branches": Family(
+        "backout_link_branches_in_doubt",
+        "Transactions of a link of which it is not known yet that both ends are over.",
+        LABELS,
+    ),
+}
+FAMILIES = (STATE, *NUMBERS.values())
+
+
+def of_links() -> Iterator[Metric]:
+    """One query."""
+    links = [LinkNumbers(*row) for row in sql.fetch("links")]
+    if not links:
+        return
+    yield STATE.of(((one.bridge, one.link, one.state.lower()), 1) for one in links)
+    for column, family in NUMBERS.items():
+        values = ((one, getattr(one, column)) for one in links)
+        yield family.of(
+            ((one.bridge, one.link), value)
+            for one, value in values
+            if value is not None
+        )

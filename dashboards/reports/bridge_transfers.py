@@ -1,0 +1,143 @@
+"""What links of bridges carried, and what became of the rest.
+
+Reads    transfers          of silver
+Writes   bridge transfers   one row for each day, link, and queue at this end of it
+
+A message whose two ends are both here is told of twice, and counted once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.letters import spread
+from dashboards.reports.quality import require_equal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FAILURES = {
+    "failed_transformer": "TRANSFORMER_FAILURE",
+    "failed_send": "SEND_FAILURE",
+    "failed_acknowledge": "ACK_FAILURE",
+    "failed_commit": "COMMIT_FAILURE",
+}
+OUTCOMES = {  # each message that counts has one of them
+    "transferred": "TRANSFERRED",
+    "branched": "BRANCHED",
+    "not_transferred": "NOT_TRANSFERRED",
+    "expired": "MESSAGE_EXPIRED",
+    **FAILURES,
+    "duplicates": "DUPLICATE",
+    "looped": "LOOPED",
+}
+ARRIVED = "outcome IN ('TRANSFERRED', 'BRANCHED')"
+COLUMNS = (
+    Column("day", "Day", "day"),
+    Column("link", "Link", "text"),
+    Column(
+        "queue",
+        "Queue here",
+        "queue",
+        note="The source. Of what came from elsewhere: where it was put, the target or"
+        " a dead message queue.",
+    ),
+    Column("transferred", "Transferred", "count", note="As the link is set up."),
+    Column(
+        "branched",
+        "Branched",
+        "count",
+        note="Transferred to another destination, as a transformer wanted.",
+    ),
+    Column(
+        "transformed",
+        "Transformed",
+        "count",
+        note="By a transformer; each of them is in another column, too.",
+    ),
+    Column(
+        "not_transferred",
+        "Not transferred",
+        "count",
+        note="Taken from the source and sent nowhere, as a transformer wanted.",
+    ),
+    Column("expired", "Expired", "count", note="At the source, before they were sent."),
+    Column("failed", "Failed", "count", note="The four columns after this."),
+    Column("failed_transformer", "Transformer failed", "count"),
+    Column("failed_send", "Send failed", "count"),
+    Column(
+        "failed_acknowledge",
+        "Acknowledge failed",
+        "count",
+        note="The target has them, and may get them again.",
+    ),
+    Column(
+        "failed_commit",
+        "Commit failed",
+        "count",
+        note="The target has them, or the source still does.",
+    ),
+    Column(
+        "duplicates",
+        "Duplicates",
+        "count",
+        note="Given by the source a second time, recognised, and not sent again.",
+    ),
+    Column("looped", "Looped", "count", note="Had come over the bridge before."),
+    Column(
+        "p50_ms",
+        "Half within",
+        "number",
+        unit="ms",
+        note="From the put at the source to the transfer, of what was transferred or"
+        " branched and whose put is known.",
+    ),
+    Column("p99_ms", "99 of 100 within", "number", unit="ms"),
+)
+
+
+def check(inputs: Inputs, rows: Rows) -> None:
+    """Hold the sums to the transfers."""
+    found = inputs["transfers"].where("counted")
+    counted = sum(row[column] for row in rows for column in OUTCOMES)
+    require_equal("every message that counts has one outcome", counted, found.count())
+    transformed = sum(row["transformed"] for row in rows)
+    claim = "every message that was transformed is counted once"
+    require_equal(claim, transformed, found.where("transformed").count())
+    of_reasons = sum(row[column] for row in rows for column in FAILURES)
+    failed = sum(row["failed"] for row in rows)
+    require_equal("every failure has one reason", of_reasons, failed)
+
+
+@report(
+    "bridge-transfers",
+    title="Bridge transfers by link and day",
+    question="What did the links of bridges carry, and what could they not carry?",
+    inputs=("transfers",),
+    columns=COLUMNS,
+    charts=(
+        Chart("Transferred by day", "bars", "day", "transferred", "link"),
+        Chart("Failed by day", "bars", "day", "failed", "link"),
+        Chart("Expired by day", "bars", "day", "expired", "link"),
+    ),
+    check=check,
+)
+def build(inputs: Inputs, _: Values) -> DataFrame:
+    counts = ", ".join(
+        f"count_if(outcome = '{outcome}') AS {column}"
+        for column, outcome in OUTCOMES.items()
+    )
+    latency = f"CASE WHEN {ARRIVED} THEN latency_ms END"
+    failed = " + ".join(FAILURES)
+    return inputs["transfers"].sparkSession.sql(
+        f"""
+        SELECT * EXCEPT (p50, p99), {failed} AS failed, p50 AS p50_ms, p99 AS p99_ms
+        FROM (
+            SELECT day, link, queue, {counts}, count_if(transformed) AS transformed,
+                {spread(latency, 50, 99)}
+            FROM {{transfers}} WHERE counted GROUP BY day, link, queue
+        )
+        """,  # noqa: S608  # constants
+        transfers=inputs["transfers"],
+    )

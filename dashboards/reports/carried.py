@@ -1,0 +1,45 @@
+"""What links of bridges carried: a table of silver, one row a message and event.
+
+An event about many messages has arrays that run in step with their ids. It moves no
+entry, so deliveries and stays go on as if it were not there.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from dashboards.reports.lines import CARRIED
+
+TRANSFERS = """
+    day date, at timestamp, message_id bigint, queue_id int, queue string, link string,
+    role string, counted boolean, outcome string, other string, latency_ms bigint,
+    transformed boolean, copy bigint
+"""
+TOLD = """
+    link string, role string, counted boolean, outcomes array<string>,
+    others array<string>, latencies_ms array<bigint>, transformed array<boolean>,
+    copies array<bigint>
+"""
+
+
+def transfers(events: DataFrame) -> DataFrame:
+    """Rows of ``TRANSFERS``, but for the day.
+
+    Args:
+        events: of a day, as ``lines.EVENTS``.
+    """
+    return events.sparkSession.sql(
+        f"""
+        SELECT at, message_id, queue_id,
+            coalesce(queue, concat('deleted queue ', queue_id)) AS queue,
+            told.link, told.role, coalesce(told.counted, false) AS counted,
+            get(told.outcomes, place) AS outcome, get(told.others, place) AS other,
+            get(told.latencies_ms, place) AS latency_ms,
+            coalesce(get(told.transformed, place), false) AS transformed,
+            get(told.copies, place) AS copy
+        FROM (SELECT *, from_json(detail, '{" ".join(TOLD.split())}') AS told
+              FROM {{events}} WHERE kind = {CARRIED})
+        LATERAL VIEW posexplode(ids) AS place, message_id
+        """,  # noqa: S608  # constants
+        events=events,
+    )
