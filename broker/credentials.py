@@ -18,6 +18,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from broker import audit
 from broker.models import Act, Credential
@@ -139,7 +140,7 @@ def bearer(secret: str, *, now: datetime | None = None) -> Credential | None:
         now: when; the database's clock when not given.
     """
     known = good(now).select_related("user").filter(secret_sha256=digest(secret))
-    return known.first()
+    return next(iter(known), None)  # there is one at most: to sort it takes time
 
 
 def scram_of(name: str, *, now: datetime | None = None) -> Scram | None:
@@ -157,6 +158,9 @@ def scram_of(name: str, *, now: datetime | None = None) -> Scram | None:
 
 def used(credential: Credential, *, now: datetime | None = None) -> None:
     """Note that somebody logged in with it; written once a minute at most."""
+    last = credential.last_used_at
+    if last is not None and last > (now or timezone.now()) - NOTED_EVERY:
+        return
     at: Any = now or Now()
     stale = Q(last_used_at=None) | Q(last_used_at__lte=at - NOTED_EVERY)
     Credential.objects.filter(stale, pk=credential.pk).update(last_used_at=at)

@@ -130,6 +130,28 @@ def get(
     return got
 
 
+def fitting(queue: str, *, limit: int, most_bytes: int) -> int:
+    """How many of the next entries may be taken at once: up to the limit, and to the
+    body that reaches so many bytes together with those before it.
+
+    It looks ahead: whoever takes meanwhile has other ones.
+    """
+    last_id = last_ids.get(queue)
+    (count,) = sql.fetch_one(
+        "fitting",
+        queue=queue,
+        priorities=PRIORITIES,
+        lows=[low for floor in FLOORS.of(queue) for low in (LOWEST, floor)],
+        highs=HIGHS,
+        limit=limit,
+        most_bytes=most_bytes,
+        near_from=LOWEST if last_id is None else last_id - NEAR,
+        near_to=HIGHEST if last_id is None else last_id + NEAR,
+    )
+    assert isinstance(count, int)
+    return count
+
+
 def with_far(deliveries: Sequence[Delivery]) -> list[Delivery]:
     """Deliveries with what was not near the message that their queue gave before."""
     far = [one.message_id for one in deliveries if address_of(one) is None]

@@ -15,13 +15,14 @@ from itertools import chain
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Max
 
 from broker import settle as ends
 from broker import sql
 from broker.choosing import Search
 from broker.clock import database_now
 from broker.errors import LockLost
-from broker.get import Delivery
+from broker.get import Delivery, fitting
 from broker.models import Claim, Queue, UnitOfWork
 from broker.prefetched import Prefetched
 from broker.put import NewMessage
@@ -49,6 +50,7 @@ def take(  # noqa: PLR0913  # each is named where it is used
     limit: int = 1,
     lease_for: timedelta,
     selector: str = "",
+    into: int | None = None,
     actor: str = "",
     user: Any = None,
     now: datetime | None = None,
@@ -63,29 +65,48 @@ def take(  # noqa: PLR0913  # each is named where it is used
         limit: messages at most; fewer, where their bodies are large.
         lease_for: how long they are held; then they are backed out, and counted.
         selector: of JMS; only what it matches is taken.
+        into: a lease of the same queue, which then holds this, too, and as long as
+            this. None begins one.
         actor: who does it, for the journal.
         user: whose authorities poison messages need; None is the process itself.
         now: when; the database's clock when not given.
 
     Raises:
         InvalidSelector: it cannot be read.
+        LockLost: the lease has ended into which this was to be taken.
         NoSuchQueue: the queue is gone.
         NotAuthorized: a message came back, and the user may not inquire its queue.
     """
     search = Search(queue.name, parse(selector)) if selector else None
     consumer = Prefetched(queue, search=search, actor=actor, user=user)
-    uow, until = sql.fetch_one("lease", lease_for=lease_for, now=now)
+    if into is None:
+        uow, until = sql.fetch_one("lease", lease_for=lease_for, now=now)
+    else:
+        uow, until = into, renew(into, lease_for, now=now)
+        consumer.claims = next_claim(into)
     consumer.uow = uow
     deliveries = taken(consumer, limit, now)
     if not deliveries:
-        consumer.give_back(now=now)
+        if into is None:
+            consumer.give_back(now=now)
         return None
     return Lease(uow, queue.pk, until, deliveries)
 
 
+def next_claim(uow: int) -> int:
+    """From where the claims of a lease go on to be numbered."""
+    last = Claim.objects.filter(uow=uow).aggregate(last=Max("claim_id"))["last"]
+    return 0 if last is None else last + 1
+
+
 def taken(consumer: Prefetched, limit: int, now: datetime | None) -> Sequence[Delivery]:
-    """Each get takes as many as there are already: the size of the next is not known
-    before it is here."""
+    """As many as fit. Where nobody can look ahead, or nothing is ready yet, each get
+    takes as many as there are already: the size of the next is not known."""
+    name = consumer.queue.name
+    if consumer.search is None and limit > 1:
+        few = fitting(name, limit=limit, most_bytes=MOST_BYTES)
+        if few:
+            return consumer.get(few, now=now)
     deliveries: list[Delivery] = []
     size_bytes = 0
     while len(deliveries) < limit and size_bytes < MOST_BYTES:
@@ -160,9 +181,11 @@ def until(uow: int, now: datetime | None) -> datetime:
     """When a lease ends. It is locked, so that it does not end before this transaction.
 
     Raises:
-        LockLost: it has ended. That nobody has swept it away yet changes nothing.
+        LockLost: it has ended, or is prepared, and so its coordinator's to end. That
+            nobody has swept it away yet changes nothing.
     """
-    leases = UnitOfWork.objects.select_for_update().filter(pk=uow, owner_id=NOBODY)
+    every = UnitOfWork.objects.select_for_update()
+    leases = every.filter(pk=uow, owner_id=NOBODY, xid=None)
     deadline = leases.values_list("deadline", flat=True).first()
     if deadline is None or deadline <= (now or database_now()):
         raise LockLost(uow)

@@ -15,9 +15,10 @@ Source:
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
@@ -59,6 +60,15 @@ class Prepared:
     started_at: datetime
     entries: int  # that it got
     puts: int  # that it sends if it is committed
+
+
+class Part(NamedTuple):
+    """One thing that is done when it is committed: a put, or a removal."""
+
+    fields: dict[str, Any]  # of the put, but for its bytes; or what is taken away
+    body: bytes
+    headers: bytes | None
+    envelope: bytes | None
 
 
 def prepared() -> list[Prepared]:
@@ -108,18 +118,15 @@ def prepare(work: UnitOfWork, xid: str) -> None:
 
 
 def name(work: UnitOfWork, xid: str) -> int:
-    """Give it its xid, so that nobody else ends it from here on; return its id."""
+    """Give it its xid, so that nobody else ends it from here on; return its id.
+
+    An error is to undo the transaction around it.
+    """
     try:
-        with transaction.atomic():
-            named = sql.run(
-                "prepare",
-                {
-                    "uow": work.id,
-                    "xid": xid,
-                    "owner": owner.current(),
-                    "now": work.now,
-                },
-            )
+        named = sql.run(
+            "prepare",
+            {"uow": work.id, "xid": xid, "owner": owner.current(), "now": work.now},
+        )
     except IntegrityError as error:
         raise XidInUse(xid) from error
     for (uow,) in named:
@@ -138,32 +145,37 @@ def rehearse(work: UnitOfWork) -> None:
 
 def keep(uow: int, work: UnitOfWork) -> None:
     """Store what is to be done when it is committed, in this order."""
-    parts = [
-        PreparedPut(
-            fields=fields_of(put),
-            body=put.body,
-            headers=put.headers,
-            envelope=put.envelope,
-        )
-        for put in work.puts
-    ]
+    parts = [Part(fields_of(put), *bytes_of(put)) for put in work.puts]
     parts += [
-        PreparedPut(fields={"removing": removing_of(one, work.user)}, body=b"")
+        Part({"removing": removing_of(one, work.user)}, b"", None, None)
         for one in work.removing
     ]
-    for place, part in enumerate(parts):
-        part.uow, part.ord = uow, place
-    PreparedPut.objects.bulk_create(parts, batch_size=1000)
+    if parts:
+        fields, bodies, headers, envelopes = zip(*parts, strict=True)
+        sql.fetch_one(
+            "keep_puts",
+            uow=uow,
+            fields=list(map(json.dumps, fields)),
+            bodies=list(bodies),
+            headers=list(headers),
+            envelopes=list(envelopes),
+        )
 
 
 @transaction.atomic
 def commit_prepared(
-    xid: str, *, actor: str = "", reason: str = "", now: datetime | None = None
+    xid: str,
+    *,
+    coordinator: str = "",
+    actor: str = "",
+    reason: str = "",
+    now: datetime | None = None,
 ) -> list[Receipt]:
     """Accept what a prepared unit of work got, and send what it put.
 
     Args:
         xid: what its coordinator calls it.
+        coordinator: who that is, for the journal.
         actor: who decides in the coordinator's place, for the journal and the audit;
             what the coordinator itself decides is its everyday work.
         reason: why, for the audit.
@@ -181,22 +193,23 @@ def commit_prepared(
     uow = locked(xid)
     if actor:
         note(Act.COMMIT_PREPARED, uow, xid, reason)
-    parts = list(PreparedPut.objects.filter(uow=uow).order_by("ord"))
+    actor = actor or coordinator
+    parts = sql.fetch("kept_puts", Part, uow=uow)
     puts = [message_of(part) for part in parts if "removing" not in part.fields]
-    receipts = put_many(puts, uow=uow, actor=actor, now=now)
+    receipts = put_many(puts, uow=uow, actor=actor, now=now) if puts else []
     for part in parts:
         if "removing" in part.fields:
             take_away(uow, part.fields["removing"], actor=actor, now=now)
-    forget(uow)
     settle.accept(uow, expected=held(uow), actor=actor, now=now)
     return receipts
 
 
 @transaction.atomic
-def back_out_prepared(
+def back_out_prepared(  # noqa: PLR0913  # each is named where it is used
     xid: str,
     *,
     error: str = DECIDED,
+    coordinator: str = "",
     actor: str = "",
     reason: str = "",
     spread: float | None = None,
@@ -207,6 +220,7 @@ def back_out_prepared(
     Args:
         xid: what its coordinator calls it.
         error: why, for the operator.
+        coordinator: as in ``commit_prepared``.
         actor: as in ``commit_prepared``.
         reason: why, for the audit.
         spread: as in ``redelivery.redelivery_delay``.
@@ -219,22 +233,28 @@ def back_out_prepared(
     if actor:
         note(Act.BACK_OUT_PREPARED, uow, xid, reason)
     forget(uow)
+    actor = actor or coordinator
     return settle.end_badly(uow, error, actor=actor, spread=spread, now=now) or []
 
 
 @transaction.atomic
-def give_back_prepared(xid: str, *, now: datetime | None = None) -> int:
-    """Give back what a prepared unit of work got, uncounted; what it put is never sent.
+def release_prepared(
+    xid: str, *, coordinator: str = "", now: datetime | None = None
+) -> None:
+    """Undo a prepared unit of work as if it had got nothing: what it holds goes back to
+    where it stood, uncounted and at once; what it put is never sent.
 
-    Returns:
-        How many entries.
+    Args:
+        xid: what its coordinator calls it.
+        coordinator: who that is, and decides so, for the journal.
+        now: when; the database's clock when not given.
 
     Raises:
         NoSuchXid: no prepared unit of work is called so; it may have ended.
     """
     uow = locked(xid)
     forget(uow)
-    return settle.release_all(uow, now=now)
+    settle.release_all(uow, actor=coordinator, now=now)
 
 
 def note(act: Act, uow: int, xid: str, reason: str) -> None:
@@ -318,13 +338,14 @@ def fields_of(put: NewMessage) -> dict[str, Any]:
     }
 
 
-def message_of(part: PreparedPut) -> NewMessage:
+def bytes_of(put: NewMessage) -> tuple[bytes, bytes | None, bytes | None]:
+    return put.body, put.headers, put.envelope
+
+
+def message_of(part: Part) -> NewMessage:
     fields = dict(part.fields)
     for field in MOMENTS:
         if field in fields:
             fields[field] = datetime.fromisoformat(fields[field])
-    headers = None if part.headers is None else bytes(part.headers)
-    envelope = None if part.envelope is None else bytes(part.envelope)
-    return NewMessage(
-        **fields, body=bytes(part.body), headers=headers, envelope=envelope
-    )
+    _, body, headers, envelope = part
+    return NewMessage(**fields, body=body, headers=headers, envelope=envelope)

@@ -42,6 +42,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     groups.InvalidSnooze: 400,
     groups.InvalidTicket: 400,
     groups.NoSuchGroup: 404,
+    messages.InvalidBatch: 400,
     messages.InvalidFilter: 400,
     messages.InvalidSelector: 400,
     messages.MalformedHeader: 400,

@@ -94,9 +94,9 @@ def open_all(ends: Ends) -> None:
         why = "neither of its ends is this broker. Make two links, with a queue here."
         raise WrongLink(str(link), why)
     if not source_is_here:
-        ends.remote = connected(link.source_factory, link.source_client_id)
+        ends.remote = connected(link, link.source_factory, link.source_client_id)
     elif not target_is_here:
-        ends.remote = connected(link.target_factory, link.target_client_id)
+        ends.remote = connected(link, link.target_factory, link.target_client_id)
     if link.transformer:
         check_transformer(link)
     if target_is_here and (target := target_of(link)):
@@ -136,7 +136,10 @@ def check_transformer(link: Link) -> None:
         raise WrongLink(str(link), str(error)) from error
 
 
-def connected(factory: ConnectionFactory, client_id: str) -> Session:
+def connected(link: Link, factory: ConnectionFactory, client_id: str) -> Session:
+    """A session; another Backout knows by the link's key what its earlier turns had."""
+    if not client_id and factory.provider == "backout":
+        client_id = link.key.hex
     return connect(factory_of(factory, client_id=client_id))
 
 

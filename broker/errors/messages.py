@@ -87,6 +87,22 @@ class MalformedDeadLetterHeader(MalformedHeader):
     reason = Reason.DLH_ERROR
 
 
+class InvalidBatch(BrokerError):
+    """A body should be a batch of messages, and is none; nothing was done."""
+
+    code = "invalid-batch"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+    def __str__(self) -> str:
+        return (
+            f"The body is no batch of messages: {self.why}. Send what"
+            " broker.amqp.messages.batches writes, as docs/rest.md says."
+        )
+
+
 class InvalidSelector(BrokerError):
     """A selector is not in the language of JMS selectors."""
 

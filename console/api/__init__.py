@@ -34,10 +34,12 @@ from console.api import (
     addresses,
     audit,
     authentication,
+    branches,
     browsing,
     connections,
     courses,
     credentials,
+    decisions,
     groups,
     health,
     idempotency,
@@ -57,8 +59,8 @@ from console.api import (
 )
 
 PARTS = (
-    *(messages, sending, taking, queues, browsing, letters, addresses, settings),
-    *(operations, acting, courses, repairs),
+    *(messages, sending, taking, branches, decisions, queues, browsing, letters),
+    *(addresses, settings, operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
     *(reports, views),
 )

@@ -9,7 +9,9 @@ after a restart of all of them.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Literal
 
 from django.core import signing
@@ -117,19 +119,30 @@ def get_messages(request: HttpRequest, name: Path[str], wanted: Get) -> dict[str
 
 
 def taken(request: HttpRequest, queue: Queue, wanted: Get) -> leases.Lease | None:
+    take = partial(
+        leases.take,
+        queue,
+        limit=wanted.limit,
+        lease_for=timedelta(seconds=wanted.lease_s),
+        selector=wanted.selector,
+        actor=authorities.name_of(request.user),
+        user=request.user,
+    )
+    return awaited(request, queue, wanted.wait_s, take)
+
+
+def awaited(
+    request: HttpRequest,
+    queue: Queue,
+    wait_s: float,
+    take: Callable[[], leases.Lease | None],
+) -> leases.Lease | None:
     """Look, and look again when something may have arrived, until it is time."""
     may_wait = idempotency.HEADER not in request.headers
-    ends_s = time.monotonic() + (wanted.wait_s if may_wait else 0)
+    ends_s = time.monotonic() + (wait_s if may_wait else 0)
     while True:
         seen = arrivals.version(queue.pk)
-        lease = leases.take(
-            queue,
-            limit=wanted.limit,
-            lease_for=timedelta(seconds=wanted.lease_s),
-            selector=wanted.selector,
-            actor=authorities.name_of(request.user),
-            user=request.user,
-        )
+        lease = take()
         left_s = ends_s - time.monotonic()
         if lease is not None or left_s <= 0:
             return lease

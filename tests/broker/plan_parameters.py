@@ -19,6 +19,7 @@ LANES = {
 }
 ONES_OF_LANES = {
     *("get", "get_one", "browse_ready", "browse_chosen", "choose", "lane_tops"),
+    "fitting",
 }
 ONE_MESSAGE = {
     "priorities": [4],
@@ -132,6 +133,7 @@ ONE_ITEM = {  # or one transfer
     "fingerprints": ["f"],
     "hours": 24,
 }
+ONE_PART = {"fields": ["{}"], "most_bytes": 1000}
 ONE_REPAIR = {"columns": ["{}"], "added": ["{}"], "gone": ["[]"], "repaired": 2}
 
 
@@ -194,4 +196,4 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         else ONE_MESSAGE
     )
     known = common | WAITS | SWITCHES | ONE_MESSAGE | ONE_ENTRY | ONE_ITEM
-    return known | ONE_SETTLEMENT | ONE_ENDPOINT | ONE_REPAIR | arrays
+    return known | ONE_SETTLEMENT | ONE_ENDPOINT | ONE_REPAIR | ONE_PART | arrays

@@ -23,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from broker.amqp.messages import batches
 from broker.put import put_many
 from console import api
 from tests.console.letters import die, make_places
@@ -30,6 +31,7 @@ from tests.make import make_messages, make_setting
 
 EXAMPLES = 2  # of each request, in each mode
 TOKEN = "a" * 32
+schemathesis.serializer.alias(batches.CONTENT_TYPE, "application/octet-stream")
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

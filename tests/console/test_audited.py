@@ -32,6 +32,9 @@ JOURNAL = "the journal has what applications do with messages"
 EXCUSED_OPERATIONS = {
     **dict.fromkeys(("put_message", "put_messages", "get_messages"), JOURNAL),
     **dict.fromkeys(("settle_messages", "renew_lease"), JOURNAL),
+    **dict.fromkeys(("get_in_branch", "give_back_branches", "put_batch"), JOURNAL),
+    **dict.fromkeys(("prepare_puts", "prepare_branch"), JOURNAL),
+    **dict.fromkeys(("accept_branch", "release_branch"), JOURNAL),
     "preview_rules": "it changes nothing",
 }
 ANY = {"int": 1, "slug": "dead-letters", "queue": "orders", "text": "a"}  # by converter
@@ -127,7 +130,8 @@ def assert_recorded(act: Act, do: Callable[[], Any]) -> None:
 
 
 def said_why(act: Act) -> bool:
-    return act in {Act.PAUSE, Act.RESUME, Act.START, Act.COMMIT_PREPARED}
+    prepared = {Act.COMMIT_PREPARED, Act.BACK_OUT_PREPARED}
+    return act in {Act.PAUSE, Act.RESUME, Act.START} | prepared
 
 
 @pytest.mark.parametrize("role", ["viewer", "auditor"])

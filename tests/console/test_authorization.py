@@ -112,7 +112,7 @@ def written() -> dict[str, int]:
 
 
 def asked(
-    who: Principal, endpoint: Endpoint, url: str, said: Values, **more: Any
+    who: Principal, endpoint: Endpoint, url: str, said: Values | bytes, **more: Any
 ) -> tuple[str, set[str]]:
     """What somebody is answered, and the tables that it wrote to; it is undone."""
     before = written() if who.name in READERS else {}
@@ -124,7 +124,10 @@ def asked(
 
 
 def answers(
-    principals: dict[str, Principal], endpoint: Endpoint, url: str, said: Values
+    principals: dict[str, Principal],
+    endpoint: Endpoint,
+    url: str,
+    said: Values | bytes,
 ) -> dict[str, str]:
     """What everybody is answered; of those who only read it is made sure that they
     write nothing."""
@@ -201,6 +204,7 @@ def test_a_method_in_a_header_is_not_heard(
     for endpoint in [one for one, _ in LINES if one.method not in ("get", "post")]:
         url, said = question(endpoint, world)
         headers = dict.fromkeys(OVERRIDES, endpoint.method.upper())
+        assert isinstance(said, dict), "what is no JSON is posted"
         body = {**said, "_method": endpoint.method}
         by = endpoint._replace(method="post")
         found, tables = asked(principals[reader], by, url, body, headers=headers)

@@ -38,6 +38,7 @@ ABSENT: Values = {  # of each thing that is on a queue, or is one: what nothing 
     **dict.fromkeys(("connection_id", "endpoint_id"), 987_654_321),
     **dict.fromkeys(("name", "address", "client_message_id"), "nowhere"),
     "fingerprint": "f" * 12,
+    "xid": "nowhere",
 }
 OF_NO_QUEUE = {
     "slug": "a view is its owner’s, or shared; reports are there for all",
@@ -45,6 +46,7 @@ OF_NO_QUEUE = {
     "record_id": "who may read the audit reads all of it",
     "match": "it takes a permission to know of any setting",
     "settlement": "nobody can guess it, and it is good for who got it alone",
+    "branch": "as a settlement",
     "pk": "a security key is there for its owner alone",
     "run_id": "a run is there for all; its rows are of queues that one may inquire",
     "rest": "it names nothing",
@@ -151,7 +153,7 @@ def make_everything(ada: Principal) -> Values:
 
 
 def answer_to(
-    who: Principal, endpoint: Endpoint, url: str, said: Values, names: set[str]
+    who: Principal, endpoint: Endpoint, url: str, said: Values | bytes, names: set[str]
 ) -> Answer:
     """All that can be told of an answer, but for what was asked for itself."""
     with transaction.atomic():
@@ -171,7 +173,10 @@ def without(names: set[str], text: str) -> str:
 
 
 def compared(
-    who: Principal, endpoint: Endpoint, *ways: tuple[str, Values], names: set[str]
+    who: Principal,
+    endpoint: Endpoint,
+    *ways: tuple[str, Values | bytes],
+    names: set[str],
 ) -> tuple[Answer, Answer]:
     """What somebody is answered of what is there, and of what is not."""
     there, nowhere = (answer_to(who, endpoint, *way, names) for way in ways)
@@ -198,7 +203,10 @@ def test_every_parameter_of_an_url_is_thought_of() -> None:
 
 
 def leaks(
-    people: tuple[Principal, Principal], endpoint: Endpoint, url: str, said: Values
+    people: tuple[Principal, Principal],
+    endpoint: Endpoint,
+    url: str,
+    said: Values | bytes,
 ) -> Iterator[str]:
     """What is wrong with the answers to an URL, and to one that names nothing."""
     ada, vera = people

@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from broker import filters, rules
+from broker.amqp.messages import batches
 from broker.models import AuditRecord
-from broker.put import put, put_many
+from broker.put import NewMessage, put, put_many
 from broker.unit_of_work import UnitOfWork
 from console import saved_views
 from dashboards.models import ReportRun
@@ -23,8 +24,11 @@ from tests.make import make_messages, make_queue, plan_resubmit
 
 Values = dict[str, Any]
 JSON = "application/json"
-LEASE = {"lease_s": 3600}  # longer than anybody takes to ask
-SAID: dict[str, Values] = {  # what is sent along, where no act of ``acts`` says it
+LEASE = {"limit": 1, "lease_s": 3600}  # longer than anybody takes to ask
+BATCH = batches.sealed([NewMessage("orders")])
+SAID: dict[
+    str, Values | bytes
+] = {  # what is sent along, where no act of ``acts`` says it
     "console:order": {"which": "all"},
     "console:order_found": {"f": ["state:dead"], "which": "all"},
     "console:effective": {"address": "orders"},
@@ -32,6 +36,8 @@ SAID: dict[str, Values] = {  # what is sent along, where no act of ``acts`` says
     "put_messages": {"messages": [{"body": "x"}]},
     "settle_messages": {"outcome": "accept"},
     "preview_rules": {"text": RULES},
+    **dict.fromkeys(("put_batch", "prepare_puts", "prepare_branch"), BATCH),
+    "accept_branch": BATCH,
 }
 
 
@@ -54,6 +60,8 @@ def make_world(client: Client) -> Values:
     view = saved_views.save(user, "All", wanted, is_shared=False)
     connection = make_client()
     got = client.post("/api/v1/queues/orders/get", LEASE, content_type=JSON).json()
+    held = client.post("/api/v1/queues/orders/branch", LEASE, content_type=JSON)
+    branch = batches.opened(held.content).head["branch"]
     make_queue("answers")
     promised = promise(entries=1)
     work = UnitOfWork(actor="shop.handle")
@@ -72,6 +80,7 @@ def make_world(client: Client) -> Values:
         "operation_id": plan.pk,
         "record_id": AuditRecord.objects.latest("pk").pk,
         "settlement": got["settlement"],
+        "branch": branch,
         "slug": view.slug,
         "uow": work.id,
         "prepared": promised.id,
@@ -108,15 +117,21 @@ def act(endpoint: Endpoint, client: Client) -> tuple[str, Values]:
     return url, said
 
 
-def question(endpoint: Endpoint, world: Values) -> tuple[str, Values]:
+def question(endpoint: Endpoint, world: Values) -> tuple[str, Values | bytes]:
     """The same of what changes nothing, or is excused, in a world that is made."""
     url = at(endpoint.route, values_for(endpoint, world))
+    if endpoint.name in ("prepare_puts", "prepare_branch"):
+        url += "?xid=x"
     return url, SAID.get(endpoint.name, {})
 
 
-def ask(client: Client, endpoint: Endpoint, url: str, said: Values, **more: Any) -> Any:
+def ask(
+    client: Client, endpoint: Endpoint, url: str, said: Values | bytes, **more: Any
+) -> Any:
     """Send it as a browser or a program does."""
     call = getattr(client, endpoint.method)
+    if isinstance(said, bytes):
+        return call(url, said, content_type=batches.CONTENT_TYPE, **more)
     if endpoint.method == "get":
         return call(url, said, **more)
     if endpoint.is_of_the_api:

@@ -211,7 +211,7 @@ def break_promise(xid: str, why: str, *, counted: bool) -> None:
         if counted:
             prepared.back_out_prepared(xid, error=why)
         else:
-            prepared.give_back_prepared(xid)
+            prepared.release_prepared(xid)
     except NoSuchXid:
         logger.warning("%s was ended by an operator.", xid)
     Branch.objects.filter(xid=xid).delete()

@@ -121,10 +121,10 @@ def source_entries(
     sent = {id(one.received): place for place, one in enumerate(batch.sends)}
     copies = {
         id(one.received): receipt.message_id
-        for one, receipt in (
-            *zip(batch.dead, buried, strict=False),
-            *zip(batch.sends, receipts, strict=False),
-        )
+        for one, receipt in zip(batch.dead, buried, strict=False)
+    } | {
+        id(one.received): receipt.message_id
+        for one, receipt in zip(batch.sends, receipts, strict=False)
     }
     entries = []
     for received, outcome in zip(batch.taken, batch.outcomes, strict=True):

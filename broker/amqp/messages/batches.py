@@ -1,0 +1,285 @@
+"""Many messages in one body of bytes, as one Backout hands them to another.
+
+    b"BOM1", length of the head   8 bytes
+    head                          JSON: what is not bytes, of each message and of all
+    contents                      the bytes of each message, in its order
+
+A message that came by AMQP travels as ``to_send`` writes it and is read by ``to_put``:
+so nobody can send an envelope that says something else than the columns. Of it the head
+has only what AMQP tells less exactly or means as a wish. Every other message travels as
+its columns, which AMQP could not carry all: properties that are lists, texts of other
+types, a message without an id.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from struct import Struct
+from typing import Any, NamedTuple
+
+from broker.amqp.messages.asked import check_identity
+from broker.amqp.messages.envelope import EXPIRES, EXPIRY, START
+from broker.amqp.messages.making import EPOCH
+from broker.amqp.messages.rewriting import milliseconds
+from broker.amqp.messages.translating import to_put, to_send
+from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
+from broker.errors import InvalidMessage
+from broker.errors.messages import InvalidBatch
+from broker.get import Delivery
+from broker.message_documents import BYTES, DEFAULTS, values_of
+from broker.storing import NewMessage
+
+CONTENT_TYPE = "application/vnd.backout.messages"
+MAGIC = b"BOM1"
+FIXED = Struct(">4sI")
+
+PLAIN = [(name, DEFAULTS[name]) for name in DEFAULTS if name not in BYTES]
+VALUES = attrgetter(*(name for name, _ in PLAIN))
+BESIDE_AMQP = ("routing_type", "expires_at", "deliver_at", "producer")
+AMQP, SIZE, HEADERS = "amqp", "size", "headers"  # of the contents, in the head
+MORE = "more"  # what is told of a message, and no part of it
+
+
+class Part(NamedTuple):
+    """A message as it came; not looked at yet."""
+
+    fields: dict[str, Any]
+    content: bytes
+
+    @property
+    def address(self) -> str:
+        """Where it goes."""
+        found = self.fields.get("address")
+        if not isinstance(found, str):
+            raise InvalidBatch("a message of it has no address")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What came in one body."""
+
+    head: Mapping[str, Any]  # what is said of all of them
+    parts: Sequence[Part]
+
+
+def sealed(
+    messages: Sequence[NewMessage],
+    head: Mapping[str, Any] | None = None,
+    more: Sequence[Mapping[str, Any]] | None = None,
+) -> bytes:
+    """Messages as bytes.
+
+    Args:
+        messages: in their order.
+        head: JSON values that are said of all; none is called ``messages``.
+        more: the same of each message; it becomes no part of it.
+    """
+    listed: list[dict[str, Any]] = []
+    contents: list[bytes] = []
+    for place, message in enumerate(messages):
+        fields, content = packed(message)
+        fields[SIZE] = len(content)
+        if more is not None:
+            fields[MORE] = more[place]
+        listed.append(fields)
+        contents.append(content)
+    written = json.dumps({**(head or {}), "messages": listed}).encode()
+    return b"".join((FIXED.pack(MAGIC, len(written)), written, *contents))
+
+
+def packed(message: NewMessage) -> tuple[dict[str, Any], bytes]:
+    """What the head has of a message, and its content."""
+    if message.envelope is not None:
+        fields: dict[str, Any] = {"address": message.address, AMQP: True}
+        for name in BESIDE_AMQP:
+            if value := getattr(message, name):
+                fields[name] = written(value)
+        return fields, to_send(as_delivery(message), now=EPOCH)
+    fields = {"address": message.address, "content_type": message.content_type}
+    for (name, usual), value in zip(PLAIN, VALUES(message), strict=True):
+        if value != usual:
+            fields[name] = written(value)
+    if message.headers is None:
+        return fields, message.body
+    fields[HEADERS] = len(message.headers)
+    return fields, message.headers + message.body
+
+
+def written(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def opened(body: bytes) -> Batch:
+    """Take a body apart; one that is empty has no messages.
+
+    Raises:
+        InvalidBatch: it is none.
+    """
+    if not body:
+        return Batch({}, ())
+    head, at = head_of(body)
+    listed = head.pop("messages", [])
+    if not isinstance(listed, list):
+        raise InvalidBatch("its messages are no list")
+    parts = []
+    for fields in listed:
+        size = fields.pop(SIZE, None) if isinstance(fields, dict) else None
+        if type(size) is not int or not 0 <= size <= len(body) - at:
+            raise InvalidBatch("a message of it has no right size")
+        parts.append(Part(fields, body[at : at + size]))
+        at += size
+    if at != len(body):
+        raise InvalidBatch("it is longer than its messages")
+    return Batch(head, parts)
+
+
+def head_of(body: bytes) -> tuple[dict[str, Any], int]:
+    """The head, and where it ends."""
+    if len(body) < FIXED.size or not body.startswith(MAGIC):
+        raise InvalidBatch("it does not begin as one")
+    end = FIXED.size + FIXED.unpack_from(body)[1]
+    if end > len(body):
+        raise InvalidBatch("its head is cut off")
+    try:
+        head = json.loads(body[FIXED.size : end])
+    except (ValueError, RecursionError):
+        raise InvalidBatch("its head is no JSON") from None
+    if not isinstance(head, dict):
+        raise InvalidBatch("its head is no object")
+    return head, end
+
+
+def unpacked(part: Part, whose: str | None = None) -> NewMessage:
+    """The message of a part.
+
+    Args:
+        part: as it came.
+        whose: the user whose messages may say that they are theirs; None, where they
+            may be anybody's.
+
+    Raises:
+        InvalidMessage: it is none, or says that it is somebody else's.
+    """
+    fields = dict(part.fields)
+    fields.pop(MORE, None)
+    try:
+        if fields.pop(AMQP, False):
+            return from_amqp(part, fields, whose)
+        message = from_columns(part.content, fields)
+        if whose is not None and message.descriptor:
+            check_identity(message, None, whose)
+        return message
+    except AmqpError as error:
+        raise InvalidMessage(said(error)) from error
+    except ValueError as error:
+        raise InvalidMessage(str(error).rstrip(".")) from None
+
+
+def from_columns(content: bytes, fields: dict[str, Any]) -> NewMessage:
+    """A message that travels as its columns.
+
+    Raises:
+        ValueError: a field is none, or has a value of another kind.
+    """
+    size = fields.pop(HEADERS, None)
+    if BYTES[1] in fields:
+        raise ValueError("An envelope travels as AMQP only")
+    message = NewMessage(**values_of(fields))
+    if size is None:
+        message.body = content
+        return message
+    if type(size) is not int or not 0 <= size <= len(content):
+        raise ValueError("Its headers have no right size")
+    message.headers, message.body = content[:size], content[size:]
+    return message
+
+
+def from_amqp(part: Part, fields: dict[str, Any], whose: str | None) -> NewMessage:
+    """A message that travels as AMQP, with what the head knows better.
+
+    Raises:
+        AmqpError: it cannot be read, or says that it is somebody else's.
+        ValueError: a field of the head has a value of another kind.
+    """
+    if not fields.keys() <= {"address", *BESIDE_AMQP}:
+        raise ValueError("Beside AMQP there is a field that AMQP has itself")
+    better = NewMessage(**values_of(fields))
+    (message,) = to_put(
+        part.content,
+        address=better.address,
+        producer=better.producer,
+        now=EPOCH,
+        user=whose or "",
+        may_set_identity=whose is None,
+    )
+    for name in BESIDE_AMQP:
+        setattr(message, name, getattr(better, name))
+    envelope = message.envelope
+    if envelope is not None and envelope[0] & EXPIRES:
+        remembered = EXPIRY.pack(milliseconds(message.expires_at))
+        rest = envelope[START + EXPIRY.size :]
+        message.envelope = envelope[:START] + remembered + rest
+    return message
+
+
+def said(error: AmqpError) -> str:
+    what = str(error).rstrip(".")
+    if error.condition == UNAUTHORIZED_ACCESS:
+        return f"{what}; whoever has the authority passall may send it as it is"
+    return what
+
+
+def as_put(one: Delivery) -> NewMessage:
+    """What somebody got, as it would be put again."""
+    return NewMessage(
+        address=one.address,
+        body=one.body,
+        content_type=one.content_type,
+        properties=one.properties,
+        priority=one.priority,
+        durable=one.durable,
+        expires_at=one.expires_at,
+        message_id=one.client_message_id,
+        correlation_id=one.correlation_id,
+        reply_to=one.reply_to,
+        subject=one.subject,
+        group_id=one.group_id,
+        producer=one.producer,
+        descriptor=one.descriptor,
+        headers=one.headers,
+        envelope=one.envelope,
+    )
+
+
+def as_delivery(message: NewMessage) -> Delivery:
+    """What somebody puts, as it would be got; the numbers of the broker are 0."""
+    return Delivery(
+        uow=0,
+        queue_id=0,
+        message_id=0,
+        backout_count=0,
+        delivery_count=0,
+        priority=message.priority,
+        address=message.address,
+        body=message.body,
+        content_type=message.content_type,
+        properties=dict(message.properties),
+        client_message_id=message.message_id,
+        correlation_id=message.correlation_id,
+        reply_to=message.reply_to,
+        subject=message.subject,
+        group_id=message.group_id,
+        producer=message.producer,
+        put_at=EPOCH,
+        expires_at=message.expires_at,
+        pos=0,
+        durable=message.durable,
+        descriptor=None if message.descriptor is None else dict(message.descriptor),
+        headers=message.headers,
+        envelope=message.envelope,
+    )

@@ -1,0 +1,234 @@
+"""Calls of the REST API of another Backout, on one connection that is kept.
+
+Each call is one request. Where the connection breaks nobody knows if it was done, and
+nothing is sent twice here. A connection that the other side has closed while nothing
+was asked is made anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from select import select
+from socket import socket
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+from broker.amqp.messages.batches import CONTENT_TYPE
+from broker.bridges.providers.interface import Factory
+from broker.errors.bridges import (
+    AccessRefused,
+    ProviderError,
+    ProviderLost,
+    SendRefused,
+    WrongFactory,
+)
+
+API = "/api/v1/"
+ANSWER_S = 60.0  # how long an answer may take, beside what it waits for messages
+CA_FILE, LEASE = "ca-file", "lease-s"
+KNOWN = {CA_FILE, LEASE}
+USUAL_LEASE_S, LONGEST_LEASE_S = 120, 43_200
+JSON = "application/json"
+OTHERS = re.compile(rb"[^A-Za-z0-9._-]")
+BUSY = (408, 425, 429)
+
+
+class Refused(NamedTuple):
+    """Why the other Backout did not do what it was asked for."""
+
+    status: int
+    code: str  # stable
+    detail: str  # a sentence
+
+
+class Calls:
+    """The connection to another Backout.
+
+    Args:
+        factory: says where it is, and by which secret one is known there.
+
+    Raises:
+        WrongFactory: a property of it cannot be used.
+        AccessRefused: its password can be no secret.
+    """
+
+    def __init__(self, factory: Factory) -> None:
+        self.factory = factory
+        parts = urlsplit(factory.url)
+        self.base = parts.path.rstrip("/") + API
+        self.lease_s = lease_of(factory)
+        self.line = line_to(factory)
+        if not factory.password.isascii() or not factory.password.isprintable():
+            why = "The password is no secret of a credential. Copy it again from there."
+            raise AccessRefused(factory.name, why)
+
+    def json(self, path: str, said: Mapping[str, Any]) -> Any:
+        """Post what is said in JSON; the answer's."""
+        return json.loads(self.post(path, json.dumps(said).encode(), JSON))
+
+    def batch(self, path: str, body: bytes, **query: str) -> Any:
+        """Post a batch of messages; the answer's JSON."""
+        if query:
+            path = f"{path}?{urlencode(query)}"
+        return json.loads(self.post(path, body, CONTENT_TYPE))
+
+    def get(self, path: str, **query: str) -> Any:
+        """Read something that is JSON."""
+        return json.loads(self.ask("GET", f"{path}?{urlencode(query)}", None, {}))
+
+    def post(self, path: str, body: bytes, content_type: str) -> bytes:
+        """Have something done; the answer."""
+        return self.ask("POST", path, body, {"Content-Type": content_type})
+
+    def ask(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> bytes:
+        """Send a request, and read what is answered.
+
+        Raises:
+            ProviderLost: the connection broke, and it may or may not have been done; or
+                the other side cannot do it now, and it was not done.
+            AccessRefused: the secret is not known there, or not good for this.
+            Answered: it was refused, and not done.
+        """
+        said = {"Authorization": f"Bearer {self.factory.password}", **headers}
+        try:
+            self.see_to_line()
+            self.line.request(method, self.base + path, body, said)
+            answer = self.line.getresponse()
+            content = answer.read()
+        except ssl.SSLCertVerificationError as error:
+            self.close()
+            raise WrongFactory(self.factory.name, not_trusted(error)) from error
+        except (OSError, HTTPException) as error:
+            self.close()
+            raise self.lost(reason_of(error)) from error
+        except BaseException:
+            self.close()  # an answer may be under way, which is none to what comes next
+            raise
+        if answer.status == 200:
+            return content
+        raise self.failure(answer, content)
+
+    def see_to_line(self) -> None:
+        """Close a connection of which the other side says something unasked: it ends
+        what is idle for some seconds. Connect, if there is none."""
+        sock: socket | None = self.line.sock
+        if sock is None or select([sock], [], [], 0)[0]:
+            self.line.close()
+            self.line.connect()
+            self.line.sock.settimeout(ANSWER_S)
+
+    def failure(self, answer: HTTPResponse, content: bytes) -> ProviderError:
+        """What the link is told of an answer that is no success."""
+        status, name = answer.status, self.factory.name
+        refused = problem_of(status, content)
+        if status in (401, 403):
+            return AccessRefused(name, refused.detail)
+        if status >= 500 or status in BUSY:
+            return self.lost(f"It answers with status {status}: {refused.detail}")
+        if status < 400 or not refused.code:
+            why = (
+                f"{self.factory.url} answers with status {status}, and not as a Backout"
+                " does. Correct the URL."
+            )
+            return WrongFactory(name, why)
+        return Answered(name, refused)
+
+    def lost(self, why: str) -> ProviderLost:
+        return ProviderLost(self.factory.name, why)
+
+    def close(self) -> None:
+        """Harmless twice."""
+        self.line.close()
+
+
+class Answered(ProviderError):
+    """The other Backout refused something, and did not do it."""
+
+    def __init__(self, factory: str, refused: Refused) -> None:
+        super().__init__(factory, refused.detail)
+        self.refused = refused
+
+    def as_send_refused(self) -> SendRefused:
+        return SendRefused(self.factory, self.why)
+
+    def as_wrong(self) -> WrongFactory:
+        return WrongFactory(self.factory, self.why)
+
+    def as_lost(self) -> ProviderLost:
+        return ProviderLost(self.factory, self.why)
+
+
+def line_to(factory: Factory) -> HTTPConnection:
+    """A connection that is not made yet.
+
+    Raises:
+        WrongFactory: the file with certificates cannot be read.
+    """
+    parts = urlsplit(factory.url)
+    host = parts.hostname or ""
+    if parts.scheme == "http":
+        return HTTPConnection(host, parts.port, timeout=factory.connect_timeout_s)
+    file = factory.properties.get(CA_FILE)
+    try:
+        context = ssl.create_default_context(cafile=file)
+    except OSError as error:
+        why = f"The certificates of ca-file {file!r} cannot be read: {error}"
+        raise WrongFactory(factory.name, why) from error
+    return HTTPSConnection(
+        host, parts.port, timeout=factory.connect_timeout_s, context=context
+    )
+
+
+def lease_of(factory: Factory) -> int:
+    """How long messages are held that a link received and does nothing with, in
+    seconds.
+
+    Raises:
+        WrongFactory: it is no such number, or there is an unknown property.
+    """
+    if unknown := sorted(factory.properties.keys() - KNOWN):
+        known = ", ".join(sorted(KNOWN))
+        why = f"There is no property {unknown[0]!r}. These exist: {known}."
+        raise WrongFactory(factory.name, why)
+    text = factory.properties.get(LEASE, str(USUAL_LEASE_S))
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        text = "0"
+    if not 1 <= int(text) <= LONGEST_LEASE_S:
+        why = f"{LEASE} is a number of seconds, from 1 to {LONGEST_LEASE_S}."
+        raise WrongFactory(factory.name, why)
+    return int(text)
+
+
+def problem_of(status: int, content: bytes) -> Refused:
+    """The problem of an answer; without a code, if it has none."""
+    try:
+        found = json.loads(content)
+        return Refused(status, found["code"], found["detail"])
+    except (ValueError, KeyError, TypeError):
+        return Refused(status, "", "It does not say why.")
+
+
+def not_trusted(error: ssl.SSLCertVerificationError) -> str:
+    return (
+        f"Its certificate is not trusted: {error.verify_message}. Name the file of the"
+        f" authority that signed it in the property {CA_FILE}, or correct the host."
+    )
+
+
+def reason_of(error: Exception) -> str:
+    """Why a connection broke, as a sentence."""
+    what = str(error) or type(error).__name__
+    return f"The connection broke, or nobody answers: {what}."
+
+
+def in_url(name: str) -> str:
+    """A queue's name as it stands in a URL: ``orders.#`` is ``orders.~23``."""
+    if name in (".", ".."):
+        return name.replace(".", "~2E")
+    return OTHERS.sub(lambda one: b"~%02X" % one[0][0], name.encode()).decode()

@@ -1,0 +1,246 @@
+"""A session with another Backout: what it sends, and how its transactions end.
+
+Within a transaction what is sent and acknowledged waits here. Its end is one request,
+with all of that in it: done at once, or prepared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from broker.amqp.messages import batches
+from broker.bridges.providers.backout.calls import Answered, Calls
+from broker.bridges.providers.backout.subscribing import (
+    MOST,
+    BackoutSubscription,
+    Work,
+)
+from broker.bridges.providers.interface import (
+    Capability,
+    Destination,
+    Factory,
+    Subscription,
+)
+from broker.errors import BrokerError
+from broker.errors.bridges import (
+    AccessRefused,
+    CommitInDoubt,
+    ProviderError,
+    ProviderLost,
+    SendRefused,
+    WrongFactory,
+)
+from broker.selectors.parsing import parse
+from broker.storing import NewMessage
+
+MOST_BYTES = 4 * 2**20  # of one request, where it can be several; one message at least
+GONE = "no-such-xid"
+NOTHING_THERE = ("no-such-address", "no-such-queue", "not-found")
+
+
+class BackoutSession:
+    """See ``interface.Session``."""
+
+    capabilities = (
+        Capability.TRANSACTIONS
+        | Capability.TWO_PHASE
+        | Capability.SELECTORS
+        | Capability.LAG
+    )
+
+    def __init__(self, factory: Factory, calls: Calls) -> None:
+        self.factory = factory
+        self.calls = calls
+        self.work = Work()
+        self.subscriptions: list[BackoutSubscription] = []
+
+    def subscribe(
+        self,
+        destination: Destination,
+        *,
+        selector: str = "",
+        durable_name: str = "",
+        prefetch: int = 1,
+    ) -> Subscription:
+        """See ``interface.Session``. Nothing is taken ahead of ``receive``."""
+        if destination.is_topic or durable_name:
+            raise self.wrong(
+                f"{destination}: Messages are received from queues of another Backout,"
+                " not from topics. Name the queue of a subscription to the topic there."
+            )
+        if selector:
+            try:
+                parse(selector)
+            except BrokerError as error:
+                raise self.wrong(str(error)) from error
+        one = BackoutSubscription(self.calls, self.work, destination.name, selector)
+        one.begin()
+        self.subscriptions.append(one)
+        return one
+
+    def send(
+        self, messages: Sequence[NewMessage], destination: Destination
+    ) -> list[SendRefused | None]:
+        """See ``interface.Session``."""
+        to = [
+            one
+            if one.address == destination.name
+            else replace(one, address=destination.name)
+            for one in messages
+        ]
+        if self.work.is_open:
+            self.work.puts += to
+            return [None] * len(to)
+        return [one for chunk in chunks(to) for one in self.put(chunk)]
+
+    def put(self, chunk: Sequence[NewMessage]) -> list[SendRefused | None]:
+        """Send some messages; where one is refused, each alone.
+
+        Raises:
+            WrongFactory: there is no such address.
+        """
+        try:
+            self.calls.batch("branches/put", batches.sealed(chunk))
+        except Answered as error:
+            if error.refused.code in NOTHING_THERE:
+                raise error.as_wrong() from error
+            if len(chunk) == 1:
+                return [error.as_send_refused()]
+            return [outcome for one in chunk for outcome in self.put([one])]
+        return [None] * len(chunk)
+
+    def begin(self) -> None:
+        """See ``interface.Session``."""
+        self.work.begin(is_open=True)
+
+    def commit(self) -> None:
+        """See ``interface.Session``."""
+        try:
+            self.end_at_once()
+        except Answered as error:
+            raise self.undone(error) from error
+        except ProviderLost as error:
+            self.work.begin(is_open=False)
+            raise CommitInDoubt(self.factory.name, error.why) from error
+        self.work.begin(is_open=False)
+
+    def end_at_once(self) -> None:
+        holder, ids = self.accepting()
+        if holder is not None and holder.branch is not None:
+            holder.accept(holder.branch, ids, self.work.puts)
+        elif self.work.puts:
+            self.calls.batch("branches/put", batches.sealed(self.work.puts))
+
+    def accepting(self) -> tuple[BackoutSubscription | None, list[int]]:
+        """The subscription of which this transaction acknowledges something, and what.
+
+        Raises:
+            SendRefused: there are several; it is rolled back.
+            ProviderLost: what was acknowledged is held no more.
+        """
+        accepted = {branch: ids for branch, ids in self.work.accepted.items() if ids}
+        if not accepted:
+            return None, []
+        if len(accepted) > 1:
+            self.roll_back()
+            why = "One transaction can acknowledge what one subscription received."
+            raise SendRefused(self.factory.name, why)
+        ((branch, ids),) = accepted.items()
+        for one in self.subscriptions:
+            if one.branch == branch:
+                return one, ids
+        self.work.begin(is_open=False)
+        raise self.calls.lost("What was acknowledged is not held any more.")
+
+    def undone(self, error: Answered) -> ProviderError:
+        """Roll back what was refused; what the link is told."""
+        with suppress(ProviderLost, AccessRefused):
+            self.roll_back()
+        if error.refused.code == "lock-lost":
+            return error.as_lost()
+        if error.refused.code in NOTHING_THERE:
+            return error.as_wrong()
+        return error.as_send_refused()
+
+    def roll_back(self) -> None:
+        """See ``interface.Session``. What was received is where it was, uncounted: that
+        the link could not go on is no fault of it."""
+        self.work.begin(is_open=False)
+        for one in self.subscriptions:
+            with suppress(ProviderLost, AccessRefused):
+                one.give_back(sorted(one.held))
+            one.forget()
+
+    def prepare(self, xid: str) -> None:
+        """See ``interface.Session``. What was received and not acknowledged goes back.
+
+        Raises:
+            WrongFactory: there is no such address, or no such name of a transaction.
+        """
+        holder, ids = self.accepting()
+        where, head = "branches/prepare", {}
+        if holder is not None:
+            where, head = f"branches/{holder.branch}/prepare", {"accept": ids}
+        try:
+            self.calls.batch(where, batches.sealed(self.work.puts, head), xid=xid)
+        except Answered as error:
+            raise self.undone(error) from error
+        if holder is not None:
+            holder.forget()
+        self.work.begin(is_open=False)
+
+    def commit_prepared(self, xid: str) -> None:
+        """See ``interface.Session``.
+
+        Raises:
+            ProviderLost: also where the other side refuses what it had promised, such
+                as to fill a queue that is full now. It stays prepared: put that right
+                there, and it is committed when it is tried again.
+        """
+        self.decide(f"branches/{xid}/commit", {})
+
+    def roll_back_prepared(self, xid: str) -> None:
+        """See ``interface.Session``. What was received is where it was, uncounted."""
+        self.decide(f"branches/{xid}/back-out", {"failed": False})
+
+    def decide(self, path: str, said: dict[str, Any]) -> None:
+        try:
+            self.calls.json(path, said)
+        except Answered as error:
+            if error.refused.code != GONE:
+                raise error.as_lost() from error
+
+    def in_doubt(self, prefix: str) -> list[str]:
+        """See ``interface.Session``."""
+        try:
+            xids: list[str] = self.calls.get("branches", prefix=prefix)["xids"]
+        except Answered as error:
+            raise self.wrong(
+                f"{self.factory.url} has no branches. Is it a Backout of this version?"
+            ) from error
+        return xids
+
+    def close(self) -> None:
+        """See ``interface.Session``."""
+        for one in self.subscriptions:
+            one.close()
+        self.subscriptions.clear()
+        self.calls.close()
+
+    def wrong(self, why: str) -> WrongFactory:
+        return WrongFactory(self.factory.name, why)
+
+
+def chunks(messages: Sequence[NewMessage]) -> Iterator[Sequence[NewMessage]]:
+    """Messages in their order, as many at once as one request takes."""
+    start, size = 0, 0
+    for place, message in enumerate(messages):
+        size += message.size_bytes
+        if place > start and (size > MOST_BYTES or place - start == MOST):
+            yield messages[start:place]
+            start, size = place, message.size_bytes
+    if start < len(messages):
+        yield messages[start:]

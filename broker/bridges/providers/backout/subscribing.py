@@ -1,0 +1,231 @@
+"""Getting from a queue of another Backout, in branches.
+
+All that a subscription holds is in one branch, so that it can end together. The branch
+is the subscription's until it is prepared, or everything in it was settled; then the
+next message begins another.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from broker.amqp.messages import batches
+from broker.bridges.providers.backout.calls import JSON, Answered, Calls, in_url
+from broker.bridges.providers.interface import Destination, Lag, Received
+from broker.errors import BrokerError
+from broker.errors.bridges import AccessRefused, ProviderLost
+from broker.storing import NewMessage
+
+MOST = 1000  # messages of one request
+# A request goes on waiting over there when its link has died here, and what it gets is
+# nobody's. So none waits longer than it takes until another process runs the link.
+LONGEST_WAIT_S = 2.0
+
+
+class Handle(NamedTuple):
+    """A message that is held."""
+
+    branch: str
+    id: int  # of the other broker
+
+
+@dataclass(slots=True)
+class Work:
+    """What a session does in one transaction, until it ends."""
+
+    is_open: bool = False
+    puts: list[NewMessage] = field(default_factory=list)
+    accepted: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def begin(self, *, is_open: bool) -> None:
+        self.is_open = is_open
+        self.puts = []
+        self.accepted = defaultdict(list)
+
+
+class BackoutSubscription:
+    """See ``interface.Subscription``.
+
+    Args:
+        calls: to whom the queue belongs.
+        work: of the session.
+        queue: its name.
+        selector: only what it matches is received.
+    """
+
+    def __init__(self, calls: Calls, work: Work, queue: str, selector: str) -> None:
+        self.calls = calls
+        self.work = work
+        self.queue = queue
+        self.selector = selector
+        self.consumer = calls.factory.client_id.replace("/", "_")[:100]
+        self.branch: str | None = None
+        self.held: set[int] = set()
+
+    def begin(self) -> None:
+        """See that there is such a queue; have back what one of the same name held.
+
+        Raises:
+            WrongFactory: there is none, or it is not for this credential.
+        """
+        said = {"consumer": self.consumer}
+        try:
+            self.calls.json(f"queues/{in_url(self.queue)}/branches/give-back", said)
+        except Answered as error:
+            error.why = f"queue:{self.queue}: {error.why}"
+            raise error.as_wrong() from error
+
+    def receive(self, limit: int, wait_s: float) -> list[Received]:
+        """See ``interface.Subscription``.
+
+        Raises:
+            ProviderLost: also where what it held is its no more.
+            WrongFactory: the queue is gone.
+        """
+        ends_s = time.monotonic() + wait_s
+        while True:
+            left_s = max(ends_s - time.monotonic(), 0)
+            received = self.get(min(limit, MOST), min(left_s, LONGEST_WAIT_S))
+            if received or left_s <= LONGEST_WAIT_S:
+                return received
+
+    def get(self, limit: int, wait_s: float) -> list[Received]:
+        wanted = {
+            "limit": limit,
+            "wait_s": wait_s,
+            "lease_s": self.calls.lease_s,
+            "selector": self.selector,
+            "consumer": self.consumer,
+            "branch": self.branch,
+        }
+        path = f"queues/{in_url(self.queue)}/branch"
+        try:
+            answer = self.calls.post(path, json.dumps(wanted).encode(), JSON)
+        except Answered as error:
+            if self.branch is not None and error.refused.status in (404, 409):
+                self.forget()
+                raise error.as_lost() from error
+            raise error.as_wrong() from error
+        return self.read(answer)
+
+    def read(self, answer: bytes) -> list[Received]:
+        """What was answered; this subscription holds it now."""
+        try:
+            batch = batches.opened(answer)
+            branch = batch.head["branch"]
+            found = [received(part, branch) for part in batch.parts]
+        except (BrokerError, KeyError, TypeError, ValueError) as error:
+            raise self.calls.lost(f"What it gives cannot be read: {error}") from error
+        if found:
+            self.branch = branch
+            self.held.update(one.handle.id for one in found)
+        return found
+
+    def acknowledge(self, received: Sequence[Received]) -> None:
+        """See ``interface.Subscription``."""
+        for branch, ids in by_branch(received).items():
+            self.check_held(branch, ids)
+            if self.work.is_open:
+                self.work.accepted[branch] += ids
+            else:
+                self.accept(branch, ids)
+
+    def check_held(self, branch: str, ids: Iterable[int]) -> None:
+        if branch != self.branch or not self.held.issuperset(ids):
+            why = "What was received is not held any more; it will be given again."
+            raise self.calls.lost(why)
+
+    def accept(
+        self, branch: str, ids: list[int], puts: Sequence[NewMessage] = ()
+    ) -> None:
+        """Acknowledge at once, and send with it: all or nothing.
+
+        Raises:
+            Answered: it was refused, and not done.
+        """
+        body = batches.sealed(puts, {"accept": ids})
+        try:
+            self.calls.batch(f"branches/{branch}/accept", body)
+        except Answered as error:
+            if puts and error.refused.code != "lock-lost":
+                raise
+            self.forget()
+            raise error.as_lost() from error
+        self.let_go(ids)
+
+    def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
+        """See ``interface.Subscription``. Harmless for what is not held any more."""
+        for branch, ids in by_branch(received).items():
+            if branch == self.branch:
+                self.give_back([one for one in ids if one in self.held], failed=failed)
+
+    def give_back(self, ids: list[int], *, failed: bool = False) -> None:
+        if self.branch is None or not ids:
+            return
+        done = set(ids)
+        accepted = self.work.accepted[self.branch]
+        accepted[:] = [one for one in accepted if one not in done]
+        for start in range(0, len(ids), MOST):
+            said = {"messages": ids[start : start + MOST], "failed": failed}
+            with suppress(Answered):  # it is back already
+                self.calls.json(f"branches/{self.branch}/release", said)
+        self.let_go(ids)
+
+    def lag(self) -> Lag | None:
+        """See ``interface.Subscription``. The age is that of what stands first."""
+        path = f"queues/{in_url(self.queue)}"
+        try:
+            state = self.calls.get(path)
+            entries = self.calls.get(f"{path}/messages", limit="1")["entries"]
+        except (Answered, AccessRefused):
+            return None  # the credential may not look
+        oldest = [datetime.fromisoformat(one["put_at"]) for one in entries]
+        return Lag(state["ready"] + state["in_flight"], min(oldest, default=None))
+
+    def close(self) -> None:
+        """See ``interface.Subscription``."""
+        accepted = self.work.accepted[self.branch] if self.branch else []
+        with suppress(ProviderLost, AccessRefused):
+            self.give_back(sorted(self.held.difference(accepted)))
+
+    def let_go(self, ids: Iterable[int]) -> None:
+        """Note what is settled; with the last of it the branch has ended."""
+        self.held.difference_update(ids)
+        if not self.held:
+            self.branch = None
+
+    def forget(self) -> None:
+        """Note that nothing is held any more."""
+        self.branch = None
+        self.held.clear()
+
+
+def by_branch(received: Sequence[Received]) -> dict[str, list[int]]:
+    """The messages of each branch, in the order in which they came."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for one in received:
+        found[one.handle.branch].append(one.handle.id)
+    return found
+
+
+def received(part: batches.Part, branch: str) -> Received:
+    """A message as it came."""
+    more: dict[str, Any] = part.fields[batches.MORE]
+    message = batches.unpacked(part)
+    backouts = more.get("backout_count", 0)
+    return Received(
+        message,
+        Handle(branch, more["id"]),
+        Destination(message.address),
+        message_id=message.message_id or more.get("name", ""),
+        sent_at=datetime.fromisoformat(more["put_at"]),
+        redelivered=backouts > 0,
+        delivery_count=backouts + 1,
+    )

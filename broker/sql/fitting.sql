@@ -1,0 +1,36 @@
+-- Say how many of the next ready entries of a queue fit into so many bytes: those whose
+-- predecessors do not reach the limit, so one at least if there is any.
+--
+-- Order    highest priority first; within one, by position.
+-- Locks    none: looking changes nothing, and whoever gets next may get others.
+-- Index    broker_ready_pkey
+-- Returns  their number, up to the first whose message is not near: its size is unknown.
+SELECT count(*)::integer
+FROM (
+    SELECT place, coalesce(sum(size) OVER (ORDER BY place) - size, 0) AS before,
+        bool_and(size IS NOT NULL) OVER (ORDER BY place) AS is_known
+    FROM (
+        SELECT row_number() OVER (ORDER BY found.priority DESC, found.pos) AS place,
+            octet_length(message.body)::bigint AS size
+        FROM (
+            SELECT ready.priority, ready.pos, ready.id
+            FROM unnest(%(priorities)b::smallint[], %(lows)b::bigint[], %(highs)b::bigint[])
+                AS lane (priority, low, high),
+            LATERAL (
+                SELECT * FROM broker_ready AS ready
+                WHERE ready.queue_id = (
+                    SELECT id FROM broker_queue WHERE name = %(queue)s::text)
+                  AND ready.priority = lane.priority
+                  AND ready.pos >= lane.low AND ready.pos < lane.high
+                ORDER BY ready.pos LIMIT %(limit)s::bigint
+            ) AS ready
+            LIMIT %(limit)s::bigint
+        ) AS found
+        LEFT JOIN LATERAL (
+            -- Looked up one by one, however many the planner believes there are.
+            SELECT body FROM broker_message WHERE id = found.id
+              AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0
+        ) AS message ON true
+    ) AS sized
+) AS summed
+WHERE before < %(most_bytes)s::bigint AND (is_known OR place = 1);
