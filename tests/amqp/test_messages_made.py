@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.amqp.messages.bodies import DATA, VALUE
 from broker.amqp.messages.translating import to_send
+from broker.amqp.protocol.encoding import encode
 from broker.amqp.protocol.sections import (
     Header,
     body_of,
@@ -49,6 +51,25 @@ JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=5,
 )
+
+
+@pytest.mark.parametrize(
+    ("body", "is_map"),
+    [
+        (VALUE + encode({"a": 1}), True),
+        (VALUE + encode("a"), False),
+        (VALUE + encode({"a": 1}) + b"\x40", False),
+        (b"no AMQP", False),
+    ],
+)
+def test_a_map_that_a_bridge_brought_is_a_map(body: bytes, *, is_map: bool) -> None:
+    kind = "application/vnd.oasis.amqp"
+
+    out = split(sent(NewMessage("orders", body, kind)))
+
+    assert map_of(out.annotations)["x-opt-jms-msg-type"] == (2 if is_map else 3)
+    assert out.body == (body if is_map else DATA + encode(body))
+    assert properties_of(out.properties).content_type == (None if is_map else kind)
 
 
 def test_a_message_of_this_process_has_all_sections() -> None:

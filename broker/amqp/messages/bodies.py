@@ -28,7 +28,7 @@ VALUE_NAMES = (0x77, "amqp:amqp-value:*")
 BINARY8, BINARY32, STRING8, STRING32 = 0xA0, 0xB0, 0xA1, 0xB1
 U32 = Struct(">I")
 OTHER_CHARACTERS = re.compile(r"charset\s*=\s*\"?(?!utf-?8\b)", re.I)
-BYTES_MESSAGE, TEXT_MESSAGE = 3, 5  # of x-opt-jms-msg-type
+MAP_MESSAGE, BYTES_MESSAGE, TEXT_MESSAGE = 2, 3, 5  # of x-opt-jms-msg-type
 
 
 def stored(sections: bytes, content_type: str | None) -> tuple[int, str]:
@@ -106,8 +106,11 @@ def made(delivery: Delivery) -> Made:
     """The body of a message that has no envelope.
 
     Plain text is a string; other text is data, and a text message for JMS all the same.
+    A map, which a bridge brought, is one.
     """
     body, content_type = delivery.body, delivery.content_type
+    if content_type == ENCODED and is_map(body):
+        return Made(body, None, MAP_MESSAGE)
     is_text = format_of(content_type) == Format.STRING
     if is_text and content_type.strip().lower().startswith("text/plain"):
         try:
@@ -116,3 +119,17 @@ def made(delivery: Delivery) -> Made:
             is_text = False
     kind = TEXT_MESSAGE if is_text else BYTES_MESSAGE
     return Made(DATA + encode(body), content_type, kind)
+
+
+def is_map(sections: bytes) -> bool:
+    """Whether these are one section, and its value a map."""
+    try:
+        section, end = decode(sections)
+    except AmqpError:
+        return False
+    return (
+        end == len(sections)
+        and isinstance(section, Described)
+        and section.descriptor in VALUE_NAMES
+        and isinstance(section.value, dict)
+    )

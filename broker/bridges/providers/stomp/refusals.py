@@ -1,0 +1,72 @@
+"""What it means that a server answered with ERROR. Servers only say so in English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from stomp.utils import Frame
+
+from broker.bridges.providers.stomp.options import Options
+from broker.errors.bridges import (
+    AccessRefused,
+    ProviderError,
+    ProviderLost,
+    SendRefused,
+    WrongFactory,
+)
+
+LONGEST = 300  # characters of what a server says
+FIRST_LINE = re.compile(r"[^\r\n]*")
+AT_LOGIN: Mapping[str, type[ProviderError]] = {
+    r"already connected|already in use|already exists": ProviderLost,
+    r"virtual host|vhost|version": WrongFactory,
+    r"password|access.refused|authenti|credential|not authorized|denied|security"
+    r"|login": AccessRefused,
+}
+OF_A_DESTINATION = re.compile(
+    r"not authorized|access.refused|permission|denied|security|not.found|no such"
+    r"|not exist|illegal destination|invalid destination|unknown destination",
+    re.I,
+)
+
+
+def said_by(frame: Frame) -> str:
+    """What a server said, as one line."""
+    body = bytes(frame.body or b"").decode(errors="replace").strip()
+    headline = str(frame.headers.get("message") or "").strip()
+    first = FIRST_LINE.match(body)
+    line = first[0] if first else ""
+    parts = [headline] if headline in line or not line else [headline, line]
+    text = line if headline and headline in line else ": ".join(filter(None, parts))
+    return text[:LONGEST] or "it gave no reason"
+
+
+def at_login(options: Options, frame: Frame) -> ProviderError:
+    """Why a server let nobody in."""
+    said = said_by(frame)
+    kind = next(
+        (kind for words, kind in AT_LOGIN.items() if re.search(words, said, re.I)),
+        ProviderLost,
+    )
+    what = {
+        AccessRefused: "does not take this name and password",
+        WrongFactory: "cannot be used as this factory says",
+        ProviderLost: "let nobody in",
+    }[kind]
+    return kind(options.name, f"{options.place} {what}: {said}")
+
+
+def at_subscription(options: Options, frame: Frame, destination: str) -> WrongFactory:
+    why = f"Nobody can subscribe to {destination} there: {said_by(frame)}"
+    return WrongFactory(options.name, why)
+
+
+def at_send(
+    options: Options, frame: Frame, destination: str
+) -> WrongFactory | SendRefused:
+    """Whether it is the destination, or one message."""
+    said = said_by(frame)
+    if OF_A_DESTINATION.search(said):
+        return WrongFactory(options.name, f"Nobody can send to {destination}: {said}")
+    return SendRefused(options.name, f"{destination} does not take it: {said}")

@@ -1,0 +1,126 @@
+"""Messages on their way to a server, and which of them it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from stomp.utils import Frame as Answer
+
+from broker.bridges.providers.stomp import refusals
+from broker.bridges.providers.stomp.connection import WINDOW, Connection
+from broker.bridges.providers.stomp.messages import Cannot, Frame, to_frame
+from broker.bridges.providers.stomp.transactions import Transaction
+from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
+from broker.storing import NewMessage
+
+Outcomes = list[SendRefused | None]  # of each message; None: it is taken
+
+
+def send(
+    connection: Connection,
+    messages: Sequence[NewMessage],
+    named: str,
+    transaction: Transaction | None,
+) -> Outcomes:
+    """Send a batch; see ``interface.Session.send``.
+
+    Args:
+        named: the destination, as the server names it.
+        transaction: the one that is open.
+    """
+    now = datetime.now(UTC)
+    frames = [frame_of(connection, one, named, now) for one in messages]
+    sent = [one for one in frames if isinstance(one, Frame)]
+    outcomes = iter(outcomes_of(connection, sent, named, transaction))
+    return [one if isinstance(one, SendRefused) else next(outcomes) for one in frames]
+
+
+def frame_of(
+    connection: Connection, message: NewMessage, named: str, now: datetime
+) -> Frame | SendRefused:
+    options = connection.options
+    try:
+        return to_frame(message, named, connection.dialect, options.queue_prefix, now)
+    except Cannot as why:
+        return SendRefused(options.name, str(why))
+
+
+def outcomes_of(
+    connection: Connection,
+    frames: Sequence[Frame],
+    named: str,
+    transaction: Transaction | None,
+) -> Outcomes:
+    """Without receipts where the receipt of a COMMIT is enough."""
+    if connection.dialect.commit_tells and transaction is not None:
+        send_unanswered(connection, frames, transaction)
+        return [None] * len(frames)
+    if connection.dialect.commit_tells and len(frames) > 1:
+        own = Transaction(connection)
+        send_unanswered(connection, frames, own)
+        if own.answer_to_commit().cmd == "RECEIPT":
+            return [None] * len(frames)
+    return send_answered(connection, frames, named, transaction)
+
+
+def send_unanswered(
+    connection: Connection, frames: Sequence[Frame], transaction: Transaction
+) -> None:
+    for start in range(0, len(frames), WINDOW):
+        for one in frames[start : start + WINDOW]:
+            connection.tell("SEND", one.headers | transaction.headers, one.body)
+
+
+def send_answered(
+    connection: Connection,
+    frames: Sequence[Frame],
+    named: str,
+    transaction: Transaction | None,
+) -> Outcomes:
+    """Each with a receipt, so that it is told which are refused."""
+    within = {} if transaction is None else transaction.headers
+    outcomes: Outcomes = []
+    for start in range(0, len(frames), WINDOW):
+        receipts = [
+            connection.ask("SEND", one.headers | within, one.body)
+            for one in frames[start : start + WINDOW]
+        ]
+        try:
+            answers = connection.wait(receipts)
+        except ProviderLost as lost:
+            return [*outcomes, at_the_end(connection, len(receipts), named, lost)]
+        outcomes += [outcome(connection, answer, named) for answer in answers]
+    return outcomes
+
+
+def at_the_end(
+    connection: Connection, count: int, named: str, lost: ProviderLost
+) -> SendRefused:
+    """Why a server ended the connection, where that was about the only message.
+
+    Raises:
+        ProviderLost: it was not, or there were others.
+        WrongFactory: it is the destination that cannot be used.
+    """
+    if connection.error is None:
+        raise lost
+    refused = refusals.at_send(connection.options, connection.error, named)
+    if isinstance(refused, WrongFactory):
+        raise refused from lost
+    if count > 1:
+        raise lost
+    return refused
+
+
+def outcome(connection: Connection, answer: Answer, named: str) -> SendRefused | None:
+    """
+    Raises:
+        WrongFactory: it is the destination that cannot be used.
+    """
+    if answer.cmd == "RECEIPT":
+        return None
+    refused = refusals.at_send(connection.options, answer, named)
+    if isinstance(refused, WrongFactory):
+        raise refused
+    return refused

@@ -1,0 +1,193 @@
+"""What comes from one destination.
+
+STOMP can only reject a message, which ActiveMQ and Artemis take for good: they put it
+into their dead letter queue. And who subscribes anew may get messages in another order.
+So what is given back stays here, unacknowledged, and comes first when there is more to
+receive; the server neither hears of it nor counts it as an attempt. It is the server's
+again, in its place, when the subscription is closed or the connection lost.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from operator import attrgetter
+from time import monotonic
+
+from stomp.utils import Frame
+
+from broker.bridges.providers.interface import Destination, Lag, Received
+from broker.bridges.providers.stomp import refusals
+from broker.bridges.providers.stomp.connection import WINDOW, Connection
+from broker.bridges.providers.stomp.messages import from_frame, moment
+from broker.bridges.providers.stomp.transactions import Transaction
+from broker.errors.bridges import ProviderLost
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A message that the server has given and nobody acknowledged."""
+
+    number: int  # in the order in which it came
+    frame: Frame
+    is_again: bool = False  # it was given back before
+
+
+class Subscription:
+    """See ``interface.Subscription``."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        key: str,
+        destination: Destination,
+        transaction: Callable[[], Transaction | None],
+        *,
+        is_alone: bool,
+    ) -> None:
+        """
+        Args:
+            key: by which the server knows it.
+            transaction: the one that is open.
+            is_alone: whether the connection has nothing else to do.
+        """
+        self.connection = connection
+        self.key = key
+        self.destination = destination
+        self.transaction = transaction
+        self.is_alone = is_alone
+        self.came = connection.messages.setdefault(key, deque())
+        self.waiting: deque[Delivery] = deque()
+        self.held: dict[int, Delivery] = {}  # given out, by number
+        self.numbers = count()
+
+    def receive(self, limit: int, wait_s: float) -> list[Received]:
+        deadline = monotonic() + wait_s
+        self.look()
+        while not (self.waiting or self.connection.lost) and monotonic() < deadline:
+            self.connection.take(deadline)
+            self.look()
+        if self.connection.lost:
+            self.connection.lose(self.connection.lost)
+        found: list[Received] = []
+        while self.waiting and len(found) < limit:
+            delivery = self.waiting.popleft()
+            self.held[delivery.number] = delivery
+            found.append(self.received(delivery))
+        return found
+
+    def look(self) -> None:
+        """Take what is there, without waiting."""
+        while self.connection.take():
+            pass
+        while self.came:
+            self.waiting.append(Delivery(next(self.numbers), self.came.popleft()))
+
+    def received(self, delivery: Delivery) -> Received:
+        """Translated anew each time: who got it before may have changed it."""
+        options, headers = self.connection.options, delivery.frame.headers
+        named = headers.get("destination", "")
+        return Received(
+            from_frame(
+                headers,
+                delivery.frame.body or b"",
+                address=self.destination.name,
+                dialect=self.connection.dialect,
+                queue_prefix=options.queue_prefix,
+            ),
+            delivery.number,
+            options.destination_of(named, self.destination),
+            message_id=headers.get("message-id", ""),
+            sent_at=moment(headers.get("timestamp")),
+            redelivered=delivery.is_again or headers.get("redelivered") == "true",
+        )
+
+    def acknowledge(self, received: Sequence[Received]) -> None:
+        """In a transaction, what it acknowledged is given again after a rollback.
+
+        Raises:
+            ProviderLost: see ``interface.Subscription``; also where the server does not
+                know what is acknowledged.
+        """
+        taken = [self.taken(one.handle) for one in received]
+        transaction = self.transaction()
+        for start in range(0, len(taken), WINDOW):
+            self.settle(taken[start : start + WINDOW], transaction)
+        if transaction is not None:
+            transaction.undoing.append(partial(self.give_back, taken))
+
+    def taken(self, number: int) -> Delivery:
+        """A delivery that is now for the server to know of.
+
+        Raises:
+            ProviderLost: it was acknowledged before, or never given out.
+        """
+        found = self.held.pop(number, None)
+        if found is None:
+            found = next((one for one in self.waiting if one.number == number), None)
+            if found is None:
+                self.connection.lose("what is acknowledged had been already")
+            self.waiting.remove(found)
+        return found
+
+    def settle(
+        self, taken: Sequence[Delivery], transaction: Transaction | None
+    ) -> None:
+        """Wait for the receipt of the last: the server takes them in their order.
+
+        Where it does not take one, a transaction will not be committed.
+        """
+        headers = [{"id": one.frame.headers["ack"]} for one in taken]
+        if transaction is None:
+            self.connection.forget_error()
+        else:
+            headers = [one | transaction.headers for one in headers]
+        for one in headers[:-1]:
+            self.connection.tell("ACK", one)
+        (answer,) = self.connection.wait([self.connection.ask("ACK", headers[-1])])
+        if answer.cmd != "RECEIPT":
+            self.connection.error = answer
+        if self.connection.error is not None and transaction is None:
+            said = refusals.said_by(self.connection.error)
+            self.connection.lose(f"it did not take what is acknowledged: {said}")
+
+    def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
+        """Keep messages here, first in the order in which they came.
+
+        Args:
+            failed: makes no difference; see the module.
+        """
+        self.give_back(
+            delivery
+            for one in received
+            if (delivery := self.held.pop(one.handle, None)) is not None
+        )
+
+    def give_back(self, deliveries: Iterable[Delivery]) -> None:
+        """To be received again, each in its place."""
+        back = list(deliveries)
+        for one in back:
+            one.is_again = True
+        if back:
+            order = attrgetter("number")
+            self.waiting = deque(sorted([*back, *self.waiting], key=order))
+
+    def lag(self) -> Lag | None:
+        """STOMP does not tell."""
+        return None
+
+    def close(self) -> None:
+        """Consume no more. A durable subscription stays, and keeps messages."""
+        if self.is_alone:
+            self.connection.close()
+        elif not self.connection.lost:
+            with suppress(ProviderLost):  # and so the server has everything again
+                unsubscribed = self.connection.ask("UNSUBSCRIBE", {"id": self.key})
+                self.connection.wait([unsubscribed])
+        self.connection.messages.pop(self.key, None)
+        self.waiting.clear()
+        self.held.clear()

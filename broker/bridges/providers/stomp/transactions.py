@@ -1,0 +1,81 @@
+"""What is acknowledged and sent together, on one connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stomp.utils import Frame
+
+from broker.bridges.providers.stomp import refusals
+from broker.bridges.providers.stomp.connection import Connection
+from broker.errors.bridges import CommitInDoubt, ProviderLost, SendRefused
+
+
+class Transaction:
+    """One that the server knows by its name."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Begin it.
+
+        Raises:
+            ProviderLost: the connection broke.
+        """
+        self.connection = connection
+        self.headers = {"transaction": f"t{next(connection.numbers)}"}
+        self.undoing: list[Callable[[], None]] = []  # after it was rolled back
+        connection.forget_error()
+        connection.tell("BEGIN", self.headers)
+
+    def commit(self) -> None:
+        """End it well.
+
+        Raises:
+            ProviderLost: the connection was lost before; it is rolled back.
+            SendRefused: something in it was refused; it is rolled back, and the
+                connection ended.
+            CommitInDoubt: the connection broke after the server was asked.
+        """
+        connection = self.connection
+        while connection.take():
+            pass
+        if connection.lost:
+            connection.lose(connection.lost)
+        if connection.error is not None:
+            raise self.not_committed(connection.error)
+        try:
+            answer = self.answer_to_commit()
+        except ProviderLost as lost:
+            why = f"{lost.why} Nobody knows whether the transaction was committed."
+            raise CommitInDoubt(connection.options.name, why) from lost
+        if answer.cmd != "RECEIPT":
+            raise self.not_committed(connection.last_error() or answer)
+
+    def answer_to_commit(self) -> Frame:
+        """
+        Raises:
+            ProviderLost: the connection broke.
+        """
+        (answer,) = self.connection.wait([self.connection.ask("COMMIT", self.headers)])
+        return answer
+
+    def not_committed(self, error: Frame) -> SendRefused:
+        """Why it is rolled back, with the connection.
+
+        After a COMMIT that failed, ActiveMQ takes no acknowledgement of the messages in
+        it; and another ERROR may yet come, which the next transaction would take for
+        its own.
+        """
+        options = self.connection.options
+        said = refusals.said_by(error)
+        self.connection.drop("a transaction was not committed")
+        why = f"{options.place} did not commit the transaction: {said}"
+        return SendRefused(options.name, why)
+
+    def roll_back(self) -> None:
+        """
+        Raises:
+            ProviderLost: the connection broke; it is rolled back all the same.
+        """
+        self.connection.wait([self.connection.ask("ABORT", self.headers)])
+        for put_back in self.undoing:
+            put_back()
