@@ -22,7 +22,6 @@ from broker.amqp.protocol.events import (
     Flowed,
     Received,
 )
-from broker.amqp.protocol.performatives import encode_performative
 from broker.amqp.protocol.sections import (
     DATA,
     VALUE,
@@ -147,10 +146,7 @@ class Speaker:
             self.credit(sender)
             self.tags += 1
             tag = self.tags.to_bytes(4, "big")
-            if state is None:
-                sent.append(sender.send(payload, tag=tag, settled=settled))
-            else:
-                sent.append(in_state(sender, payload, tag, state, settled=settled))
+            sent.append(sender.send(payload, tag=tag, settled=settled, state=state))
         self.wire.send()
         return sent
 
@@ -190,30 +186,6 @@ class Speaker:
 
     def discharge(self, coordinator: Sender, txn_id: bytes, *, fail: bool) -> Any:
         return self.ask(coordinator, command(p.Discharge(txn_id, fail)))
-
-
-def in_state(
-    sender: Sender,
-    payload: bytes,
-    tag: bytes,
-    state: p.DeliveryState,
-    *,
-    settled: bool,
-) -> Delivery:
-    """Send a message in one frame, which the engine does without a state only."""
-    session = sender.session
-    delivery = Delivery(session.next_delivery_id, tag, sender, settled=settled)
-    session.next_delivery_id += 1
-    sender.credit -= 1
-    sender.delivery_count += 1
-    if not settled:
-        session.outgoing[delivery.id] = sender.unsettled[delivery.id] = delivery
-    transfer = p.Transfer(sender.handle, delivery.id, tag, 0, settled, state=state)
-    body = encode_performative(transfer)
-    size = 8 + len(body) + len(payload)
-    head = size.to_bytes(4, "big") + b"\2\0" + session.channel.to_bytes(2, "big")
-    session.outlet.send(sender, head + body, (payload,), begins=True)
-    return delivery
 
 
 def in_txn(txn_id: bytes, outcome: p.Outcome | None = None) -> p.TransactionalState:

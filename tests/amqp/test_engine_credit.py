@@ -184,3 +184,13 @@ def test_credit_counts_from_what_the_peer_has_seen() -> None:
     assert sender.credit == 0
     client.say(link_flow(link_credit=9, delivery_count=77))  # never so many
     assert sender.credit == 9
+
+
+@pytest.mark.parametrize("echo", [True, False])
+def test_a_peer_that_is_asked_tells_the_credit_that_it_has(echo: bool) -> None:
+    ends = Ends()
+    receiver, _ = ends.getting(ends.begin(), credit=5)
+    receiver.grant(0, echo=echo)
+    assert receiver.told_credit is None
+    ends.run()
+    assert receiver.told_credit == (0 if echo else None)

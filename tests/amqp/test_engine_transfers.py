@@ -98,16 +98,33 @@ def test_a_message_of_many_frames_may_arrive_byte_by_byte() -> None:
     assert received.delivery.payload == b"abc" * 1000
 
 
+@pytest.mark.parametrize("state", [None, TransactionalState(bytes(32), Accepted())])
 @pytest.mark.parametrize("size", [430, 431, 432, 433, 862, 863, 864, 865, 866])
-def test_no_frame_is_larger_than_the_peer_takes(size: int) -> None:
+def test_no_frame_is_larger_than_the_peer_takes(
+    size: int, state: TransactionalState | None
+) -> None:
     ends = Ends(server=SMALL_FRAMES)
     sender, _ = ends.putting(ends.begin(), credit=1)
-    sender.send(bytes(size), tag=bytes(32), message_format=2**32 - 1)
+    sender.send(bytes(size), tag=bytes(32), message_format=2**32 - 1, state=state)
     data = ends.client.outgoing()
     while data:
         length = int.from_bytes(data[:4], "big")
         assert length <= 512
         data = data[length:]
+
+
+@pytest.mark.parametrize("size", [0, 10, 3000])
+def test_a_message_can_be_sent_with_a_state(size: int) -> None:
+    ends = Ends(server=SMALL_FRAMES)
+    sender, _ = ends.putting(ends.begin(), credit=1)
+    state = TransactionalState(b"t")
+    sender.send(b"a" * size, tag=b"a", message_format=7, state=state)
+    ends.run()
+    (received,) = of(Received, ends.server_told)
+    assert received.delivery.payload == b"a" * size
+    assert received.delivery.state == state
+    assert received.delivery.message_format == 7
+    assert not received.delivery.settled
 
 
 def test_messages_of_two_endpoints_may_come_mixed() -> None:

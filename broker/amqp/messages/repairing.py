@@ -12,8 +12,9 @@ from broker.amqp.messages.deaths import OURS
 from broker.amqp.messages.documents import amqp_value, document
 from broker.amqp.messages.envelope import Envelope
 from broker.amqp.messages.identifiers import identifier_of, text_of
-from broker.amqp.messages.making import symbol
+from broker.amqp.messages.making import JMS_TYPE, message_id, symbol
 from broker.amqp.messages.splicing import (
+    ANNOTATIONS,
     APPLICATION_PROPERTIES,
     with_fields,
     with_pairs,
@@ -29,6 +30,7 @@ from broker.amqp.protocol.sections import (
 )
 from broker.get import Delivery
 
+MESSAGE_ID = 0
 SUBJECT, REPLY_TO, CORRELATION_ID, CONTENT_TYPE, GROUP_ID = 3, 4, 5, 6, 10
 
 
@@ -37,11 +39,16 @@ def repaired(delivery: Delivery, kept: Envelope) -> Sections:
     found, beginning = cut(kept.before)
     properties = found.get(protocol.PROPERTIES, b"")
     application = found.get(protocol.APPLICATION_PROPERTIES, b"")
-    body = body_of(delivery.body, beginning)
+    annotations = found.get(protocol.ANNOTATIONS, b"")
+    if beginning or is_encoded(delivery):
+        body = body_of(delivery.body, beginning)
+    else:  # what was a map is something simpler now
+        body = bodies.DATA + encode(delivery.body)
+        annotations = with_pairs(ANNOTATIONS, annotations, {}, (JMS_TYPE,))
     wanted = fields_of(delivery, properties_of(properties), body)
     return Sections(
         None,
-        found.get(protocol.ANNOTATIONS, b""),
+        annotations,
         with_fields(properties, wanted) if wanted else properties,
         application_properties(delivery, application),
         body,
@@ -63,6 +70,11 @@ def cut(before: bytes) -> tuple[dict[int, bytes], bytes]:
     return found, before[at:]
 
 
+def is_encoded(delivery: Delivery) -> bool:
+    """Whether a body is sections, as one is kept that has no bytes of its own."""
+    return delivery.content_type == bodies.ENCODED or delivery.body.startswith(b"\0")
+
+
 def body_of(body: bytes, beginning: bytes) -> bytes:
     """The body's sections; what is stored as it was encoded has no beginning."""
     if not beginning:
@@ -82,6 +94,8 @@ def fields_of(delivery: Delivery, said: Properties, body: bytes) -> dict[int, An
     """The fields of the properties that are other than the columns have them."""
     wanted: dict[int, Any] = {}
     reply_to = said.reply_to and bare(said.reply_to)
+    if delivery.client_message_id != text_of(said.message_id):
+        wanted[MESSAGE_ID] = message_id(delivery)
     if delivery.subject != column(said.subject):
         wanted[SUBJECT] = delivery.subject
     if delivery.reply_to != column(reply_to):

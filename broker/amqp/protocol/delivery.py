@@ -22,7 +22,7 @@ class Delivery:
         message_format: 0 for AMQP's own.
         settled: whether it is over: sent settled, or settled since.
         state: of a received message, what its sender said (as a transaction); of a
-            sent one, what the peer said last.
+            sent one, the same, and what the peer said last once it has.
         context: for the user of the engine.
     """
 

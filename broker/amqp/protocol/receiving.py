@@ -26,6 +26,8 @@ class Receiver(Endpoint):
         credit: what was granted last, less what came since.
         delivery_count: messages the peer has sent, as far as we know.
         max_message_size: bytes.
+        told_credit: the credit that the peer has said since the last grant; None while
+            it has said nothing.
     """
 
     role = True
@@ -34,23 +36,26 @@ class Receiver(Endpoint):
         super().__init__(session, name)
         self.excess = 0  # of earlier, higher grants, which the peer may have used
         self.max_message_size = session.connection.limits.max_message_bytes
+        self.told_credit: int | None = None
         self.partial: Delivery | None = None
         self.buffer = bytearray()  # of the partial delivery
 
-    def grant(self, credit: int, *, drain: bool = False) -> None:
+    def grant(self, credit: int, *, drain: bool = False, echo: bool = False) -> None:
         """From now on, the peer may send so many messages.
 
         Args:
             credit: not what is added, but what there is then.
             drain: whether the peer is to give back what it cannot use at once; Drained
                 tells when it has.
+            echo: whether the peer is to answer, for ``told_credit``.
         """
         if not self.answered or self.gone:
             return
         self.excess = max(0, self.credit + self.excess - credit)
         self.credit = credit
         self.drain = drain
-        self.session.send_flow(self)
+        self.told_credit = None
+        self.session.send_flow(self, echo=echo)
 
     def counting(self, count: int = 0, largest: int | None = None) -> dict[str, Any]:
         bound = self.session.connection.limits.max_message_bytes
@@ -65,6 +70,7 @@ class Receiver(Endpoint):
         self.delivery_count = attach.initial_delivery_count or 0
 
     def flow(self, flow: Flow) -> None:
+        self.told_credit = flow.link_credit
         if flow.delivery_count is not None:
             used = max(0, ahead(flow.delivery_count, self.delivery_count))
             self.delivery_count = (self.delivery_count + used) & MASK

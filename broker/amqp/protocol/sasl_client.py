@@ -31,6 +31,8 @@ class ClientSasl(Exchange):
 
     Attributes:
         error: why it did not succeed.
+        code: of the outcome, once there is one; 1 is a wrong name or password, and more
+            are troubles of the server.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class ClientSasl(Exchange):
         self.hostname = hostname
         self.mechanism = ""
         self.error: AmqpError | None = None
+        self.code: int | None = None
         self.scram: ScramClient | None = None
         self.verified = False
         self.out += SASL_HEADER
@@ -106,6 +109,7 @@ class ClientSasl(Exchange):
         self.verified = True
 
     def end(self, outcome: SaslOutcome) -> None:
+        self.code = outcome.code
         if outcome.code != OK:
             error = f"the server says no, with code {outcome.code}"
             raise AmqpError(UNAUTHORIZED_ACCESS, error)

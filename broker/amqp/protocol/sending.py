@@ -9,10 +9,17 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
+from broker.amqp.protocol import frames
+from broker.amqp.protocol.composites import encode_composite
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoint import LONGEST_TAG, Endpoint
 from broker.amqp.protocol.events import Flowed
-from broker.amqp.protocol.performatives import Flow
+from broker.amqp.protocol.performatives import (
+    DeliveryState,
+    Flow,
+    Transfer,
+    encode_performative,
+)
 from broker.amqp.protocol.serial import MASK, ahead
 
 if TYPE_CHECKING:
@@ -57,6 +64,7 @@ class Sender(Endpoint):
         tag: bytes,
         settled: bool = False,
         message_format: int = 0,
+        state: DeliveryState | None = None,
     ) -> Delivery:
         """Send a message, in as many frames as the peer needs.
 
@@ -68,6 +76,7 @@ class Sender(Endpoint):
             tag: 1 to 32 bytes.
             settled: nothing is to be heard of it; it is not in ``unsettled``.
             message_format: 0 for AMQP's own.
+            state: to be told with it, as the transaction that it is part of.
 
         Raises:
             ValueError: there is no credit, or the tag is too long or empty.
@@ -81,7 +90,7 @@ class Sender(Endpoint):
         session.next_delivery_id = (number + 1) & MASK
         self.credit -= 1
         self.delivery_count = (self.delivery_count + 1) & MASK
-        delivery = Delivery(number, tag, self, b"", message_format, settled)
+        delivery = Delivery(number, tag, self, b"", message_format, settled, state)
         if not settled:
             session.outgoing[number] = self.unsettled[number] = delivery
         parts = (payload,) if isinstance(payload, bytes) else payload
@@ -90,6 +99,8 @@ class Sender(Endpoint):
 
     def write(self, delivery: Delivery, parts: Sequence[bytes]) -> None:
         most = self.session.connection.frame_size - LONGEST_HEAD
+        if delivery.state is not None:
+            most -= len(encode_composite(delivery.state))
         size = sum(map(len, parts))
         if size <= most:
             head = self.head(delivery, size, more=False)
@@ -103,6 +114,8 @@ class Sender(Endpoint):
 
     def head(self, delivery: Delivery, size: int, *, more: bool) -> bytes:
         """A frame of one transfer, but for the ``size`` bytes that follow it."""
+        if delivery.state is not None:
+            return self.unusual_head(delivery, size, more=more)
         tag = delivery.tag
         tail = TAILS[delivery.settled, more]
         if delivery.message_format:
@@ -127,6 +140,21 @@ class Sender(Endpoint):
             + tag
             + tail
         )
+
+    def unusual_head(self, delivery: Delivery, size: int, *, more: bool) -> bytes:
+        """The same for a transfer that tells a state."""
+        transfer = Transfer(
+            self.handle,
+            delivery.id,
+            delivery.tag,
+            delivery.message_format,
+            delivery.settled,
+            more,
+            state=delivery.state,
+        )
+        body = encode_performative(transfer)
+        size += frames.LEAST + len(body)
+        return frames.HEAD.pack(size, 2, frames.AMQP, self.session.channel) + body
 
     def drained(self) -> None:
         """Say that there is nothing more to send: the credit left is used up.

@@ -269,7 +269,9 @@ class Session:
         if self.active and self.room <= self.half:
             self.send_flow()
 
-    def send_flow(self, endpoint: Endpoint | None = None) -> None:
+    def send_flow(
+        self, endpoint: Endpoint | None = None, *, echo: bool = False
+    ) -> None:
         """Tell our windows, and where an endpoint stands; our window is full again."""
         self.room = self.window
         flow = Flow(
@@ -282,6 +284,7 @@ class Session:
             flow.handle = endpoint.handle
             flow.delivery_count, flow.link_credit = endpoint.standing()
             flow.drain = endpoint.drain
+            flow.echo = echo
         self.emit(flow)
 
     def on_disposition(self, said: Disposition) -> None:

@@ -122,9 +122,16 @@ class Subscription(Protocol):
 
 
 class Session(Protocol):
-    """A connection to one provider, and all that a link does through it."""
+    """A connection to one provider, and all that a link does through it.
+
+    Attributes:
+        capabilities: of this provider.
+        sent_ids: JMSMessageID that each message of the last ``send`` was given; empty
+            where the session does not know.
+    """
 
     capabilities: Capability
+    sent_ids: Sequence[str]
 
     def subscribe(
         self,

@@ -74,6 +74,7 @@ class Session:
         self.connection = connection
         self.troubles = troubles_of(connection)
         self.ids = f"ID:{secrets.token_hex(8)}"
+        self.sent_ids: list[str] = []
         self.sent = 0
         self.producer: kombu.Producer | None = None
         self.declared: set[str] = set()
@@ -111,6 +112,7 @@ class Session:
         now = datetime.now(UTC)
         with self.used():
             producer = self.producing(destination.name)
+            self.sent_ids = []
             return [self.sent_one(producer, one, destination, now) for one in messages]
 
     def producing(self, name: str) -> kombu.Producer:
@@ -131,6 +133,7 @@ class Session:
     ) -> SendRefused | None:
         self.sent += 1
         message_id = f"{self.ids}{self.sent:016x}"
+        self.sent_ids.append(message_id)
         try:
             properties = properties_of(message, message_id=message_id, now=now)
             headers = properties.pop(HEADERS, {})

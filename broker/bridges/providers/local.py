@@ -196,6 +196,7 @@ class LocalSession:
 
     def __init__(self, factory: Factory) -> None:
         self.factory = factory
+        self.sent_ids: Sequence[str] = ()
 
     def subscribe(
         self,

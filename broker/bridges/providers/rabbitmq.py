@@ -46,6 +46,7 @@ class Session:
 
     def __init__(self, factory: Factory) -> None:
         self.factory = factory
+        self.sent_ids: Sequence[str] = ()
         self.spare: Wire | None = None
         self.wires: list[Wire] = []
         self.consuming: Wire | None = None
@@ -117,6 +118,7 @@ class Session:
             publisher.check(route)
         with publisher.wire.used(str(destination)):
             refused = publisher.send(messages, route)
+        self.sent_ids = publisher.sent_ids
         if not refused:
             return [None] * len(messages)
         return [

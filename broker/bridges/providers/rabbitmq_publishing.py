@@ -94,6 +94,7 @@ class Publisher:
             OSError, amqp.AMQPError: the connection or the channel broke.
         """
         self.refused = {}
+        self.sent_ids = [""] * len(messages)
         for place in self.attempt(messages, range(len(messages)), route):
             if self.attempt(messages, [place], route):
                 self.refused[place] = self.why
@@ -158,6 +159,7 @@ class Publisher:
                 f" one frame, of at most {frame_max:,} bytes here."
             )
             return
+        self.sent_ids[place] = message_id
         frames.append(first)
         channel = self.channel.channel_id
         frames += content(channel, properties, message.body, frame_max)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db import Error as DatabaseError
 from django.db import transaction
 
-from broker.bridges.batch import Batch
+from broker.bridges.batch import Batch, Sending
 from broker.bridges.books import Outcome
 from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
@@ -68,10 +70,17 @@ class Outbound:
             SendRefused, ProviderLost: as ``interface.Session.send``.
         """
         for run in batch.runs():
-            messages = [one.message for one in run]
-            for refusal in self.target.send(messages, run[0].destination):
+            for refusal in self.send_run(run):
                 if refusal is not None:
                     raise refusal
+
+    def send_run(self, run: Sequence[Sending]) -> list[SendRefused | None]:
+        """Send what has one destination, and note the ids that it was given there."""
+        messages = [one.message for one in run]
+        refusals = self.target.send(messages, run[0].destination)
+        for one, given in zip(run, self.target.sent_ids, strict=False):
+            one.message.message_id = given
+        return refusals
 
     def end(self, batch: Batch, work: UnitOfWork) -> None:
         """Step 7 here, in the open transaction."""
@@ -104,9 +113,7 @@ class Acknowledged(Outbound):
         each try, or once and for good."""
         again = self.carrier.link.on_send_failure == RETRY
         for run in batch.runs():
-            messages = [one.message for one in run]
-            refusals = self.target.send(messages, run[0].destination)
-            for one, refusal in zip(run, refusals, strict=True):
+            for one, refusal in zip(run, self.send_run(run), strict=True):
                 if refusal is None:
                     continue
                 if again:

@@ -34,8 +34,8 @@ class Cuttable:
                     ).start()
 
     def carry(self, source: socket.socket, target: socket.socket) -> None:
-        is_request = source.getpeername() != self.server
         with suppress(OSError):
+            is_request = source.getpeername() != self.server
             while data := source.recv(READ_BYTES):
                 if is_request:
                     self.requests_bytes += len(data)

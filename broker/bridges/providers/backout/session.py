@@ -54,6 +54,7 @@ class BackoutSession:
     def __init__(self, factory: Factory, calls: Calls) -> None:
         self.factory = factory
         self.calls = calls
+        self.sent_ids: Sequence[str] = ()  # they have those that they had
         self.work = Work()
         self.subscriptions: list[BackoutSubscription] = []
 

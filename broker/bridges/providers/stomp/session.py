@@ -38,6 +38,7 @@ class Session:
         self.dialect = dialect if options.maps else replace(dialect, maps=False)
         self.connection.dialect = self.dialect
         self.capabilities = dialect.capabilities
+        self.sent_ids: Sequence[str] = ()  # the broker gives them, and does not tell
         self.transaction: Transaction | None = None
         self.alone: list[Subscription] = []  # with connections of their own
 

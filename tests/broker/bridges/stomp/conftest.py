@@ -13,6 +13,7 @@ from broker.bridges.providers.stomp import connect
 from broker.bridges.providers.stomp.session import Session
 from tests.broker.bridges import activemq
 from tests.broker.bridges.servers import HOST
+from tests.broker.bridges.stomp import rabbitmq
 
 Connected = Callable[[Factory], Session]
 NUMBERS = count(1)

@@ -1,0 +1,201 @@
+"""Messages of AMQP as links have them, and back.
+
+What came by AMQP leaves as it came, byte for byte, but for what a send of JMS gives
+each message anew: its id, its destination, its time, who has sent it, and its expiry.
+
+Source:
+    JMS 2.0, section 3.4, "Message headers": what the send sets. AMQP JMS Mapping.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from typing import Any
+
+from broker.amqp.messages import to_put, to_send
+from broker.amqp.messages.asked import AFTER, AT, moment
+from broker.amqp.messages.envelope import EXPIRES, opened, sealed
+from broker.amqp.messages.making import (
+    JMS_DESTINATION,
+    JMS_REPLY_TO,
+    QUEUE,
+    TOPIC,
+    timestamp,
+)
+from broker.amqp.messages.reading import cut, fields_of
+from broker.amqp.messages.splicing import ANNOTATIONS, with_fields, with_pairs
+from broker.amqp.messages.translating import header_of
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.sections import Header
+from broker.amqp.protocol.types import Symbol
+from broker.bridges.providers.interface import Destination, Received
+from broker.get import Delivery as Handed
+from broker.storing import NewMessage
+
+logger = logging.getLogger(__name__)
+
+MESSAGE_ID, USER_ID, TO, EXPIRY, CREATION = 0, 1, 2, 8, 9  # places among the properties
+DELAYS = (*AT, AFTER)
+DELIVERY_TIME = Symbol(AT[0])
+IDENTITY = "user_identifier"  # of IBM MQ's descriptor: who has put it
+
+
+def inbound(
+    delivery: Delivery, source: Destination, came_at: datetime, *, counts: bool = True
+) -> Received:
+    """A message that came.
+
+    Its destination is the one it was got from. What a sender says of that, ``to``, can
+    be anything, and must not decide where a link puts the message.
+
+    Args:
+        delivery: the protocol's.
+        source: where from.
+        came_at: when, from which its time to live counts where it does not say when it
+            expires.
+        counts: whether the provider counts attempts. RabbitMQ does not, and calls it
+            ``first-acquirer`` where a message is given for the first time.
+    """
+    try:
+        (message,) = to_put(
+            delivery.payload,
+            address=source.name,
+            producer="",
+            now=came_at,
+            message_format=delivery.message_format,
+            may_set_identity=True,
+        )
+        sections = cut(delivery.payload)
+        said = fields_of(sections.properties) if sections.properties else (None,) * 13
+    except (AmqpError, ValueError) as error:
+        return unreadable(delivery, source, error)
+    message.deliver_at = None  # it was delivered
+    if message.envelope is not None and message.envelope[0] & EXPIRES:
+        expire_as_said(message, said[EXPIRY])
+    header = sections.header or Header()
+    failed = header.delivery_count
+    return Received(
+        message,
+        handle=delivery,
+        destination=source,
+        message_id=message.message_id or "",
+        sent_at=None if said[CREATION] is None else moment(said[CREATION]),
+        redelivered=failed > 0 if counts else not header.first_acquirer,
+        delivery_count=failed + 1 if counts else None,
+    )
+
+
+def expire_as_said(message: NewMessage, since_1970_ms: int) -> None:
+    """Let the moment count that the sender gave, as in JMS, and not the time to live,
+    which some providers send undiminished."""
+    said = moment(since_1970_ms)
+    if said is None or said == message.expires_at:
+        return
+    assert message.envelope is not None, "it has said so"
+    kept = opened(message.envelope)
+    message.expires_at = said
+    message.envelope = sealed((kept.before,), kept.after, timestamp(said))
+
+
+def unreadable(delivery: Delivery, source: Destination, error: Exception) -> Received:
+    """A message that nobody here can read: all its bytes, so that nothing is lost."""
+    logger.warning(
+        "A message of %s cannot be read, and goes on as it is: %s", source, error
+    )
+    message = NewMessage(source.name, delivery.payload)
+    return Received(message, handle=delivery, destination=source)
+
+
+def outbound(
+    message: NewMessage,
+    target: Destination,
+    *,
+    address: str,
+    message_id: str,
+    now: datetime,
+) -> bytes:
+    """All sections of a message as it is sent.
+
+    Args:
+        message: whose columns count where it is marked (``bridges.messages.changed``).
+        target: where to.
+        address: how the provider calls that.
+        message_id: JMSMessageID.
+        now: JMSTimestamp, from which its time to live counts.
+
+    Raises:
+        AmqpError, ValueError: AMQP cannot hold it.
+    """
+    handed = handed_out(message, address, message_id, now)
+    payload = to_send(handed, now=now, from_topic=target.is_topic)
+    if message.envelope is None and message.deliver_at is None:
+        return payload
+    sections = cut(payload)
+    fields = {
+        MESSAGE_ID: message_id,
+        USER_ID: None,
+        TO: address,
+        EXPIRY: message.expires_at and timestamp(message.expires_at),
+        CREATION: timestamp(now),
+    }
+    return b"".join(
+        (
+            header_of(handed, now),
+            annotated(sections.annotations, message, target),
+            with_fields(sections.properties, fields),
+            sections.application_properties,
+            sections.body,
+            sections.footer,
+        )
+    )
+
+
+def annotated(section: bytes, message: NewMessage, target: Destination) -> bytes:
+    """The section as the send writes it: the destination is the target, and a delay is
+    the message's own."""
+    added: dict[Symbol, Any] = {JMS_DESTINATION: TOPIC if target.is_topic else QUEUE}
+    without: tuple[str, ...] = DELAYS
+    if message.reply_to is None:
+        without += (JMS_REPLY_TO,)
+    if message.deliver_at is not None:
+        added[DELIVERY_TIME] = int(timestamp(message.deliver_at))
+    return with_pairs(ANNOTATIONS, section, added, without)
+
+
+def handed_out(
+    message: NewMessage, address: str, message_id: str, now: datetime
+) -> Handed:
+    """A message as ``to_send`` takes it: as if a queue here had handed it out.
+
+    Who has put it elsewhere is left out: for a provider that checks it, it is the user
+    of the factory.
+    """
+    descriptor = dict(message.descriptor or {})
+    descriptor.pop(IDENTITY, None)
+    return Handed(
+        uow=0,
+        queue_id=0,
+        message_id=0,
+        backout_count=0,
+        delivery_count=1,
+        priority=message.priority,
+        address=address,
+        body=message.body,
+        content_type=message.content_type,
+        properties=dict(message.properties),
+        client_message_id=message_id,
+        correlation_id=message.correlation_id,
+        reply_to=message.reply_to,
+        subject=message.subject,
+        group_id=message.group_id,
+        producer=message.producer,
+        put_at=now,
+        expires_at=message.expires_at,
+        pos=0,
+        durable=message.durable,
+        descriptor=descriptor or None,
+        headers=message.headers,
+        envelope=message.envelope,
+    )

@@ -1,0 +1,111 @@
+"""What is sent to one destination, and what the provider says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from uuid import uuid4
+
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.events import Disposed, Event
+from broker.bridges.providers.amqp.attachment import Attachment
+from broker.bridges.providers.amqp.wire import Wire
+
+CHUNK_BYTES = 262_144  # that are given to the engine before they are written
+TAG_BYTES = 8
+OUTCOMES = (
+    *("amqp:accepted:list", "amqp:rejected:list"),
+    *("amqp:released:list", "amqp:modified:list"),
+)
+
+
+class Outbox:
+    """Sends, and waits until the provider has settled all of it.
+
+    Args:
+        wire: on which it sends.
+        target: where to, as the provider knows it.
+        what: that is, for people.
+
+    Raises:
+        WrongFactory: the provider refuses it, and will do so again.
+        ProviderLost: the connection broke, or it refuses for now.
+    """
+
+    def __init__(self, wire: Wire, target: p.Target | p.Coordinator, what: str) -> None:
+        self.wire = wire
+        self.what = what
+        self.sender = wire.session.sender(
+            f"backout-{uuid4().hex}",
+            p.Source(outcomes=OUTCOMES),
+            target,
+            snd_settle_mode=0,
+        )
+        self.sent = 0  # in all
+        self.states: dict[int, p.DeliveryState | None] = {}  # by the caller's number
+        self.attachment = Attachment(wire, self.sender, what, self.told)
+        self.attachment.begin()
+
+    def told(self, event: Event) -> None:
+        """Note what became of messages; whoever waits for credit looks at it."""
+        if not isinstance(event, Disposed):
+            return
+        if not event.settled:
+            if event.state is None or isinstance(event.state, p.Received):
+                return  # more will be said
+            self.wire.session.settle(event.deliveries, event.state)
+        for delivery in event.deliveries:
+            self.states[delivery.context] = event.state
+
+    def send(
+        self,
+        payloads: Iterable[tuple[int, bytes]],
+        state: p.DeliveryState | None = None,
+    ) -> Mapping[int, p.DeliveryState | None]:
+        """Send messages in this order; each has a number by which the caller knows it.
+
+        Args:
+            state: of each, as the transaction that it is part of.
+
+        Returns:
+            With what state the provider has settled each.
+
+        Raises:
+            WrongFactory, ProviderLost: the provider has ended it; some may be sent.
+        """
+        self.states = {}
+        unwritten = 0
+        for number, payload in payloads:
+            self.wait_for_room()
+            self.sent += 1
+            tag = self.sent.to_bytes(TAG_BYTES, "big")
+            self.sender.send(payload, tag=tag, state=state).context = number
+            unwritten += len(payload)
+            if unwritten >= CHUNK_BYTES:
+                self.wire.flush()
+                unwritten = 0
+        self.wait_for_states()
+        return self.states
+
+    def wait_for_room(self) -> None:
+        """Until the provider lets us send."""
+        sender, session = self.sender, self.wire.session
+        if not (sender.credit and session.can_send):
+            self.wire.until(
+                lambda: self.attachment.end or (sender.credit and session.can_send),
+                f"let us send to {self.what} (is it full?)",
+            )
+        self.attachment.check()
+
+    def wait_for_states(self) -> None:
+        """Until all is settled; as long as it goes on, nobody is impatient."""
+        while count := len(self.sender.unsettled):
+            self.wire.until(
+                partial(self.is_fewer, count),
+                f"say what became of messages to {self.what}",
+            )
+            self.attachment.check()
+
+    def is_fewer(self, count: int) -> bool:
+        """Whether fewer are unsettled, or nothing more will be said of them."""
+        return self.attachment.end is not None or len(self.sender.unsettled) < count

@@ -1,0 +1,70 @@
+"""What a provider of AMQP refuses, in the words of links."""
+
+from __future__ import annotations
+
+from broker.amqp.protocol import conditions as c
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.conditions import Error
+from broker.errors.bridges import ProviderError, ProviderLost, WrongFactory
+
+FINAL = frozenset(  # what is refused again however often it is tried
+    {
+        *(c.NOT_FOUND, c.RESOURCE_DELETED, c.UNAUTHORIZED_ACCESS, c.NOT_ALLOWED),
+        *(c.NOT_IMPLEMENTED, c.INVALID_FIELD, c.PRECONDITION_FAILED),
+        c.MESSAGE_SIZE_EXCEEDED,
+    }
+)
+WHAT_TO_DO = {
+    c.NOT_FOUND: "Create it at the provider, or correct the name.",
+    c.RESOURCE_DELETED: "Create it at the provider again, or correct the name.",
+    c.UNAUTHORIZED_ACCESS: "Give the user of the factory the right to use it.",
+    c.MESSAGE_SIZE_EXCEEDED: "Take the message away at the source.",
+}
+
+
+def words(error: Error | None) -> str:
+    """What a provider gave as its reason."""
+    if error is None:
+        return "it does not say why"
+    if not error.description:
+        return error.condition
+    return f"{error.description.rstrip('. ')} ({error.condition})"
+
+
+def refusal(factory: str, what: str, error: Error | None) -> ProviderError:
+    """Why something cannot be used, or cannot be used any more.
+
+    Args:
+        factory: its name.
+        what: was asked for, as "queue:orders".
+        error: the provider's.
+    """
+    condition = None if error is None else error.condition
+    why = f"The provider does not give us {what}: {words(error)}."
+    if condition not in FINAL:
+        return ProviderLost(factory, why)
+    more = WHAT_TO_DO.get(condition or "", "")
+    return WrongFactory(factory, f"{why} {more}".rstrip())
+
+
+def unsent(state: p.DeliveryState | None) -> str | None:
+    """Why a message was not taken; None if it was.
+
+    Args:
+        state: with which the provider has settled it.
+    """
+    if isinstance(state, p.TransactionalState):
+        state = state.outcome or p.Accepted()
+    match state:
+        case p.Accepted():
+            return None
+        case p.Rejected():
+            return f"The provider rejected the message: {words(state.error)}."
+        case p.Released():
+            return "The provider cannot take the message now (released)."
+        case p.Modified():
+            return (
+                "The provider could not take the message, and does not say why"
+                " (modified)."
+            )
+    return "The provider does not say what became of the message."

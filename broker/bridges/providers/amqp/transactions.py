@@ -1,0 +1,128 @@
+"""Transactions of the provider: what is acknowledged and sent ends together.
+
+Source:
+    AMQP 1.0, part 4.
+"""
+
+from __future__ import annotations
+
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.conditions import TRANSACTION_ROLLBACK
+from broker.amqp.protocol.sections import VALUE, encode_section
+from broker.bridges.providers.amqp.outbox import Outbox
+from broker.bridges.providers.amqp.refusals import unsent, words
+from broker.bridges.providers.amqp.wire import Wire
+from broker.errors.bridges import (
+    CommitInDoubt,
+    ProviderError,
+    ProviderLost,
+    SendRefused,
+    WrongFactory,
+)
+
+LOCAL = ("amqp:local-transactions",)
+WHAT = "transactions"
+
+
+class Transactions:
+    """Of one connection; one is open at a time.
+
+    Attributes:
+        open: the name of the one that is open; None where none is.
+    """
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+        self.outbox: Outbox | None = None
+        self.open: bytes | None = None
+
+    @property
+    def name(self) -> str:
+        return self.wire.options.factory
+
+    def state(self, outcome: p.Outcome | None = None) -> p.TransactionalState | None:
+        """What makes a message part of the open transaction; None where none is."""
+        if self.open is None:
+            return None
+        return p.TransactionalState(self.open, outcome)
+
+    def begin(self) -> None:
+        """
+        Raises:
+            WrongFactory: the provider has no transactions.
+            ProviderLost: the connection broke.
+        """
+        if self.open is not None:
+            raise ValueError("a transaction is open")
+        if self.outbox is None or self.outbox.attachment.end is not None:
+            self.outbox = self.coordinator()
+        state = self.ask(self.outbox, p.Declare())
+        if isinstance(state, p.Declared):
+            self.open = state.txn_id
+            return
+        error = state.error if isinstance(state, p.Rejected) else None
+        raise self.none(words(error))
+
+    def coordinator(self) -> Outbox:
+        """Where transactions are declared and discharged."""
+        try:
+            return Outbox(self.wire, p.Coordinator(capabilities=LOCAL), WHAT)
+        except ProviderError as error:
+            if self.wire.why and self.wire.error is None:
+                raise  # that it was lost says nothing of transactions
+            raise self.none(error.why.rstrip(".")) from error
+
+    def none(self, why: str) -> WrongFactory:
+        return WrongFactory(
+            self.name,
+            f"The provider begins no transaction: {why}. Make the link one that is not"
+            " transacted, or use a provider that has transactions.",
+        )
+
+    def commit(self) -> None:
+        """
+        Raises:
+            SendRefused: the provider did not commit; it is rolled back.
+            CommitInDoubt: the connection broke after the provider was asked.
+            ProviderLost: it broke before; it is rolled back.
+        """
+        outbox, discharge = self.ending(fail=False)
+        self.wire.pump()
+        outbox.wait_for_room()
+        try:
+            state = self.ask(outbox, discharge)
+        except ProviderError as error:
+            raise self.unanswered(outbox, error) from error
+        if (why := unsent(state)) is not None:
+            raise SendRefused(self.name, f"The provider did not commit. {why}")
+
+    def roll_back(self) -> None:
+        """Harmless where none is open, or the connection broke."""
+        if self.open is None:
+            return
+        outbox, discharge = self.ending(fail=True)
+        self.ask(outbox, discharge)
+
+    def ending(self, *, fail: bool) -> tuple[Outbox, p.Discharge]:
+        """However it ends, it is open no longer."""
+        if self.open is None or self.outbox is None:
+            raise ValueError("no transaction is open")
+        discharge = p.Discharge(self.open, fail)
+        self.open = None
+        return self.outbox, discharge
+
+    def ask(
+        self, outbox: Outbox, command: p.Declare | p.Discharge
+    ) -> p.DeliveryState | None:
+        return outbox.send([(0, encode_section(VALUE, command))])[0]
+
+    def unanswered(self, outbox: Outbox, error: ProviderError) -> ProviderError:
+        """What it means that the commit was asked for, and not answered."""
+        end = outbox.attachment.end
+        said = end.error if end is not None else self.wire.error
+        if said is not None and said.condition == TRANSACTION_ROLLBACK:
+            return SendRefused(self.name, f"The provider rolled back: {words(said)}.")
+        if isinstance(error, ProviderLost) or end is not None:
+            why = f"It was asked to commit, and did not answer. {error.why}"
+            return CommitInDoubt(self.name, why)
+        return error

@@ -1,0 +1,298 @@
+"""One connection: the engine on a socket, and the waits that a caller has.
+
+The socket never blocks. Whoever waits for something writes and reads meanwhile, so that
+two peers that both write cannot wait for each other, and heartbeats go on.
+"""
+
+from __future__ import annotations
+
+import select
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+from typing import NoReturn, Protocol
+
+from django.conf import settings
+
+from broker.amqp.protocol import conditions as c
+from broker.amqp.protocol.conditions import AmqpError, Error
+from broker.amqp.protocol.connection import Connection, Limits
+from broker.amqp.protocol.endpoints import Endpoint
+from broker.amqp.protocol.events import (
+    Attached,
+    Begun,
+    Closed,
+    Detached,
+    Disposed,
+    Drained,
+    Ended,
+    Event,
+    Flowed,
+    Opened,
+    Received,
+    Resumed,
+)
+from broker.amqp.protocol.session import Session
+from broker.bridges.providers.amqp.dialling import dial, reason
+from broker.bridges.providers.amqp.options import Options
+from broker.bridges.providers.amqp.refusals import words
+from broker.bridges.providers.interface import Destination
+from broker.errors.bridges import AccessRefused, ProviderLost, WrongFactory
+
+READ_BYTES = 262_144
+NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+AROUND = 2**20  # bytes of a message beside what its body may have
+GOODBYE_S = 5.0  # that an answer to our close is waited for
+UNASKED = "We attach to you, and you do not attach to us."
+PRODUCT = {"product": "Backout"}
+
+
+class Listens(Protocol):
+    """What the ``context`` of every endpoint is."""
+
+    def told(self, event: Event) -> None:
+        """The provider did something with the endpoint."""
+
+
+class Wire:
+    """A connection that is open, with the one session that it needs.
+
+    A transaction is known in one session alone, so that all is in the same.
+
+    Attributes:
+        why: the connection is lost; empty while it is not.
+        error: what the provider gave as the reason, where it gave one.
+    """
+
+    def __init__(self, options: Options) -> None:
+        """Connect, log in and open.
+
+        Raises:
+            ProviderLost, AccessRefused, WrongFactory: see ``interface.Connect``.
+        """
+        self.options = options
+        self.why = ""
+        self.error: Error | None = None
+        self.connection = Connection(
+            options.container_id,
+            is_server=False,
+            limits=limits(),
+            hostname=options.hostname,
+            idle_timeout_ms=int(options.idle_timeout_s * 1000),
+            properties=PRODUCT,
+        )
+        self.unwritten = bytearray()
+        self.socket, came = dial(options)
+        self.poll = select.poll()
+        self.poll.register(self.socket, select.POLLIN)
+        self.connection.open()
+        self.session: Session = self.connection.begin()
+        self.look_at = -1.0  # when to look for silence again
+        self.begin(came)
+
+    def begin(self, came: bytes) -> None:
+        try:
+            self.hear(came)
+            self.until(lambda: self.session.begin, "open the connection")
+        except ProviderLost as lost:
+            raise not_opened(self, lost) from lost
+
+    @property
+    def is_rabbitmq(self) -> bool:
+        """RabbitMQ grants some of what it then does not do."""
+        return self.said("product") == "RabbitMQ"
+
+    @property
+    def is_activemq(self) -> bool:
+        """Classic; Artemis has another name."""
+        return self.said("product") == "ActiveMQ"
+
+    def said(self, name: str) -> str:
+        """A property of the provider's open; empty where there is none."""
+        remote = self.connection.remote
+        found = (remote.properties if remote is not None else None) or {}
+        value = found.get(name)
+        return value if isinstance(value, str) else ""
+
+    def address(self, destination: Destination) -> str:
+        """By which the provider knows a destination."""
+        if destination.is_topic:
+            prefix, name = self.options.topic_prefix, "topic-prefix"
+        else:
+            prefix, name = self.options.queue_prefix, "queue-prefix"
+        return (self.said(name) if prefix is None else prefix) + destination.name
+
+    # Waiting.
+
+    def until(self, holds: Callable[[], object], what: str) -> None:
+        """Wait until something holds.
+
+        Args:
+            what: the provider is to do, for people.
+
+        Raises:
+            ProviderLost: the connection broke, or it did not hold in time.
+        """
+        wait_s = self.options.timeout_s
+        deadline = monotonic() + wait_s
+        while not holds():
+            left_s = deadline - monotonic()
+            if left_s <= 0:
+                self.lose(f"The provider did not {what} within {wait_s:g} seconds.")
+            self.pump(left_s)
+
+    def flush(self) -> None:
+        """Write what there is, and return when all of it is written."""
+        self.write()
+        self.until(lambda: not self.unwritten, "take what we send")
+
+    def pump(self, wait_s: float = 0.0) -> None:
+        """Write and read what can be; where nothing came, wait once for something.
+
+        Raises:
+            ProviderLost: the connection broke.
+        """
+        self.check()
+        self.write()
+        came = self.read()
+        now = monotonic()
+        if now >= self.look_at:
+            self.look(now)
+        self.write()
+        if came or wait_s <= 0:
+            return
+        wanted = select.POLLIN | (select.POLLOUT if self.unwritten else 0)
+        self.poll.modify(self.socket, wanted)
+        if self.poll.poll(max(0.0, min(wait_s, self.look_at - now)) * 1000):
+            self.read()
+            self.write()
+
+    def look(self, now: float) -> None:
+        """Look for silence on both sides."""
+        self.look_at = self.connection.tick(now)
+        self.hear(b"")
+
+    def check(self) -> None:
+        """
+        Raises:
+            ProviderLost: the connection is lost.
+        """
+        if self.why:
+            raise ProviderLost(self.options.factory, self.why)
+
+    # Bytes.
+
+    def write(self) -> None:
+        """What the socket takes now."""
+        if data := self.connection.outgoing():
+            self.unwritten += data
+        try:
+            while self.unwritten:
+                written = self.socket.send(self.unwritten)
+                del self.unwritten[:written]
+        except NOT_NOW:
+            return
+        except OSError as error:
+            self.read()  # what the provider said before it went
+            self.lose(f"The connection broke: {reason(error)}.")
+
+    def read(self) -> bool:
+        """Whether anything came."""
+        came = False
+        while True:
+            try:
+                data = self.socket.recv(READ_BYTES)
+            except NOT_NOW:
+                return came
+            except OSError as error:
+                self.lose(f"The connection broke: {reason(error)}.")
+            if not data:
+                self.lose("The provider hung up.")
+            came = True
+            self.hear(data)
+
+    def hear(self, data: bytes) -> None:
+        for event in self.connection.receive(data):
+            self.take(event)
+        if self.why:
+            self.farewell()
+            self.check()
+
+    def take(self, event: Event) -> None:
+        match event:
+            case Closed():
+                self.why = f"The provider closed the connection: {words(event.error)}."
+                if not event.by_peer:
+                    self.why = f"The connection cannot go on: {words(event.error)}."
+                self.error = event.error
+            case Ended():
+                self.why = f"The provider ended the session: {words(event.error)}."
+                self.error = event.error
+            case Opened():
+                self.look_at = -1.0  # it has said what silence it allows
+            case Begun() | Resumed():
+                pass  # whoever waits for it looks
+            case _:
+                endpoint = endpoint_of(event)
+                if endpoint.context is None:  # which we have not asked for
+                    endpoint.refuse(AmqpError(c.NOT_ALLOWED, UNASKED))
+                else:
+                    endpoint.context.told(event)
+
+    # The end.
+
+    def lose(self, why: str) -> NoReturn:
+        """The connection is over."""
+        self.why = self.why or why
+        self.socket.close()
+        raise ProviderLost(self.options.factory, self.why)
+
+    def farewell(self) -> None:
+        """Write what the engine still has, if that goes at once, and hang up."""
+        self.connection.close()
+        with suppress(OSError):  # NOT_NOW, too: nobody waits for it
+            self.socket.send(self.unwritten + self.connection.outgoing())
+        self.socket.close()
+
+    def close(self) -> None:
+        """End it in order; harmless where it is over."""
+        if self.why:
+            return
+        self.connection.close()
+        deadline = monotonic() + min(GOODBYE_S, self.options.timeout_s)
+        try:
+            while (left_s := deadline - monotonic()) > 0:
+                self.pump(left_s)
+        except ProviderLost:  # it has answered, or hung up
+            return
+        self.why = "We have closed the connection."
+        self.socket.close()
+
+
+def limits() -> Limits:
+    """What this broker cannot store, it does not need to receive."""
+    most: int = settings.BROKER_MAX_MESSAGE_BYTES + AROUND
+    return Limits(max_message_bytes=most, partial_bytes=most)
+
+
+def endpoint_of(
+    event: Attached | Received | Flowed | Drained | Disposed | Detached,
+) -> Endpoint:
+    match event:
+        case Received() | Drained():
+            return event.receiver
+        case Flowed():
+            return event.sender
+        case _:
+            return event.endpoint
+
+
+def not_opened(wire: Wire, lost: ProviderLost) -> Exception:
+    """Why a provider that has let us in did not open the connection."""
+    name, condition = wire.options.factory, wire.error and wire.error.condition
+    if condition in (c.UNAUTHORIZED_ACCESS, c.NOT_ALLOWED):
+        return AccessRefused(name, lost.why)
+    if condition == c.NOT_FOUND:
+        return WrongFactory(name, f"{lost.why} Correct the property hostname.")
+    return lost
