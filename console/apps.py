@@ -18,6 +18,7 @@ class ConsoleConfig(AppConfig):
             sessions,
             sign_ins,
         )
+        from console.bridge_pages import live  # noqa: F401, PLC0415
         from console.second_factors import records  # noqa: PLC0415
 
         autodiscover_modules("viewers")

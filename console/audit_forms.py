@@ -21,6 +21,7 @@ KINDS = {  # the part of an act before its dot
     "connection": "Connections",
     "endpoint": "Endpoints",
     "credential": "Credentials",
+    "link": "Links of bridges",
     "prepared": "Prepared units of work",
     "settings": "Settings",
     "account": "Accounts and signing in",

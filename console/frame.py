@@ -18,7 +18,7 @@ from django.utils import timezone
 from broker import authorities, stoppages
 from console import findings
 from console.second_factors import gate
-from dashboards import attention, depths
+from dashboards import attention, depths, links
 
 ENVIRONMENTS = ("dev", "stage", "prod")  # that have a colour of their own
 THEMES = ("light", "dark", "system")
@@ -38,6 +38,7 @@ class Destination:
     views: tuple[str, ...] = ()  # that are also this place
     counts_groups: bool = False
     counts_findings: bool = False
+    counts_failed: bool = False  # links
     leaves: bool = False
     url: str = ""
     is_here: bool = False
@@ -129,6 +130,20 @@ DESTINATIONS = (
             "console:close_connection",
             "console:close_endpoint",
         ),
+    ),
+    Destination(
+        "Bridges",
+        "bridges",
+        "console:bridges",
+        "broker.view_link",
+        key="l",
+        views=(
+            "console:link",
+            *(f"console:{one}_link" for one in ("start", "pause", "resume", "stop")),
+            "console:commit_branch",
+            "console:roll_back_branch",
+        ),
+        counts_failed=True,
     ),
     Destination(
         "Credentials",
@@ -252,6 +267,11 @@ class Frame:
         return [name for name in names if self.held.on("inquire", name)]
 
     @cached_property
+    def failed(self) -> list[str]:
+        """The links, of those one may see, that stopped by themselves."""
+        return links.failed(self.held) if self.may("broker.view_link") else []
+
+    @cached_property
     def dead_letters(self) -> int:
         return depths.dead_letters(self.held)
 
@@ -297,9 +317,9 @@ def frame(request: HttpRequest) -> dict[str, Frame]:
     return {"frame": Frame(request)}
 
 
-def url_of(view: str) -> str:
+def url_of(view: str, *key: object) -> str:
     """Where a view is; empty where it is not installed."""
     try:
-        return reverse(view)
+        return reverse(view, args=key)
     except NoReverseMatch:
         return ""

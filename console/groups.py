@@ -9,12 +9,14 @@ from urllib.parse import urlencode
 
 from broker import groups
 from broker.groups import Attention, Standing, Trend
-from broker.models import DeadLetter, DeadLetterGroup
+from broker.models import DeadLetter, DeadLetterGroup, Link
 from broker.triage import Group
+from console.bridge_pages import origins
 from console.selections import fields_of
 
 WIDTH, HEIGHT = 96, 24  # of the drawing, in its own units
 GAP = 1
+LINK = DeadLetter.Cause.LINK
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Row:
     standing: Standing
     said: DeadLetterGroup | None
     hours: Hours
+    link: Link | None = None  # of a bridge, through which they can go again
 
     @property
     def cause(self) -> str:
@@ -126,7 +129,7 @@ def rows_of(
     trends: Mapping[str, Trend],
     at: datetime,
 ) -> list[Row]:
-    """Groups as rows. One query.
+    """Groups as rows. One query; two more where some are of links.
 
     Args:
         chosen: what is listed.
@@ -137,6 +140,7 @@ def rows_of(
     """
     keys = {group.fingerprint for group in chosen}
     said = groups.said_of(keys)
+    links = origins.links_of(chosen)
     stands = {
         key: groups.standing(said.get(key), parts, at)
         for key, parts in groups.by_fingerprint(every).items()
@@ -150,6 +154,7 @@ def rows_of(
             stands[group.fingerprint],
             said.get(group.fingerprint),
             Hours(trends.get(group.fingerprint, Trend())),
+            links.get(group.origin_queue) if group.cause == LINK else None,
         )
         for group in chosen
     ]

@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import starmap
 from urllib.parse import urlencode
 from zlib import crc32
 
+from django.contrib.auth.models import User
 from django.urls import reverse
 
 from broker import clients, stoppages, triage, units_of_work, waiting
 from broker.authorities import Held, Principal
-from broker.models import Operation
+from broker.models import Link, LinkStatus, Operation
 from broker.prepared import prepared
 from console import findings
+from console.bridge_pages import needing, sight
 from dashboards.depths import QueueDepth
 
 MOST = 5  # of one kind; the rest is counted
@@ -79,6 +82,7 @@ def overview(
     running = Operation.objects.filter(state=Operation.State.RUNNING).count()
     needs = [
         *cut(stopped(held), "console:consumers", "stopped queue{s}"),
+        *of_links(user, held, now),
         *cut(growing(queues), "console:dead_letters", "group{s}"),
         *cut(untaken(queues, waits), "console:queues", "such queue{s}"),
         *cut(late(busiest, waits), "console:scheduled", "such queue{s}"),
@@ -121,6 +125,59 @@ def stopped(held: Held) -> Iterator[Need]:
                 "See why, and start it again",
                 one.stopped_at,
             )
+
+
+def of_links(user: Principal, held: Held, now: datetime) -> Iterator[Need]:
+    """Links of bridges that failed, or do not get on, and what is in doubt."""
+    if not isinstance(user, User) or not user.has_perm(sight.VIEW):
+        return
+    found = needing.failed(held)
+    yield from cut(map(failed, found), "console:bridges", "failed link{s}")
+    found = needing.troubled(held, now)
+    yield from cut(map(troubled, found), "console:bridges", "such link{s}")
+    doubts = needing.in_doubt(held, now)
+    yield from cut(starmap(in_doubt, doubts), "console:bridges", "such link{s}")
+
+
+def failed(one: LinkStatus) -> Need:
+    return Need(
+        NOW,
+        "stopped",
+        "link failed",
+        f"{one.link} stopped by itself: {one.error[:200]}",
+        link_url(one.link),
+        "See the link",
+        one.error_at,
+    )
+
+
+def troubled(one: LinkStatus) -> Need:
+    return Need(
+        NOW,
+        "redelivery",
+        "link tries again",
+        f"{one.link} does not get on: {one.error[:200]}",
+        link_url(one.link),
+        "See the link",
+        one.error_at,
+    )
+
+
+def in_doubt(link: Link, branches: int, since: datetime) -> Need:
+    words = "transaction waits" if branches == 1 else "transactions wait"
+    return Need(
+        NOW,
+        "held",
+        "in doubt",
+        f"{link}: {branches:,} {words} for the other broker. The first began",
+        link_url(link),
+        "See the link",
+        since,
+    )
+
+
+def link_url(link: Link) -> str:
+    return reverse("console:link", args=[link.bridge.name, link.name])
 
 
 def growing(queues: Iterable[QueueDepth]) -> Iterator[Need]:

@@ -12,6 +12,7 @@ from django.views.defaults import page_not_found
 from broker import errors
 from broker.errors import (
     answers,
+    bridges,
     discards,
     groups,
     messages,
@@ -37,6 +38,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     errors.UnsafeServer: 503,
     answers.AnotherRequest: 422,
     answers.StillUnderWay: 409,
+    bridges.BridgeError: 409,
     discards.DiscardedExpired: 409,
     discards.NotInDiscardBin: 409,
     groups.InvalidSnooze: 400,

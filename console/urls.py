@@ -13,6 +13,7 @@ from console.converters import QueueName, Text
 from console.views import (
     approvals,
     audit,
+    bridges,
     connections,
     consumers,
     counters,
@@ -48,6 +49,9 @@ register_converter(QueueName, "queue")
 register_converter(Text, "text")
 
 LIST_OF_QUEUES = RedirectView.as_view(pattern_name="console:queues", query_string=True)
+
+LINK = "bridges/<queue:bridge>/<queue:link>/"
+BRANCH = f"{LINK}branches/<queue:xid>/"
 
 pages: list[URLPattern | URLResolver] = [
     path("", queues.queues, name="queues"),
@@ -91,6 +95,15 @@ pages: list[URLPattern | URLResolver] = [
     path("dead/<slug:fingerprint>/say/", groups.say, name="say_of_group"),
     path("discards/", discards.discards, name="discards"),
     path("discards/restore/", discards.restore, name="restore"),
+    path("bridges/", bridges.bridges, name="bridges"),
+    path(LINK, bridges.link, name="link"),
+    path(f"{LINK}start/", bridges.start, name="start_link"),
+    path(f"{LINK}pause/", bridges.pause, name="pause_link"),
+    path(f"{LINK}resume/", bridges.resume, name="resume_link"),
+    path(f"{LINK}stop/", bridges.stop, name="stop_link"),
+    path(f"{LINK}resubmit/", bridges.resubmit_through, name="resubmit_through_link"),
+    path(f"{BRANCH}commit/", bridges.commit_branch, name="commit_branch"),
+    path(f"{BRANCH}roll-back/", bridges.roll_back_branch, name="roll_back_branch"),
     path("consumers/", consumers.consumers, name="consumers"),
     path("consumers/<queue:name>/start/", consumers.start, name="start_delivery"),
     path("connections/", connections.connections, name="connections"),

@@ -19,7 +19,8 @@ from django.template.loader import render_to_string
 
 from broker import addresses, authorities, journal
 from broker.models import AddressSetting, Kind, Queue
-from dashboards import attention, samples
+from broker.models.bridge_names import BUILT_IN_QUEUE
+from dashboards import attention, links, samples
 
 GROUP = "dashboards.depths"
 NOTHING = journal.Depth()
@@ -119,7 +120,7 @@ def takes_dead_letters() -> Q:
     name = OuterRef("name")
     return (
         Q(address__name__in=dead_letter_addresses())
-        | Q(name=settings.BROKER_DEAD_LETTER_QUEUE)
+        | Q(name__in=[settings.BROKER_DEAD_LETTER_QUEUE, BUILT_IN_QUEUE])
         | Q(Exists(Queue.objects.filter(backout_queue=name)))
     )
 
@@ -168,6 +169,7 @@ def sums(
         "totals": totals(every),
         "stopped": [queue.name for queue in every if queue.stopped],
         "groups": attention.count(held),
+        "failed": links.failed(held),
     }
     return render_to_string("dashboards/_sums.html", context)
 

@@ -16,9 +16,10 @@ from channels.layers import get_channel_layer
 from django.db import connection, transaction
 
 from broker import authorities, journal
-from dashboards import attention, depths, samples, trends
+from dashboards import attention, depths, links, samples, trends
 
 PUBLISHED = "dashboards:published"  # what open pages show, by queue id
+OF_ALL = ("groups", "links")  # keys that are no queue's
 PUBLISHER_LOCK = 0x4C495645  # one publisher at a time, whatever the number of workers
 
 
@@ -42,8 +43,10 @@ def publish(now: datetime | None = None) -> None:
     every = depths.queues(counts=counts, now=now)
     samples.remember(counts, now)
     trends.remember(counts, now)
+    links.remember(now)
     rows = {str(queue.queue_id): json.dumps(astuple(queue)) for queue in every}
     rows["groups"] = str(attention.count())
+    rows["links"] = json.dumps(links.renew())
     before = json.loads(samples.memory().get(PUBLISHED) or "{}")
     if rows == before:
         return
@@ -63,8 +66,11 @@ def part(held: authorities.Held, shown: Collection[int]) -> str:
         redis.RedisError: it cannot be reached.
     """
     rows = json.loads(samples.memory().get(PUBLISHED) or "{}")
-    rows.pop("groups", None)
-    every = [depths.QueueDepth(*json.loads(row)) for row in rows.values()]
+    every = [
+        depths.QueueDepth(*json.loads(row))
+        for key, row in rows.items()
+        if key not in OF_ALL
+    ]
     seen = [queue for queue in every if held.on("inquire", queue.name)]
     return depths.html(seen, [q for q in seen if q.queue_id in shown], held=held)
 

@@ -19,14 +19,14 @@ from pytest_django import DjangoDbBlocker
 from broker import arrivals, owner
 from broker.finding import pages
 from console import findings
-from dashboards import ages, attention, kept
+from dashboards import ages, attention, kept, links
 
 # What hears of the tests of all processes has to be known where none is collected.
 pytest_plugins = ["tests.amqp.clients.cases"]
 
 MAP = [
-    *("seenmessage", "branch", "linkstatus", "link", "deadmessagequeue"),
-    *("bridgedestination", "connectionfactory", "bridge", "bridgeprocess"),
+    *("seenmessage", "branch", "linkstatus", "bridgeprocess", "link"),
+    *("deadmessagequeue", "bridgedestination", "connectionfactory", "bridge"),
     *("deadlettergroup", "ruleattempt", "rulepass", "ruletable"),
     *("clientendpoint", "clientconnection", "credential", "keptanswer"),
     *("approval", "operationpatch", "operationitem", "course", "experience"),
@@ -112,7 +112,7 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "QUICK_S", math.inf)
     monkeypatch.setattr(pages, "monotonic", lambda: 0.0)  # nor does a search stop early
     monkeypatch.setattr("console.views.found.QUICK_S", math.inf)
-    for keeper in (ages, attention, findings):
+    for keeper in (ages, attention, findings, links):
         monkeypatch.setattr(keeper, "KEPT_S", math.inf)
 
 

@@ -55,7 +55,9 @@ def command(link: Link, what: Command, *, reason: str = "") -> bool:
         return False
     status.wanted = to
     status.state = on_the_way(now_is, to)
-    status.save(update_fields=["wanted", "state"])
+    if to == LinkState.STARTED:
+        status.failures = 0  # it is tried as if for the first time
+    status.save(update_fields=["wanted", "state", "failures"])
     audit.record(ACTS[what], link, reason=reason)
     return True
 

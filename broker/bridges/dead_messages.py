@@ -22,6 +22,7 @@ from broker.bridges.configured import context_of, destination_of, target_of
 from broker.bridges.messages import changed
 from broker.bridges.providers import local
 from broker.bridges.providers.interface import Destination, Received, Session
+from broker.bridges.resubmit import origin_of
 from broker.bridges.transformers.running import transform
 from broker.errors.bridges import (
     DeadMessageRefused,
@@ -207,7 +208,7 @@ def enter(link: Link, dead: Sequence[Dead], receipts: Sequence[Receipt]) -> None
                 fingerprint=group.key,
                 pattern=group.pattern,
                 origin_address=one.received.destination.name,
-                origin_queue=str(link),
+                origin_queue=origin_of(link),
                 origin_id=one.received.local_id or receipt.message_id,
                 backout_count=(one.received.delivery_count or 1) - 1,
                 resubmit_count=0,

@@ -1,27 +1,53 @@
-"""Dead messages that are to be carried again: a queue for each link.
+"""The way back into a link: a queue of its own, which it reads before its source.
 
-An operator moves dead messages of a link there, perhaps mended. The link reads it
-before its source, and each goes through all steps anew.
+A dead message that was mended is moved there, so that it goes through all steps again,
+wherever it came from.
 """
 
 from __future__ import annotations
 
 from django.db import transaction
 
-from broker.models import Address, Link, Queue
+from broker.bridges.providers.registry import HERE
+from broker.models import Address, BridgeDestination, Link, Queue
+
+WHAT_FOR = (
+    "What goes through the link {} again: it takes from here before it takes from its"
+    " source."
+)
 
 
 def resubmit_queue(link: Link) -> str:
-    """The name of the queue."""
-    return f"bridge.{link.bridge.name}.{link.name}.resubmit"
+    """The name of the queue from which a link takes what goes through it again.
+
+    Dots end words in names; where a bridge's or a link's has one, the link's key tells
+    two links apart whose words would be the same.
+    """
+    names = f"{link.bridge.name}.{link.name}"
+    key = f".{link.key.hex[:8]}" if names.count(".") > 1 else ""
+    return f"bridge.{names}{key}.resubmit"
 
 
 @transaction.atomic
 def ensure(link: Link) -> Queue:
-    """The queue, which is made where it is not there yet."""
+    """That queue, and its address; made where they are missing."""
     name = resubmit_queue(link)
     address, _ = Address.objects.get_or_create(name=name)
     queue, _ = Queue.objects.get_or_create(
-        name=name, defaults={"address": address, "kind": Queue.Kind.INTERNAL}
+        name=name,
+        defaults={
+            "address": address,
+            "kind": Queue.Kind.INTERNAL,
+            "description": WHAT_FOR.format(link)[:1000],
+        },
     )
     return queue
+
+
+def origin_of(link: Link) -> str:
+    """What dead letters of a link name as the queue that they came from: its source, if
+    that is a queue here, or else the link."""
+    is_here = link.source_factory.provider == HERE
+    if is_here and link.source.kind == BridgeDestination.Kind.QUEUE:
+        return link.source.name
+    return str(link)

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 BUILT_IN_DMQ = "built-in-dmq"
 BUILT_IN_QUEUE = "imq.bridge.jms.dmq"  # on this broker
 AS_SOURCE = "AS_SOURCE"
+LINK_PROPERTY = "_BRK_LINK"  # of a dead message: which link could not carry it
 RESERVED = (BUILT_IN_DMQ, BUILT_IN_QUEUE, AS_SOURCE)
 
 

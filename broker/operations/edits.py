@@ -32,11 +32,25 @@ class Edit:
 
 
 @transaction.atomic
-def plan_edit(
-    user: Any, message_id: int, queue: str, edit: Edit, *, reason: str = ""
+def plan_edit(  # each is named where it is used
+    user: Any,
+    message_id: int,
+    queue: str,
+    edit: Edit,
+    *,
+    reason: str = "",
+    to: str = "",
 ) -> Operation:
     """Freeze that an edited copy goes where a message came from, if it is a dead
     letter, or else takes its place on its own queue; nothing is done yet.
+
+    Args:
+        user: who edited it.
+        message_id: which.
+        queue: where it is.
+        edit: what was changed of it.
+        reason: why, for the record.
+        to: the queue to which the copy goes in place of that.
 
     Raises:
         MaskedMessage: something of it is masked, and this person may not see that.
@@ -49,8 +63,8 @@ def plan_edit(
     is_letter = letters.filter(queue_id=queue_id_of(queue)).exists()
     order = (
         Order(Operation.Kind.RESUBMIT)
-        if is_letter
-        else Order(Operation.Kind.MOVE, queue)
+        if is_letter and not to
+        else Order(Operation.Kind.MOVE, to or queue)
     )
     chosen = Chosen(queue=queue, ids=(message_id,))
     scope = f"message {message_id} on {queue}, edited"

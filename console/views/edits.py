@@ -14,13 +14,18 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
 from broker import authorities, errors, operations, patches
+from broker.bridges import resubmit
 from broker.errors.operations import NothingChosen
 from broker.errors.patches import NotRepaired
 from broker.errors.redaction import MaskedMessage
+from broker.models import Link
+from broker.models.bridge_names import LINK_PROPERTY
 from broker.operations import Edit
 from broker.patches import Patch, Subject
 from broker.patches.documents import Whole
+from broker.patches.headers import PROPERTY
 from console import frame, ledgers, masks, repairs, rights
+from console.bridge_pages import letters
 from console.differences import Difference, difference
 from console.repairs import EditForm
 from console.stories import Now, Story
@@ -57,6 +62,8 @@ def edit(request: HttpRequest, message_id: int) -> HttpResponse:
     page["why"] = said.get("why", "").strip()
     if is_veiled(request, message_id, page["why"]):
         return render(request, "console/repairs/masked.html", page)
+    named = subject.headers.get(f"{PROPERTY}{LINK_PROPERTY}")
+    page["through"] = letters.link_for(request.user, here.letter, named)
     sheet = repairs.sheet_of(subject)
     form = EditForm(request.POST if request.method == "POST" else None, sheet=sheet)
     page |= {"sheet": sheet, "form": form}
@@ -84,7 +91,7 @@ def typed(request: HttpRequest, page: dict[str, Any], form: EditForm) -> HttpRes
     if "send" not in request.POST or form.cleaned_data["seen"] != looked.seal:
         return shown(request, page | {"looked": looked})
     try:
-        child = sent(request, message_id, here.road.queue, form)
+        child = sent(request, message_id, here.road.queue, form, page["through"])
     except TOLD as error:
         form.add_error(None, str(error))
         return shown(request, page, status=409)
@@ -115,11 +122,26 @@ def look(subject: Subject, wanted: Edit) -> Looked:
 
 
 @transaction.atomic
-def sent(request: HttpRequest, message_id: int, queue: str, form: EditForm) -> int:
-    """Send the edited copy, or nothing; return its number."""
+def sent(
+    request: HttpRequest,
+    message_id: int,
+    queue: str,
+    form: EditForm,
+    through: Link | None,
+) -> int:
+    """Send the edited copy, or nothing; return its number.
+
+    Args:
+        through: the link through which it goes, in place of back to its queue.
+    """
     said = form.cleaned_data
     plan = operations.plan_edit(
-        request.user, message_id, queue, said["edit"], reason=said["reason"]
+        request.user,
+        message_id,
+        queue,
+        said["edit"],
+        reason=said["reason"],
+        to=resubmit.ensure(through).name if through else "",
     )
     rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
     return operations.start_edit(plan.pk)

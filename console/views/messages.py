@@ -17,10 +17,13 @@ from broker.amqp.messages.envelope import content_encoding
 from broker.endings import Explanation
 from broker.errors.redaction import MaskedMessage
 from broker.explain import explain
-from broker.models import Message
+from broker.models import DeadLetter, Message
+from broker.models.bridge_names import LINK_PROPERTY
 from broker.redaction import Veil
 from broker.triage import NEWEST
 from console import frame, masks, viewers
+from console.bridge_pages import letters
+from console.bridge_pages.letters import Carried
 from console.kin import Kin, kin_of
 from console.mq_headers import decoded
 from console.opening import Opened
@@ -28,6 +31,7 @@ from console.stories import Story, story_of
 from console.viewers import Shown
 
 BROKERS_OWN = ("_AMQ_", "_BRK_")  # how the names of its properties begin
+Pairs = list[tuple[str, str]]
 
 
 @require_safe
@@ -78,6 +82,7 @@ def shown(
         "repairs": repairs_of(request, story, held, veil) if may_browse else [],
         "veil": veil,
         "why": why,
+        "carried": carried_of(request, story, own + others if may_browse else []),
     }
     if found and heads:
         context |= in_view(request, found, heads[1], story.size, veil)
@@ -87,6 +92,17 @@ def shown(
     if story.letter is not None:
         frame.counts_as(request, "console:dead_letters")
     return render(request, "console/messages/message.html", context)
+
+
+def carried_of(request: HttpRequest, story: Story, pairs: Pairs) -> Carried | None:
+    """What a message tells of a link that could not carry it, if that is why it is
+    here."""
+    letter = story.letter
+    if letter is None or letter.cause != DeadLetter.Cause.LINK:
+        return None
+    named = story.message.properties.get(LINK_PROPERTY) if story.message else None
+    link = letters.link_for(request.user, letter, named)
+    return letters.carried(letter, dict(pairs), link)
 
 
 def repairs_of(
@@ -232,9 +248,6 @@ def heads_of(message_id: int, veil: Veil) -> tuple[bytes, bytes]:
     starts = (Substr(column, 1, viewers.LAID_OUT) for column in ("headers", "body"))
     headers, body = Message.objects.filter(pk=message_id).values_list(*starts)[0]
     return bytes(headers or b""), bytes(body)
-
-
-Pairs = list[tuple[str, str]]
 
 
 def properties_of(found: Message | None, veil: Veil) -> tuple[Pairs, Pairs]:

@@ -134,7 +134,9 @@ function show(html) {
       if (fresh.hasAttribute("value")) {
         place.setAttribute("value", fresh.getAttribute("value"));
       }
-      place.replaceChildren(...fresh.cloneNode(true).childNodes);
+      if (place.innerHTML !== fresh.innerHTML) {
+        place.replaceChildren(...fresh.cloneNode(true).childNodes); // takes the focus away
+      }
       if (isTurn) {
         place.dispatchEvent(new CustomEvent("turned", { bubbles: true }));
       }

@@ -17,6 +17,7 @@ from broker.unit_of_work import UnitOfWork
 from dashboards.models import ReportRun
 from tests.broker.handling import stopped
 from tests.broker.promising import promise
+from tests.console.bridge_acts import BRIDGES
 from tests.console.letters import die, make_places
 from tests.console.own_acts import OWN, Case, at, planner
 from tests.console.test_discards import item, throw_away
@@ -276,6 +277,7 @@ def switch_rules(_: Client) -> Case:
 
 PAGES: dict[str, Callable[[Client], Case]] = {
     **OWN,
+    **BRIDGES,
     "console:pause": pause,
     "console:resume": resume,
     "console:reset_counters": reset_counters,

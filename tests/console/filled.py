@@ -23,6 +23,7 @@ from console.views.queues import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session
 from tests.broker.promising import promise
+from tests.console.filled_links import make_links
 from tests.console.filled_operations import make_operations
 from tests.console.filled_reports import make_reports
 from tests.console.letters import attempt, die, make_places
@@ -85,7 +86,7 @@ def empty() -> Paths:
 LISTS = (
     *("queues", "overview", "dead_letters", "rules", "discards", "consumers"),
     *("connections", "credentials", "health", "operations", "audit", "scheduled"),
-    *("units", "preferences", "rights"),
+    *("units", "preferences", "rights", "bridges"),
 )
 
 
@@ -100,7 +101,7 @@ def fill(user: User) -> Paths:
     make_setting("#", max_delivery_attempts=-1)
     paths: Paths = {}
     steps = (of_letters, of_messages, of_operations, of_units, of_clients, of_queues)
-    for step in (*steps, of_reports, of_the_rest):
+    for step in (*steps, of_links, of_reports, of_the_rest):
         for name, more in step(user, now).items():
             paths.setdefault(name, []).extend(more)
     return paths
@@ -271,6 +272,11 @@ def of_queues(user: User, now: datetime) -> Paths:
             "/settings/effective/?address=orders",
         ],
     }
+
+
+def of_links(user: User, now: datetime) -> Paths:
+    """A link in each state, what they could not carry, and what is in doubt."""
+    return make_links(user, LONG, now)
 
 
 def of_reports(user: User, now: datetime) -> Paths:

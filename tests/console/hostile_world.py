@@ -45,6 +45,7 @@ from dashboards.models import ReportRow, ReportRun
 from tests.broker.bridges.carrying import bring
 from tests.broker.promising import promise
 from tests.console.hostile import EVIL, HEADS, TEXTS, WHOLE, bodies
+from tests.console.hostile_links import make_links
 from tests.console.letters import make_places
 from tests.console.poison import rfh2, usr
 from tests.console.second_factors import give_key
@@ -78,6 +79,7 @@ def make_world(user: User) -> None:
     make_operations(user)
     make_sayings(user)
     make_reports()
+    make_links(filled, TEXTS)
     for payload in TEXTS:
         give_key(user, filled(payload, "key_name"))
 

@@ -27,6 +27,8 @@ pytestmark = pytest.mark.django_db
 
 COOKIE = "it changes a cookie, and nothing here"
 EXCUSED = {f"console:{name}": COOKIE for name in ("theme", "density", "zone")}
+NOT_YET = "no record is made before it can be done"
+EXCUSED |= {"console:commit_branch": NOT_YET, "console:roll_back_branch": NOT_YET}
 EXCUSED["account_reauthenticate"] = "the act that it is asked for leaves a record"
 JOURNAL = "the journal has what applications do with messages"
 EXCUSED_OPERATIONS = {
@@ -131,7 +133,8 @@ def assert_recorded(act: Act, do: Callable[[], Any]) -> None:
 
 def said_why(act: Act) -> bool:
     prepared = {Act.COMMIT_PREPARED, Act.BACK_OUT_PREPARED}
-    return act in {Act.PAUSE, Act.RESUME, Act.START} | prepared
+    links = {Act.START_LINK, Act.PAUSE_LINK, Act.RESUME_LINK, Act.STOP_LINK}
+    return act in {Act.PAUSE, Act.RESUME, Act.START} | prepared | links
 
 
 @pytest.mark.parametrize("role", ["viewer", "auditor"])

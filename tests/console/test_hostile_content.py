@@ -23,9 +23,12 @@ from django.urls import URLPattern, get_resolver, reverse
 
 from broker.models import (
     AuditRecord,
+    Branch,
+    Bridge,
     ClientConnection,
     Credential,
     DeadLetter,
+    Link,
     Message,
     Operation,
     Queue,
@@ -81,6 +84,9 @@ EXCUSED_FIELDS = {
     "broker.CounterReset.counter": CHOSEN,
     "broker.AuditRecord.act": CHOSEN,
     "broker.Owner.kind": CHOSEN,
+    "broker.LinkStatus.wanted": CHOSEN,
+    "broker.ConnectionFactory.provider": "it is one of a few keys",
+    "broker.ConnectionFactory.secret": NOT_SHOWN,
     "broker.RuleAttempt.attempts": NOT_SHOWN,
     "broker.KeptAnswer.asker": NOT_SHOWN,
     "broker.KeptAnswer.content_type": NOT_SHOWN,
@@ -163,6 +169,9 @@ def ways_of() -> dict[str, list[Any]]:
         "run_id": some(ReportRun.objects),
         "record_id": some(AuditRecord.objects.order_by("-pk")[:3]),
         "uow": some(UnitOfWork.objects),
+        "bridge": some(Bridge.objects, "name"),
+        "link": some(Link.objects.order_by("pk")[:1], "name"),
+        "xid": some(Branch.objects),
         "slug": [*some(SavedView.objects, "slug")[:2], "dead-letters"],
         "client_message_id": [EVIL, *some(others.order_by("-pk")[14:18], "message_id")],
     }
@@ -255,6 +264,8 @@ SHOWN = {
     *("holder", "host", "key", "key_name", "link", "list", "message_id", "new", "node"),
     *("note", "origin", "other_id"),
     *("own_property", "owner_host", "patterns", "producer", "product", "property"),
+    *("link_bridge", "link_destination", "link_error", "link_factory", "link_name"),
+    *("link_description", "link_selector", "link_told", "link_transformer"),
     *("queue", "reason", "reply_to", "report_error", "rules", "subject", "to"),
     *("target_queue", "ticket", "username", "value", "view", "wanted", "where", "xid"),
 }

@@ -17,6 +17,7 @@ from dashboards.models import ReportRun
 from tests.broker.promising import promise
 from tests.console.acts import PAGES, RULES
 from tests.console.api_acts import OPERATIONS
+from tests.console.bridging import make_branch, make_link
 from tests.console.endpoints import Endpoint, at
 from tests.console.letters import die, make_places
 from tests.console.wire import make_client, make_credential, make_endpoint
@@ -24,6 +25,7 @@ from tests.make import make_messages, make_queue, plan_resubmit
 
 Values = dict[str, Any]
 JSON = "application/json"
+XID = "bk-7-1"
 LEASE = {"limit": 1, "lease_s": 3600}  # longer than anybody takes to ask
 BATCH = batches.sealed([NewMessage("orders")])
 SAID: dict[
@@ -66,6 +68,7 @@ def make_world(client: Client) -> Values:
     promised = promise(entries=1)
     work = UnitOfWork(actor="shop.handle")
     work.get("orders")
+    make_branch(make_link(), XID)
     return {
         "name": "orders",
         "address": "orders",
@@ -84,6 +87,9 @@ def make_world(client: Client) -> Values:
         "slug": view.slug,
         "uow": work.id,
         "prepared": promised.id,
+        "bridge": "shop",
+        "link": "out",
+        "xid": XID,
         "run_id": ReportRun.objects.create(report="dead-letters", state="done").pk,
         "rest": "nothing",
         "pk": 1,  # of a security key, which is nobody else's to see

@@ -1,0 +1,1 @@
+"""Bridges as their pages show them: links, how each does, what came of its messages."""

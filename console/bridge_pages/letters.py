@@ -1,0 +1,243 @@
+"""Dead messages of links: those of one link in groups, and what each tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
+
+from broker.authorities import held_by
+from broker.bridges.providers.registry import HERE
+from broker.bridges.resubmit import origin_of
+from broker.clock import database_now
+from broker.models import BridgeDestination, DeadLetter, Link
+from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
+from broker.triage import Selection
+from console import groups
+from console.bridge_pages import sight
+from console.selections import fields_of, matches
+from dashboards import attention
+from dashboards.links import ENDS, ends_here, sees
+
+PREFIX = "JMS_SUN_JMSBRIDGE_"
+MOST = 10  # groups on the page of a link
+Cause = DeadLetter.Cause
+
+REASONS: Mapping[str, tuple[str, str]] = {  # what was the matter, and what to do
+    "MESSAGE_EXPIRED": (
+        "It had expired when the link received it, so it was not sent.",
+        "If it is of no more use, remove it. Otherwise resubmit it through the link.",
+    ),
+    "TRANSFORMER_FAILURE": (
+        "The link’s transformer failed on it.",
+        "Mend the transformer or the message, then resubmit it through the link.",
+    ),
+    "SEND_FAILURE": (
+        "Its target did not take it.",
+        "Put right what the target says, or edit the message; then resubmit it through"
+        " the link.",
+    ),
+    "ACK_FAILURE": (
+        "It was sent, and then its source could not be told: the target has it, and may"
+        " get it again.",
+        "Look at the target. If it is there, remove this one: it is a notice.",
+    ),
+    "COMMIT_FAILURE": (
+        "Nobody knows whether it was committed: the target may have it or not.",
+        "Look at the source and the target first. If it is at neither, resubmit it.",
+    ),
+    "FIRST_TRANSFORMER_NOTRANSFER": (
+        "The link’s transformer wanted it not to be sent. It was the first since the"
+        " link started, and the only one that is kept.",
+        "Nothing failed: it is a notice. Remove it when you have read it.",
+    ),
+    "FIRST_TRANSFORMER_BRANCHTO": (
+        "The link’s transformer sent it to another destination. It was the first since"
+        " the link started, and the only one that is kept.",
+        "Nothing failed: it is a notice. Remove it when you have read it.",
+    ),
+}
+REASONS = {**REASONS, "TRANSFORM_FAILURE": REASONS["TRANSFORMER_FAILURE"]}
+UNSAID = (
+    "A link of a bridge could not carry it.",
+    "Mend what the error says, then resubmit it through the link.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """Dead messages of one link, in groups of one cause, the largest first."""
+
+    rows: Sequence[groups.Row]
+    messages: int
+    as_of: datetime
+    fields: dict[str, object]  # of the list of all dead letters: these only
+    sharing: Sequence[str]  # other links from the same queue, of whose some may be
+
+    @property
+    def shown(self) -> Sequence[groups.Row]:
+        return self.rows[:MOST]
+
+    @property
+    def others(self) -> int:
+        return max(len(self.rows) - MOST, 0)
+
+    @property
+    def query(self) -> str:
+        return urlencode(self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What a dead message tells of the link that could not carry it."""
+
+    link: Link | None  # that is still there, and that one may see
+    reason: str  # in Open MQ's word
+    says: str
+    what_to_do: str
+    exception: str
+    facts: Sequence[tuple[str, str]]
+    sent_at: datetime | None  # at its source
+    is_cut: bool  # of its body
+
+
+def selection_of(
+    link: Link, names: Mapping[int, str], fingerprint: str | None = None
+) -> Selection | None:
+    """The dead messages of a link; None where nobody who sees these queues sees any.
+
+    Args:
+        link: which.
+        names: the queues that somebody may look at: their names, by id.
+        fingerprint: of one group, where only that is meant.
+    """
+    on = next((pk for pk, name in names.items() if name == BUILT_IN_QUEUE), None)
+    if on is None:
+        return None
+    return Selection(fingerprint, origin_of(link), Cause.LINK, on, tuple(names))
+
+
+def dead_of(link: Link, names: Mapping[int, str]) -> Dead | None:
+    """The same in groups. Eight queries at most."""
+    selection = selection_of(link, names)
+    if selection is None:
+        return None
+    seen = attention.newest()
+    every = [group for group in seen.every if group.queue_id in names]
+    chosen = [group for group in every if matches(group, selection)]
+    return Dead(
+        groups.rows_of(chosen, every, names, seen.trends(names), database_now()),
+        sum(group.messages for group in chosen),
+        seen.at,
+        fields_of(replace(selection, within=None)),
+        sharing(link),
+    )
+
+
+def sharing(link: Link) -> list[str]:
+    """The other links that take from the same queue here: what they could not carry
+    names the same origin. One query, or none where the source is elsewhere."""
+    if origin_of(link) == str(link):
+        return []
+    others = from_queue(link.source.name).exclude(pk=link.pk)
+    return [str(one) for one in others.order_by("bridge__name", "name")]
+
+
+def own_only(link: Link) -> str:
+    """A selector for what this link could not carry, where others take from the same
+    queue; empty where none do."""
+    quoted = str(link).replace("'", "''")
+    return f"{LINK_PROPERTY} = '{quoted}'" if sharing(link) else ""
+
+
+def from_queue(name: str) -> QuerySet[Link]:
+    """The links whose source is a queue here of this name."""
+    return Link.objects.select_related("status", *ENDS).filter(
+        source_factory__provider=HERE,
+        source__kind=BridgeDestination.Kind.QUEUE,
+        source__name=name,
+    )
+
+
+def carried(letter: DeadLetter, told: Mapping[str, str], link: Link | None) -> Carried:
+    """What a dead message tells of its link.
+
+    Args:
+        letter: what is stored of its death.
+        told: its properties, as far as somebody may read them.
+        link: that they may know of.
+    """
+    reason = told.get(f"{PREFIX}DMQ_REASON", "")
+    says, what_to_do = REASONS.get(reason, UNSAID)
+    return Carried(
+        link,
+        reason,
+        says,
+        what_to_do,
+        told.get(f"{PREFIX}DMQ_EXCEPTION", "") or letter.error,
+        list(facts_of(told)),
+        moment_of(told.get(f"{PREFIX}SOURCE_TIMESTAMP", "")),
+        told.get(f"{PREFIX}DMQ_BODY_TRUNCATED", "").lower() == "true",
+    )
+
+
+def facts_of(told: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    def at(name: str) -> str:
+        return told.get(f"{PREFIX}{name}", "")
+
+    def place(destination: str, provider: str) -> str:
+        return " at ".join(one for one in (destination, at(provider)) if one)
+
+    target = at("TARGET_CURRENT_DESTINATION") or at("TARGET_DESTINATION")
+    pairs = (
+        ("Source", place(at("SOURCE_DESTINATION"), "SOURCE_PROVIDER")),
+        ("Its id there", at("SOURCE_MESSAGEID")),
+        ("Correlation id there", at("SOURCE_CORRELATIONID")),
+        ("JMS type there", at("SOURCE_JMSTYPE")),
+        ("Target", place(target, "TARGET_PROVIDER")),
+    )
+    for name, value in pairs:
+        if value:
+            yield name, value
+
+
+def moment_of(milliseconds: str) -> datetime | None:
+    """A time as JMS has it; None where it is none."""
+    try:
+        return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def link_for(
+    user: User | AnonymousUser, letter: DeadLetter | None, named: object
+) -> Link | None:
+    """The link that could not carry a dead message, for whoever may see it.
+
+    Args:
+        user: who looks.
+        letter: what is stored of its death, if it died.
+        named: what it says itself of its link, if it does.
+    """
+    if letter is None or letter.cause != Cause.LINK or not user.has_perm(sight.VIEW):
+        return None
+    link = link_of(letter, named if isinstance(named, str) else "")
+    if link is None or not sees(held_by(user), ends_here(link)):
+        return None
+    return link
+
+
+def link_of(letter: DeadLetter, named: str) -> Link | None:
+    """The link that could not carry a dead message; None where it is gone, or where
+    several could be meant. Two queries at most."""
+    every = Link.objects.select_related("status", *ENDS)
+    bridge, _, link = (named or letter.origin_queue).partition("/")
+    known = every.filter(bridge__name=bridge, name=link).first() if link else None
+    if known is not None:
+        return known
+    meant = list(from_queue(letter.origin_queue)[:2])
+    return meant[0] if len(meant) == 1 else None

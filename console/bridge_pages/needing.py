@@ -1,0 +1,53 @@
+"""Links that need a person, of those that somebody may see."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Min, QuerySet
+
+from broker.authorities import Held
+from broker.bridges import standing
+from broker.models import Branch, Link, LinkStatus
+from dashboards.links import ENDS, ends_here, sees
+
+LOOKED_AT = 200  # links
+PATIENCE = timedelta(minutes=1)  # with what mostly passes by itself
+
+
+def failed(held: Held) -> list[LinkStatus]:
+    """Those that stopped by themselves."""
+    return seen(standing.failed(), held)
+
+
+def troubled(held: Held, now: datetime) -> list[LinkStatus]:
+    """Those that carried nothing since they began to fail, which is a while ago."""
+    every = seen(standing.troubled(), held)
+    return [one for one in every if not is_recent(one, now - PATIENCE)]
+
+
+def is_recent(one: LinkStatus, since: datetime) -> bool:
+    """Whether a link was started, or carried something, since then."""
+    known = (one.last_transfer_at, one.started_at)
+    return any(at is not None and at > since for at in known)
+
+
+def in_doubt(held: Held, now: datetime) -> list[tuple[Link, int, datetime]]:
+    """Those with transactions that are in doubt for a while: how many, since when."""
+    rows = Branch.objects.filter(began_at__lte=now - PATIENCE).values("link")
+    told = rows.annotate(branches=Count("pk"), since=Min("began_at")).order_by("since")
+    counts = {row["link"]: row for row in told[:LOOKED_AT]}
+    if not counts:
+        return []
+    links = Link.objects.select_related(*ENDS).in_bulk(list(counts))
+    return [
+        (links[pk], row["branches"], row["since"])
+        for pk, row in counts.items()
+        if sees(held, ends_here(links[pk]))
+    ]
+
+
+def seen(found: QuerySet[LinkStatus], held: Held) -> list[LinkStatus]:
+    ends = (f"link__{one}" for one in ENDS)
+    every = found.select_related(*ends)[:LOOKED_AT]
+    return [one for one in every if sees(held, ends_here(one.link))]

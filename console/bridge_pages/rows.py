@@ -1,0 +1,120 @@
+"""Links as a list shows them: those that need a person first, then by bridge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.core.paginator import Page, Paginator
+
+from broker.authorities import Held
+from broker.bridges import standing
+from broker.bridges.states import Command
+from broker.models import Bridge, Link, LinkStatus
+from console.bridge_pages import sight, words
+from console.bridge_pages.steps import Figure, figures_of
+from console.bridge_pages.words import End
+from dashboards import links
+
+PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One link."""
+
+    link: Link
+    status: LinkStatus
+    rate: float | None  # messages a second, over the last minute
+
+    @property
+    def has_failed(self) -> bool:
+        return standing.has_failed(self.status)
+
+    @property
+    def is_troubled(self) -> bool:
+        return standing.is_troubled(self.status)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether its error is one of now."""
+        return self.has_failed or self.is_troubled
+
+    @property
+    def chip(self) -> tuple[str, str]:
+        return words.chip_of(self.status)
+
+    @property
+    def source(self) -> End:
+        return words.ends_of(self.link)[0]
+
+    @property
+    def target(self) -> End:
+        return words.ends_of(self.link)[1]
+
+    @property
+    def what_to_do(self) -> str:
+        return words.what_to_do(self.status)
+
+    @property
+    def commands(self) -> list[Command]:
+        return words.commands_of(self.status)
+
+    @property
+    def lag(self) -> str:
+        """Why it is not known what waits."""
+        return words.lag_in_words(self.link, self.status)
+
+    @property
+    def dead(self) -> Figure:
+        return Figure("dead", self.status.dead, "")
+
+    @property
+    def figures(self) -> list[Figure]:
+        """Every count of its messages."""
+        return [self.dead, *figures_of(self.link, self.status)]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The links of one bridge, or those that have failed."""
+
+    bridge: Bridge | None  # none: of any
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkList:
+    """One page of all links that somebody sees."""
+
+    page: Page[Row]
+    counts: Counter[str]  # of all, by the word on their chips
+
+    @property
+    def parts(self) -> Iterator[Part]:
+        rows = list(self.page)
+        if failed := [row for row in rows if row.has_failed]:
+            yield Part(None, failed)
+        others = [row for row in rows if not row.has_failed]
+        for bridge in dict.fromkeys(row.link.bridge for row in others):
+            yield Part(bridge, [row for row in others if row.link.bridge == bridge])
+
+    @property
+    def in_words(self) -> str:
+        return ", ".join(f"{count:,} {word}" for word, count in self.counts.items())
+
+
+def rows_of(every: Sequence[Link]) -> list[Row]:
+    """Links with how they do."""
+    statuses = [sight.status_of(one) for one in every]
+    rates = links.rates({one.link.pk: one.sent for one in statuses})
+    return [Row(one.link, one, rates[one.link.pk]) for one in statuses]
+
+
+def listed(held: Held, number: str | None) -> LinkList:
+    """The page of this number. One query, however many links there are."""
+    rows = sorted(rows_of(sight.visible(held)), key=lambda row: not row.has_failed)
+    return LinkList(
+        Paginator(rows, PAGE).get_page(number), Counter(row.chip[1] for row in rows)
+    )

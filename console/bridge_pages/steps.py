@@ -1,0 +1,72 @@
+"""The way of a message through a link, step by step, with what came of all so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from broker.models import Link, LinkStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of messages, and what they came to."""
+
+    name: str  # of the count; in places that change by themselves
+    count: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a link does with each message, and which go no further."""
+
+    name: str
+    says: str
+    figures: Sequence[Figure] = ()  # of those that go on
+    exits: Sequence[Figure] = ()  # of those that do not, or that go elsewhere
+
+
+def steps_of(link: Link, status: LinkStatus) -> Iterator[Step]:
+    """The steps of the manual, in their order."""
+
+    def figure(name: str, words: str) -> Figure:
+        return Figure(name, getattr(status, name), words)
+
+    yield Step(
+        "Receive",
+        "in a transaction" if link.transacted else "one by one, in order",
+        [figure("received", "received")],
+        [
+            figure("duplicates", "known already"),
+            figure("looped", "came round in a loop"),
+        ],
+    )
+    yield Step(
+        "Check expiry",
+        "what has expired is not sent",
+        exits=[figure("expired", "expired")],
+    )
+    yield Step(
+        "Transform",
+        f"reply-to {'kept' if link.retain_reply_to else 'taken away'}; "
+        + ("by a transformer" if link.transformer else "no transformer"),
+        [figure("transformed", "transformed")] if link.transformer else [],
+        [
+            figure("not_transferred", "not transferred"),
+            figure("branched", "branched off"),
+        ],
+    )
+    tagged = link.bridge.tag_messages
+    yield Step("Tag", "with the bridge’s name" if tagged else "off for this bridge")
+    yield Step("Send", "to the target", [figure("sent", "sent")])
+    yield Step(
+        "Commit" if link.transacted else "Acknowledge",
+        "both ends at once" if link.transacted else "at the source, once sent",
+    )
+
+
+def figures_of(link: Link, status: LinkStatus) -> Iterator[Figure]:
+    """Every number of every step."""
+    for step in steps_of(link, status):
+        yield from (*step.figures, *step.exits)

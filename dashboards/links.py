@@ -1,0 +1,120 @@
+"""How fast links of bridges carry, and which of them have failed; asked for everyone.
+
+Rates compare what a link has sent with a sample about a minute old, kept in Redis. It
+may be lost at any time; rates are then unknown, and everything else is still right.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import redis
+from django.utils import timezone
+
+from broker import authorities
+from broker.bridges import standing
+from broker.bridges.providers.registry import HERE
+from broker.models import Link, LinkStatus
+from dashboards import kept, samples
+
+KEY = "dashboards:links"
+EVERY_S = 5
+MOST_KEPT = 13  # samples: a minute
+STALE_S = 90
+SHORTEST_S = 0.5  # below this a rate is noise
+FAILED = "dashboards.links.failed"
+KEPT_S = 2
+MOST = 100  # failed links that are told by name
+ENDS = ("bridge", "source", "source_factory", "target", "target_factory")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A link that stopped by itself."""
+
+    name: str
+    ends: frozenset[str]  # its queues at this broker, by name
+
+
+def remember(now: datetime | None = None) -> None:
+    """Keep a sample of what links have sent, where the last one is old enough.
+
+    Raises:
+        redis.RedisError: it cannot be reached.
+    """
+    at = (now or timezone.now()).timestamp()
+    last = json.loads(samples.memory().lindex(KEY, 0) or '{"at": 0}')
+    if 0 <= at - last["at"] < EVERY_S:
+        return
+    sent = dict(LinkStatus.objects.values_list("pk", "sent"))
+    with samples.memory().pipeline() as pipeline:
+        pipeline.lpush(KEY, json.dumps({"at": at, "sent": sent}))
+        pipeline.ltrim(KEY, 0, MOST_KEPT - 1)
+        pipeline.expire(KEY, STALE_S)
+        pipeline.execute()
+
+
+def rates(
+    sent: Mapping[int, int], now: datetime | None = None
+) -> dict[int, float | None]:
+    """Messages a second that links sent since the oldest sample; none where that is not
+    known.
+
+    Args:
+        sent: how many each has sent by now, by its id.
+        now: when.
+    """
+    try:
+        found = samples.memory().lindex(KEY, -1)
+    except redis.RedisError:
+        found = None
+    oldest = json.loads(found or '{"at": 0, "sent": {}}')
+    span = (now or timezone.now()).timestamp() - oldest["at"]
+    if not SHORTEST_S <= span <= STALE_S:
+        return dict.fromkeys(sent)
+    return {
+        pk: round((count - oldest["sent"].get(str(pk), 0)) / span, 1)
+        for pk, count in sent.items()
+    }
+
+
+def failed(held: authorities.Held = authorities.EVERYTHING) -> list[str]:
+    """The links that stopped by themselves, as they were a moment ago, of those whose
+    queues somebody may inquire.
+
+    Args:
+        held: what they may do.
+    """
+    every = kept.recent(FAILED, look, KEPT_S)
+    return [one.name for one in every if sees(held, one.ends)]
+
+
+def renew() -> list[str]:
+    """The same of all, as it is now, which is what others are told next."""
+    return [one.name for one in kept.look_now(FAILED, look)]
+
+
+def look() -> list[Failed]:
+    """One query."""
+    found = standing.failed().select_related(*(f"link__{one}" for one in ENDS))
+    return [
+        Failed(str(one.link), frozenset(ends_here(one.link))) for one in found[:MOST]
+    ]
+
+
+def ends_here(link: Link) -> set[str]:
+    """The names at this broker that a link receives from and sends to."""
+    ends = set()
+    if link.source_factory.provider == HERE:
+        ends.add(link.source.name)
+    if link.target_factory.provider == HERE:
+        ends.add((link.target or link.source).name)
+    return ends
+
+
+def sees(held: authorities.Held, ends: Iterable[str]) -> bool:
+    """Whether somebody may know of a link."""
+    return all(held.on("inquire", one) for one in ends)

@@ -1,0 +1,55 @@
+"""What pages change of links of bridges, as ``acts`` has the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.test import Client
+
+from broker.models import Act, Link
+from tests.console.bridging import die_of_link, make_link, stand
+from tests.console.own_acts import Case, at
+from tests.make import make_queue
+
+WHY = {"reason": "it hangs"}
+
+
+def linked(state: str) -> Link:
+    make_queue()
+    link = make_link()
+    stand(link, state)
+    return link
+
+
+def start_link(_: Client) -> Case:
+    linked("STOPPED")
+    return at("console:start_link", "shop", "out"), WHY, Act.START_LINK
+
+
+def pause_link(_: Client) -> Case:
+    linked("STARTED")
+    return at("console:pause_link", "shop", "out"), WHY, Act.PAUSE_LINK
+
+
+def resume_link(_: Client) -> Case:
+    linked("PAUSED")
+    return at("console:resume_link", "shop", "out"), WHY, Act.RESUME_LINK
+
+
+def stop_link(_: Client) -> Case:
+    linked("STARTED")
+    return at("console:stop_link", "shop", "out"), WHY, Act.STOP_LINK
+
+
+def resubmit_through_link(_: Client) -> Case:
+    die_of_link(linked("STARTED"))
+    return at("console:resubmit_through_link", "shop", "out"), {}, Act.PLAN
+
+
+BRIDGES: dict[str, Callable[[Client], Case]] = {
+    "console:start_link": start_link,
+    "console:pause_link": pause_link,
+    "console:resume_link": resume_link,
+    "console:stop_link": stop_link,
+    "console:resubmit_through_link": resubmit_through_link,
+}
