@@ -4,8 +4,7 @@ A program that commits here and elsewhere *prepares* its unit of work first. Fro
 on it outlives the program, its deadline and a restart of everything. Whoever knows its
 xid commits it or backs it out, from any process: the coordinator, or an operator.
 
-What it put, and the poison messages that it was to take away, is kept with it and done
-when it is committed.
+What it put, and the poison messages that it takes away, waits with it for its commit.
 
 Source:
     The Open Group, "Distributed Transaction Processing: The XA Specification": a branch

@@ -63,15 +63,8 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
     failure: TransformerFailed | None = None
     for one in received:
         # 2. What has expired is a dead message, and goes no further.
-        expires_at = one.message.expires_at
-        if expires_at is not None and expires_at <= batch.now:
-            bury(
-                carrier,
-                batch,
-                one,
-                Outcome.MESSAGE_EXPIRED,
-                f"It expired at {expires_at}.",
-            )
+        if why := expired(one, batch.now):
+            bury(carrier, batch, one, Outcome.MESSAGE_EXPIRED, why)
             continue
         if has_looped(carrier, one):
             bury(carrier, batch, one, Outcome.LOOPED, CARRIED)
@@ -104,6 +97,14 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
     if failure is not None:
         raise failure
     return len(received)
+
+
+def expired(one: Received, now: datetime) -> str:
+    """When a message has expired, in words; empty if it has not."""
+    expires_at = one.message.expires_at
+    if expires_at is None or expires_at > now:
+        return ""
+    return f"It expired at {expires_at}."
 
 
 def bury(

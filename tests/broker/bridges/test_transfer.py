@@ -118,7 +118,7 @@ def test_what_the_target_refuses_is_one_dead_message_and_the_link_goes_on() -> N
     assert one.properties["JMS_SUN_JMSBRIDGE_DMQ_REASON"] == "SEND_FAILURE"
     letter = DeadLetter.objects.get()
     assert letter.cause == DeadLetter.Cause.LINK
-    assert letter.origin_queue == "shop/out"
+    assert letter.origin_queue == "orders"
     assert taken("orders") == []
 
 
