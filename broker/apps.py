@@ -7,3 +7,4 @@ class BrokerConfig(AppConfig):
     def ready(self) -> None:
         """Register the checks of the server that the broker stands on."""
         from broker import checks  # noqa: F401, PLC0415
+        from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415

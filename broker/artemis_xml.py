@@ -69,6 +69,7 @@ class Element:
     line: int
     children: list[Element] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    instructions: dict[str, str] = field(default_factory=dict)  # within, by target
 
     @property
     def text(self) -> str:
@@ -113,6 +114,10 @@ class Builder:
         if self.open:
             self.open[-1].texts.append(text)
 
+    def pi(self, target: str, text: str) -> None:
+        if self.open:
+            self.open[-1].instructions[target] = text
+
     def close(self) -> Element | None:
         return self.root
 
@@ -141,8 +146,11 @@ def read(text: str | bytes) -> Document:
     return Document(list(found.values()), left_out)
 
 
-def parsed(text: str | bytes) -> Element:
+def parsed(text: str | bytes, *, names_type: bool = False) -> Element:
     """The root of any XML without entities of its own.
+
+    Args:
+        names_type: whether it may name a document type; that is not looked at.
 
     Raises:
         WrongSettings: it is no such XML.
@@ -150,7 +158,7 @@ def parsed(text: str | bytes) -> Element:
     if len(text) > LARGEST_BYTES:
         raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
     builder = Builder()
-    parser = DefusedXMLParser(target=builder, forbid_dtd=True)
+    parser = DefusedXMLParser(target=builder, forbid_dtd=not names_type)
     builder.expat = parser.parser
     try:
         parser.feed(text)

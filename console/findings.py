@@ -13,13 +13,15 @@ from django.urls import reverse
 
 from broker.advice import Advice, advice
 from broker.authorities import Held, Principal
-from broker.models import AddressSetting, ModelQueue, Queue
+from broker.bridges import secrets
+from broker.models import AddressSetting, ConnectionFactory, ModelQueue, Queue
 from console import second_factors
 from dashboards import kept
 
 KEY = "console.advice"
 KEPT_S = 15
-About = Queue | ModelQueue | AddressSetting
+KEY_OF_SECRETS = "console.advice.secrets"
+About = Queue | ModelQueue | AddressSetting | ConnectionFactory
 OF_ALL = {  # that concern messages of every queue, and so stand first
     "dead-letter-queue-fills",
     "dead-letter-queue-too-short",
@@ -31,6 +33,7 @@ OF_SETTINGS = {  # that concern an address setting, and name its pattern
     "expiry-delays-crossed",
 }
 NO_SUCH_GROUP = "no-such-group"  # it names a group, where the others name a queue
+LOST = "password-lost"  # and this a connection factory
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,10 @@ class Finding:
         return self.advice.code == NO_SUCH_GROUP
 
     @property
+    def is_of_factory(self) -> bool:
+        return self.advice.code == LOST
+
+    @property
     def is_of_setting(self) -> bool:
         return isinstance(self.about, AddressSetting)
 
@@ -74,13 +81,36 @@ def advice_for(held: Held) -> list[Advice]:
 
 
 def all_for(user: Principal, held: Held) -> list[Advice]:
-    """The same, after what there is to say of people."""
-    return [*of_people(user), *advice_for(held)]
+    """The same, after what there is to say of people and of passwords."""
+    found = kept.newest(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
+    return [*of_people(user), *found, *advice_for(held)]
 
 
 def count(user: Principal, held: Held) -> int:
     """How many there are, or were some seconds ago."""
-    return len(of_people(user)) + len(seen(held, kept.recent(KEY, advice, KEPT_S)))
+    found = kept.recent(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
+    of_queues = seen(held, kept.recent(KEY, advice, KEPT_S))
+    return len(of_people(user)) + len(found) + len(of_queues)
+
+
+def sees(user: Principal) -> bool:
+    """Whether somebody may know of connection factories."""
+    return isinstance(user, User) and user.has_perm("broker.view_connectionfactory")
+
+
+def of_secrets() -> list[Advice]:
+    """Passwords for other brokers that cannot be decrypted any more. One query."""
+    return [
+        Advice(
+            str(one),
+            LOST,
+            f"The password of the connection factory {one} cannot be decrypted:"
+            " BACKOUT_SECRET_KEYS has its key no longer. No link can use it.",
+            "Add that key again, at the end, and start the processes again; or enter"
+            " the password anew.",
+        )
+        for one in secrets.lost()
+    ]
 
 
 def of_people(user: Principal) -> list[Advice]:
@@ -108,24 +138,24 @@ def seen(held: Held, every: Iterable[Advice]) -> list[Advice]:
 
 def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
     """Each with what it is about, and the settings that this person may change."""
-    names = {one.queue for one in found if one.code != NO_SUCH_GROUP}
+    elsewhere = {NO_SUCH_GROUP, LOST, *OF_SETTINGS}
+    names = {one.queue for one in found if one.code not in elsewhere}
     about: dict[str, About] = {
         one.name: one
         for model in (ModelQueue, Queue)
         for one in model._default_manager.filter(name__in=names)
     }
     patterns = {one.queue for one in found if one.code in OF_SETTINGS}
-    rules = (
-        {one.match: one for one in AddressSetting.objects.filter(match__in=patterns)}
-        if patterns
-        else {}
-    )
-    whose = [
-        None
-        if one.code == NO_SUCH_GROUP
-        else (rules if one.code in OF_SETTINGS else about).get(one.queue)
-        for one in found
-    ]
+    rules: dict[str, About] = {}
+    if patterns:
+        stored = AddressSetting.objects.filter(match__in=patterns)
+        rules = {one.match: one for one in stored}
+    factories: dict[str, About] = {}
+    if any(one.code == LOST for one in found):
+        factories = {str(one): one for one in secrets.with_passwords()}
+    of_kinds = {LOST: factories, NO_SUCH_GROUP: {}}
+    of_kinds |= dict.fromkeys(OF_SETTINGS, rules)
+    whose = [of_kinds.get(one.code, about).get(one.queue) for one in found]
     return [
         Finding(one, thing, list(places(request, one, thing)))
         for one, thing in zip(found, whose, strict=True)

@@ -8,14 +8,18 @@ import secrets
 from pathlib import Path
 
 import django
+from cryptography.fernet import Fernet
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.staticfiles.finders import get_finders
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from broker import audit
+from broker.bridges import secrets as bridge_secrets
+from broker.errors.bridges import SecretsLost
 from broker.models import Act, Address, AddressSetting, Queue
 from console.supervision import Say
 
@@ -24,6 +28,25 @@ DLQ, EXPIRY_QUEUE = "DLQ", "ExpiryQueue"
 
 def make_secret_key(path: Path) -> None:
     """Write the key that signs sessions; nobody else may read it."""
+    write_once(path, secrets.token_urlsafe(50))
+
+
+def make_secret_keys(path: Path) -> None:
+    """Write the key that encrypts passwords for other brokers."""
+    write_once(path, Fernet.generate_key().decode() + "\n")
+
+
+def tell_lost_passwords(say: Say) -> None:
+    """Say which passwords for other brokers cannot be read. All else runs; the links
+    that need them do not."""
+    try:
+        bridge_secrets.check_all()
+    except (SecretsLost, ImproperlyConfigured) as error:
+        say(str(error))
+
+
+def write_once(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, unless it is there."""
     if path.exists():
         return
     new = path.with_suffix(".new")  # whole or not at all
@@ -31,7 +54,7 @@ def make_secret_key(path: Path) -> None:
     with os.fdopen(
         os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w"
     ) as file:
-        file.write(secrets.token_urlsafe(50))
+        file.write(text)
     new.replace(path)
 
 

@@ -11,9 +11,13 @@ from functools import lru_cache
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import transaction
+from django.db.models import QuerySet
 
+from broker import audit
+from broker.audit import Thing
 from broker.errors.bridges import SecretsLost
-from broker.models import ConnectionFactory
+from broker.models import Act, ConnectionFactory
 
 
 def encrypt(password: str) -> str:
@@ -40,15 +44,44 @@ def check_all() -> None:
     Raises:
         SecretsLost: some cannot; it names their connection factories.
     """
-    lost = []
-    factories = ConnectionFactory.objects.exclude(secret="")
-    for factory in factories.select_related("bridge"):
+    if found := [str(one) for one in lost()]:
+        raise SecretsLost(found)
+
+
+def lost() -> list[ConnectionFactory]:
+    """The connection factories whose passwords cannot be read. One query."""
+    found = []
+    for factory in with_passwords():
         try:
             decrypt(factory.secret, factory=str(factory))
         except SecretsLost:
-            lost.append(str(factory))
-    if lost:
-        raise SecretsLost(lost)
+            found.append(factory)
+    return found
+
+
+def with_passwords() -> QuerySet[ConnectionFactory]:
+    return ConnectionFactory.objects.exclude(secret="").select_related("bridge")
+
+
+@transaction.atomic
+def rekey() -> int:
+    """Encrypt each password anew, with the first key; then the others can be taken out.
+
+    Returns:
+        How many there were.
+
+    Raises:
+        SecretsLost: some cannot be read; nothing was changed.
+    """
+    check_all()
+    factories = list(with_passwords().select_for_update(of=("self",)))
+    for factory in factories:
+        factory.secret = box().rotate(factory.secret.encode()).decode()
+        factory.save(update_fields=["secret"])
+    if factories:
+        detail = {"encrypted": len(factories)}
+        audit.record(Act.CHANGE, Thing("connection factory passwords"), detail=detail)
+    return len(factories)
 
 
 def box() -> MultiFernet:

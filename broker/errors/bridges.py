@@ -220,3 +220,48 @@ class NoSuchBranch(BridgeError):
 
     def __str__(self) -> str:
         return f"The transaction {self.xid!r} has ended already. Nothing is to be done."
+
+
+class NoSuchPart(BridgeError):
+    """A call named something that the bridge does not have."""
+
+    code = "no-such-bridge-part"
+
+    def __init__(self, kind: str, name: str, bridge: str) -> None:
+        super().__init__(kind, name, bridge)
+        self.kind = kind  # "connection factory", "destination", …
+        self.name = name
+        self.bridge = bridge
+
+    def __str__(self) -> str:
+        return (
+            f"The bridge {self.bridge!r} has no {self.kind} {self.name!r}. Create it,"
+            " or correct the name."
+        )
+
+
+class WrongBridge(BridgeError):
+    """A bridge, or something in it, cannot be as it was to be; nothing was saved."""
+
+    code = "wrong-bridge"
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__(problems)
+        self.problems = problems  # sentences
+
+    def __str__(self) -> str:
+        return " ".join(self.problems)
+
+
+class StillNeeded(BridgeError):
+    """Something of a bridge cannot be deleted now; nothing was."""
+
+    code = "bridge-part-needed"
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(what, why)
+        self.what = what
+        self.why = why  # and what to do
+
+    def __str__(self) -> str:
+        return f"{self.what} cannot be deleted: {self.why}"

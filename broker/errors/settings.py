@@ -1,4 +1,4 @@
-"""What is wrong with a document of address settings."""
+"""What is wrong with a document of settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from broker.errors import BrokerError
 
 
 class WrongSettings(BrokerError):
-    """A document of address settings cannot be read; nothing of it was taken over."""
+    """A document of settings cannot be read; nothing of it was taken over."""
 
     code = "wrong-settings"
 
@@ -20,13 +20,17 @@ class WrongSettings(BrokerError):
 
 
 class SettingsChanged(BrokerError):
-    """Somebody changed the address settings since a preview; nothing was applied."""
+    """Somebody changed the settings since a preview; nothing was applied."""
 
     code = "settings-changed"
 
+    def __init__(self, what: str = "address settings") -> None:
+        super().__init__(what)
+        self.what = what  # in the plural
+
     def __str__(self) -> str:
         return (
-            "The address settings have changed since this preview was made. Look at the"
+            f"The {self.what} have changed since this preview was made. Look at the"
             " new one, and apply that."
         )
 

@@ -66,6 +66,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "source_description",
+                    models.TextField(blank=True, db_default="", default=""),
+                ),
+                (
                     "selector",
                     models.TextField(
                         blank=True,
@@ -90,6 +94,10 @@ class Migration(migrations.Migration):
                         help_text="clientid of the source",
                         max_length=255,
                     ),
+                ),
+                (
+                    "target_description",
+                    models.TextField(blank=True, db_default="", default=""),
                 ),
                 (
                     "stay_connected",
@@ -528,7 +536,7 @@ class Migration(migrations.Migration):
                 (
                     "destination",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
+                        on_delete=django.db.models.deletion.RESTRICT,
                         related_name="dead_queue_of",
                         to="broker.bridgedestination",
                     ),
@@ -536,7 +544,7 @@ class Migration(migrations.Migration):
                 (
                     "factory",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
+                        on_delete=django.db.models.deletion.RESTRICT,
                         related_name="dead_queue_of",
                         to="broker.connectionfactory",
                     ),
@@ -621,7 +629,7 @@ class Migration(migrations.Migration):
             model_name="link",
             name="source",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT,
+                on_delete=django.db.models.deletion.RESTRICT,
                 related_name="source_of",
                 to="broker.bridgedestination",
             ),
@@ -630,7 +638,7 @@ class Migration(migrations.Migration):
             model_name="link",
             name="source_factory",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT,
+                on_delete=django.db.models.deletion.RESTRICT,
                 related_name="source_of",
                 to="broker.connectionfactory",
             ),
@@ -642,7 +650,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 help_text="Empty is AS_SOURCE: the destination that the message came from.",
                 null=True,
-                on_delete=django.db.models.deletion.PROTECT,
+                on_delete=django.db.models.deletion.RESTRICT,
                 related_name="target_of",
                 to="broker.bridgedestination",
             ),
@@ -651,7 +659,7 @@ class Migration(migrations.Migration):
             model_name="link",
             name="target_factory",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT,
+                on_delete=django.db.models.deletion.RESTRICT,
                 related_name="target_of",
                 to="broker.connectionfactory",
             ),

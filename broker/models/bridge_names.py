@@ -20,7 +20,7 @@ def check_name(name: str) -> None:
     Source:
         Open MQ, Administration Guide: reserved names of JMS bridges.
     """
-    if name in RESERVED:
+    if name.strip().lower() in {one.lower() for one in RESERVED}:
         raise ValidationError(
             f"{name!r} is reserved for the bridge itself. Take another name."
         )

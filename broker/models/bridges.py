@@ -155,10 +155,10 @@ class DeadMessageQueue(models.Model):
     )
     enabled = models.BooleanField(default=True, db_default=True)
     factory = models.ForeignKey(
-        ConnectionFactory, models.PROTECT, related_name="dead_queue_of"
+        ConnectionFactory, models.RESTRICT, related_name="dead_queue_of"
     )
     destination = models.ForeignKey(
-        BridgeDestination, models.PROTECT, related_name="dead_queue_of"
+        BridgeDestination, models.RESTRICT, related_name="dead_queue_of"
     )
     stay_connected = models.BooleanField(default=True, db_default=True)
     time_to_live_ms = models.PositiveBigIntegerField(

@@ -56,11 +56,12 @@ class Link(models.Model):
         help_text="Once and only once: source and target are one transaction.",
     )
     source_factory = models.ForeignKey(
-        ConnectionFactory, models.PROTECT, related_name="source_of"
+        ConnectionFactory, models.RESTRICT, related_name="source_of"
     )
     source = models.ForeignKey(
-        BridgeDestination, models.PROTECT, related_name="source_of"
+        BridgeDestination, models.RESTRICT, related_name="source_of"
     )
+    source_description = models.TextField(blank=True, default="", db_default="")
     selector = models.TextField(
         blank=True, default="", help_text="Only messages that this selector matches."
     )
@@ -74,16 +75,17 @@ class Link(models.Model):
         max_length=255, blank=True, default="", help_text="clientid of the source"
     )
     target_factory = models.ForeignKey(
-        ConnectionFactory, models.PROTECT, related_name="target_of"
+        ConnectionFactory, models.RESTRICT, related_name="target_of"
     )
     target = models.ForeignKey(
         BridgeDestination,
-        models.PROTECT,
+        models.RESTRICT,
         null=True,
         blank=True,
         related_name="target_of",
         help_text="Empty is AS_SOURCE: the destination that the message came from.",
     )
+    target_description = models.TextField(blank=True, default="", db_default="")
     stay_connected = models.BooleanField(
         default=True,
         db_default=True,

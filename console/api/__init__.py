@@ -35,6 +35,8 @@ from console.api import (
     audit,
     authentication,
     branches,
+    bridge_documents,
+    bridge_parts,
     browsing,
     connections,
     courses,
@@ -62,7 +64,7 @@ PARTS = (
     *(messages, sending, taking, branches, decisions, queues, browsing, letters),
     *(addresses, settings, operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
-    *(reports, views),
+    *(reports, views, bridge_parts, bridge_documents),
 )
 SECRET = {"create_credential"}  # what it answers is not kept, and so not repeated
 KEY = {
@@ -164,7 +166,7 @@ def urls() -> list[URLPattern | URLResolver]:
     """The routes, to be included."""
     patterns, *_ = api.urls
     patterns.insert(0, path("openapi.json", openapi, name="openapi"))
-    patterns.append(path("<path:rest>", nothing, name="nothing"))
+    patterns.append(path("<text:rest>", nothing, name="nothing"))
     for one in patterns:
         assert one.callback is not None, "the API includes nothing further"
         answering_itself(one.callback)

@@ -12,6 +12,7 @@ from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from broker.errors import BrokerError
+from broker.errors.bridges import WrongBridge
 from broker.errors.messages import InvalidFilter
 from broker.errors.rules import InvalidRules
 from console import denials, rights, unseen
@@ -77,7 +78,9 @@ def refused(request: HttpRequest, error: BrokerError) -> HttpResponse:
 
 
 def faults_of(error: BrokerError) -> dict[str, Any]:
-    """Where the fault is, of what was written in a language."""
+    """Where the fault is, of what was written in a language; or each of several."""
+    if isinstance(error, WrongBridge):
+        return {"errors": [{"what": one} for one in error.problems]}
     if isinstance(error, InvalidRules):
         places = [(["text", one.line, one.column], one.why) for one in error.faults]
         return {"errors": [{"where": at, "what": why} for at, why in places]}

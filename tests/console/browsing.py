@@ -117,6 +117,7 @@ def environment_of_programs(var: Path, port: int) -> dict[str, str]:
     address = os.environ.get("DATABASE_URL") or sockets.database_url(settings.VAR_DIR)
     database = urlsplit(address)._replace(path=f"/{connection.settings_dict['NAME']}")
     return run.environment_of_children(None) | {
+        "BACKOUT_SECRET_KEYS": ",".join(settings.BACKOUT_SECRET_KEYS),
         "BACKOUT_VAR": str(var),
         "DATABASE_URL": database.geturl(),
         "LOG_LEVEL": "WARNING",

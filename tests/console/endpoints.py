@@ -102,4 +102,4 @@ def operations() -> Iterator[Endpoint]:
             yield Endpoint(method, routes[path], operation["operationId"])
     yield Endpoint("get", f"{API}openapi.json", "openapi")
     for method in METHODS:
-        yield Endpoint(method, f"{API}<path:rest>", "nothing")
+        yield Endpoint(method, f"{API}<text:rest>", "nothing")

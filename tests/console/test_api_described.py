@@ -26,6 +26,7 @@ from schemathesis.specs.openapi.checks import (
 from broker.amqp.messages import batches
 from broker.put import put_many
 from console import api
+from tests.console.api_bridge_acts import make_bridge
 from tests.console.letters import die, make_places
 from tests.make import make_messages, make_setting
 
@@ -53,6 +54,7 @@ def described(transactional_db: None) -> BaseSchema:
     die(attempts=1)
     put_many(make_messages(3))
     make_setting("#", max_delivery_attempts=3)
+    make_bridge()
     client = Client()
     client.force_login(User.objects.create_superuser("ada"))
     session = client.cookies["sessionid"].value

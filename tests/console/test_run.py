@@ -69,7 +69,8 @@ def test_a_console_starts_ends_and_starts_again(
     assert (var / "lock").read_text() == ""
     assert "with the password" in first
     assert first.endswith(f"Backout is running: http://127.0.0.1:{port}/\n")
-    assert stat.S_IMODE((var / "secret_key").stat().st_mode) == 0o600
+    for name in ("secret_key", "secret_keys"):
+        assert stat.S_IMODE((var / name).stat().st_mode) == 0o600
     assert not marked(var)
 
     with running(var, procfile, port) as launcher:

@@ -17,7 +17,8 @@ from dashboards.models import ReportRun
 from tests.broker.promising import promise
 from tests.console.acts import PAGES, RULES
 from tests.console.api_acts import OPERATIONS
-from tests.console.bridging import make_branch, make_link
+from tests.console.api_bridge_acts import make_bridge
+from tests.console.bridging import make_branch
 from tests.console.endpoints import Endpoint, at
 from tests.console.letters import die, make_places
 from tests.console.wire import make_client, make_credential, make_endpoint
@@ -68,8 +69,13 @@ def make_world(client: Client) -> Values:
     promised = promise(entries=1)
     work = UnitOfWork(actor="shop.handle")
     work.get("orders")
-    make_branch(make_link(), XID)
+    make_branch(make_bridge(), XID)
     return {
+        "bridge": "bridge",
+        "link": "out",
+        "factory": "from",
+        "destination": "orders",
+        "dead_queue": "dmq",
         "name": "orders",
         "address": "orders",
         "match": "orders",
@@ -87,8 +93,6 @@ def make_world(client: Client) -> Values:
         "slug": view.slug,
         "uow": work.id,
         "prepared": promised.id,
-        "bridge": "shop",
-        "link": "out",
         "xid": XID,
         "run_id": ReportRun.objects.create(report="dead-letters", state="done").pk,
         "rest": "nothing",

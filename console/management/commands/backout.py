@@ -9,7 +9,7 @@ from typing import Annotated, Any, TextIO, cast
 import typer
 from django.core.exceptions import PermissionDenied
 from django.core.management.base import CommandError
-from django_typer.management import TyperCommand, command, group
+from django_typer.management import command, group
 from typer import Argument, Option
 
 from broker.clock import database_now
@@ -18,6 +18,7 @@ from broker.errors.operations import NothingChosen
 from broker.models import DeadLetter, Operation
 from broker.operations import Order
 from console.cli import deeds, exchange, people, telling
+from console.cli.bridges import BridgeCommands
 from console.cli.options import (
     Filters,
     Json,
@@ -38,7 +39,7 @@ NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # any wrong usage; typer has no 
 Kind = Operation.Kind
 
 
-class Command(TyperCommand):
+class Command(BridgeCommands):
     help = "Put, get, browse and operate from a terminal."
 
     def execute(self, *args: Any, **options: Any) -> Any:

@@ -84,7 +84,9 @@ def everything(
         vendor(settings.BASE_DIR, terminal.say)
         with embedded.servers(var, terminal):
             first_run.make_secret_key(settings.SECRET_KEY_FILE)
+            first_run.make_secret_keys(settings.SECRET_KEYS_FILE)
             first_run.migrate(terminal.say)
+            first_run.tell_lost_passwords(terminal.say)
             first_run.make_places()
             hardening.forget_counts()
             first_run.collect_static(terminal.say)

@@ -1,0 +1,179 @@
+"""Changing what bridges are: refused in sentences, audited, all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from django.db import transaction
+
+from broker import audit
+from broker.audit import Thing
+from broker.bridges import secrets
+from broker.bridges.faults import Part
+from broker.bridges.validation import faults_of, feeding, noun
+from broker.errors.bridges import StillNeeded, WrongBridge
+from broker.models import (
+    Act,
+    Bridge,
+    BridgeDestination,
+    ConnectionFactory,
+    DeadMessageQueue,
+    Link,
+    LinkState,
+)
+
+ENDS = ("source_factory", "source", "target_factory", "target")
+AT_REST = (LinkState.UNINITIALIZED, LinkState.STOPPED)
+
+
+@transaction.atomic
+def save(part: Part, *, password: str | None = None) -> None:
+    """Store something of a bridge as it is meant to be.
+
+    Args:
+        part: new, or changed.
+        password: of a connection factory; None leaves it as it is, and an empty one
+            takes it away.
+
+    Raises:
+        WrongBridge: it cannot be so; it says why.
+    """
+    lock(part)
+    if isinstance(part, ConnectionFactory) and password is not None:
+        part.secret = secrets.encrypt(password)
+    found = [one.sentence for one in faults_of(part)]
+    if not found:
+        found = [*taken(part), *consequences(part)]
+    if found:
+        raise WrongBridge(list(dict.fromkeys(found)))
+    is_new = part._state.adding
+    before = {} if is_new else audit.state_of(part)
+    part.save()
+    changed = audit.changes(before, audit.state_of(part))
+    if is_new or changed:
+        act = Act.CREATE if is_new else Act.CHANGE
+        audit.record(act, part, detail={"changed": changed})
+
+
+@transaction.atomic
+def remove(part: Part) -> None:
+    """Delete something of a bridge; of a bridge, all that is in it.
+
+    Raises:
+        StillNeeded: something else uses it, or a link is not at rest.
+    """
+    lock(part)
+    for why in reasons_to_keep(part):
+        raise StillNeeded(noun(part), why)
+    thing, state = Thing.of(part), audit.state_of(part)
+    audit.record(Act.DELETE, thing, detail={"changed": audit.changes(state, {})})
+    part.delete()
+
+
+def lock(part: Part) -> None:
+    """Let nobody else change the same bridge until this transaction ends."""
+    bridge = part if isinstance(part, Bridge) else part.bridge
+    list(Bridge.objects.select_for_update().filter(pk=bridge.pk))
+
+
+def taken(part: Part) -> Iterator[str]:
+    """Whether something else has the name."""
+    field = "ref_name" if isinstance(part, BridgeDestination) else "name"
+    same = {field: getattr(part, field)}
+    if not isinstance(part, Bridge):
+        same["bridge"] = part.bridge
+    others = type(part)._default_manager.filter(**same).exclude(pk=part.pk)
+    if others.exists():
+        kind = part._meta.verbose_name
+        yield f"There is a {kind} {same[field]!r} already. Choose another name."
+
+
+def consequences(part: Part) -> list[str]:
+    """What would be wrong with others that use it, if it were so.
+
+    Those that are disabled do not count: nothing runs them, and a start looks again.
+    """
+    find = CONSEQUENCES.get(type(part))
+    return [] if find is None else list(dict.fromkeys(find(part)))
+
+
+def of_shared(part: ConnectionFactory | BridgeDestination) -> Iterator[str]:
+    if part._state.adding:
+        return
+    links = list(links_of(part.bridge))
+    queues = list(part.bridge.dead_queues.select_related("factory", "destination"))
+    for link in [one for one in links if put_in(one, ENDS, part)]:
+        yield from (f"{noun(link)}: {one.sentence}" for one in faults_of(link))
+    put = [put_in(one, ("factory", "destination"), part) for one in queues]
+    for queue, is_used in zip(queues, put, strict=True):
+        wrong = [*(faults_of(queue) if is_used else []), *feeding(queue, links)]
+        yield from (f"{noun(queue)}: {one.sentence}" for one in wrong)
+
+
+def of_link(link: Link) -> Iterator[str]:
+    for queue in link.bridge.dead_queues.select_related("factory", "destination"):
+        for one in feeding(queue, [link]):
+            yield f"{noun(queue)}: {one.sentence}"
+
+
+def of_dead_queue(queue: DeadMessageQueue) -> Iterator[str]:
+    yield from (one.sentence for one in feeding(queue, links_of(queue.bridge)))
+
+
+CONSEQUENCES: dict[type, Callable[..., Iterator[str]]] = {
+    ConnectionFactory: of_shared,
+    BridgeDestination: of_shared,
+    Link: of_link,
+    DeadMessageQueue: of_dead_queue,
+}
+
+
+def links_of(bridge: Bridge) -> Iterator[Link]:
+    """Those that may run."""
+    yield from bridge.links.filter(enabled=True).select_related("bridge", *ENDS)
+
+
+def put_in(user: Link | DeadMessageQueue, names: tuple[str, ...], part: Part) -> bool:
+    """Let what uses a stored part use this one, as it is to be; whether it does."""
+    uses = [name for name in names if getattr(user, name) == part]
+    for name in uses:
+        setattr(user, name, part)
+    return bool(uses)
+
+
+def reasons_to_keep(part: Part) -> Iterator[str]:
+    """Why it cannot be deleted now, and what to do."""
+    if isinstance(part, Bridge):
+        for link in part.links.select_related("status"):
+            yield from (f"the link {link.name!r}: {one}" for one in of_running(link))
+    elif isinstance(part, Link):
+        yield from of_running(part)
+    elif isinstance(part, ConnectionFactory | BridgeDestination):
+        for one in users(part):
+            yield f"the {one} uses it. Change or delete that first."
+
+
+def of_running(link: Link) -> Iterator[str]:
+    state = state_of(link)
+    if state not in AT_REST:
+        yield f"it is {state.label}. Stop it first."
+    count = link.branches.count()
+    if count:
+        yield (
+            f"it has {count:,} transaction{'s' * (count != 1)} whose end is not known."
+            " Let it run until they have ended, or decide them."
+        )
+
+
+def users(part: ConnectionFactory | BridgeDestination) -> Iterator[str]:
+    """The links and dead message queues that use it, in words."""
+    links = {*part.source_of.all(), *part.target_of.all()}
+    yield from sorted(f"link {one.name!r}" for one in links)
+    for queue in part.dead_queue_of.all():
+        yield f"dead message queue {queue.name!r}"
+
+
+def state_of(link: Link) -> LinkState:
+    """The state of a link; one that nobody has started yet has none stored."""
+    status = getattr(link, "status", None)
+    return LinkState(status.state) if status else LinkState.UNINITIALIZED

@@ -1,0 +1,120 @@
+"""What can be wrong with any part of a bridge. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from django.core.exceptions import ValidationError
+
+from broker.bridges.providers import registry
+from broker.bridges.providers.interface import Capability
+from broker.models import (
+    Bridge,
+    BridgeDestination,
+    ConnectionFactory,
+    DeadMessageQueue,
+    Link,
+)
+
+Part = Bridge | ConnectionFactory | BridgeDestination | DeadMessageQueue | Link
+
+SECRET = re.compile(r"passw|secret|token|credential", re.I)  # names of properties
+OURS = "backout."  # begins what a document says of us among its properties
+UNSEEN = re.compile(  # what no document can hold, and some of it no database
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
+)
+
+
+class Fault(NamedTuple):
+    """What is wrong, and of which field."""
+
+    field: str  # of the model; empty for all of it
+    sentence: str
+
+
+def fields_wrong(part: Part) -> Iterator[Fault]:
+    """Values out of range, reserved names, texts that cannot be kept."""
+    relations = [one.name for one in part._meta.fields if one.is_relation]
+    try:
+        part.clean_fields(exclude=relations)
+    except ValidationError as error:
+        for name, sentences in error.message_dict.items():
+            yield from (Fault(name, one) for one in sentences)
+    for column in part._meta.fields:
+        value = getattr(part, column.attname)
+        if isinstance(value, str) and UNSEEN.search(value):
+            yield Fault(column.name, "It has a character that no document can hold.")
+
+
+def of_reference(part: Link | DeadMessageQueue, name: str) -> Iterator[Fault]:
+    """That what is referred to is there, and of the same bridge."""
+    field = part._meta.get_field(name)
+    found = getattr(part, name, None)
+    if found is None:
+        if not field.null:
+            words = "connection factory" if "factory" in name else "destination"
+            yield Fault(name, f"Choose a {words}.")
+    elif found.bridge != getattr(part, "bridge", None):
+        yield Fault(
+            name,
+            f"{str(found)!r} belongs to another bridge. Choose one of this bridge.",
+        )
+
+
+def of_topic(
+    field: str, factory: ConnectionFactory, destination: BridgeDestination
+) -> Iterator[Fault]:
+    found = registry.PROVIDERS.get(factory.provider)
+    is_topic = destination.kind == BridgeDestination.Kind.TOPIC
+    if found and is_topic and Capability.TOPICS not in found.capabilities:
+        yield Fault(
+            field,
+            f"{destination.name!r} is a topic, and {found.label} has none here. Choose"
+            " a queue.",
+        )
+
+
+def of_properties(properties: object, *, secret: bool = False) -> Iterator[Fault]:
+    """That they are texts by name, which a document can have.
+
+    Args:
+        secret: whether there is a password that would stand somewhere else.
+    """
+    if not isinstance(properties, dict) or not all(map(is_kept, properties.items())):
+        yield Fault("properties", 'Properties are texts by name: {"name": "text"}.')
+        return
+    for name in properties:
+        if name.startswith(OURS):
+            yield Fault(
+                "properties",
+                f"{name!r}: names that begin with {OURS!r} are ours. Take another.",
+            )
+        elif secret and SECRET.search(name):
+            yield Fault(
+                "properties",
+                f"{name!r} is shown to everybody, and not encrypted. Give the password"
+                " of the connection factory instead.",
+            )
+
+
+def is_kept(pair: tuple[object, object]) -> bool:
+    name, value = pair
+    texts = isinstance(name, str) and isinstance(value, str)
+    return texts and bool(name) and not UNSEEN.search(f"{name}{value}")
+
+
+def is_same(
+    factory: ConnectionFactory,
+    destination: BridgeDestination,
+    other_factory: ConnectionFactory,
+    other: BridgeDestination,
+) -> bool:
+    """Whether two destinations are one."""
+    reached = (
+        (factory.provider, factory.url),
+        (other_factory.provider, other_factory.url),
+    )
+    named = (destination.kind, destination.name), (other.kind, other.name)
+    return reached[0] == reached[1] and named[0] == named[1]

@@ -1,0 +1,156 @@
+"""The elements of a ``jmsbridge`` document: what each may have, and what it says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.db import models
+
+from broker.artemis_xml import DECIMAL, TRUTHS, WHOLE, Element
+from broker.bridges.documents import as_read
+from broker.bridges.faults import OURS
+from broker.bridges.jmsbridge_table import (
+    ATTRIBUTES,
+    CHILDREN,
+    DESCRIBED,
+    DESCRIPTION_OF_BRIDGE,
+    PROPERTIES,
+    REQUIRED,
+    SEALED,
+    WITHOUT_DESCRIPTION,
+    column_of,
+)
+from broker.errors.settings import WrongSettings
+
+
+def look_at(root: Element) -> None:
+    """See that an element, and all within it, is one of the document type.
+
+    Raises:
+        WrongSettings: it is not.
+    """
+    waiting = [root]
+    while waiting:
+        one = waiting.pop()
+        look_at_attributes(one)
+        if one.text and one.name != "description":
+            raise WrongSettings(one.where, "It cannot have text. Take it out.")
+        for child in one.children:
+            if child.name not in CHILDREN.get(one.name, ()):
+                raise WrongSettings(child.where, f"It cannot stand in <{one.name}>.")
+        waiting.extend(one.children)
+
+
+def look_at_attributes(element: Element) -> None:
+    known = attributes_of(element.name)
+    for name in element.attributes:
+        if name not in known:
+            words = ", ".join(known) or "none"
+            raise WrongSettings(
+                element.where, f"There is no attribute {name!r}; there are: {words}."
+            )
+    for name in REQUIRED.get(element.name, ()):
+        if name not in element.attributes:
+            raise WrongSettings(element.where, f"It needs the attribute {name!r}.")
+
+
+def attributes_of(element: str) -> list[str]:
+    if element == "property":
+        return ["name", "value"]
+    more = ["password"] if element == "connection-factory" else []
+    return [*ATTRIBUTES.get(element, ()), *more]
+
+
+def values(element: Element) -> dict[str, Any]:
+    """The fields that an element's attributes, ours among them, say; no references.
+
+    Raises:
+        WrongSettings: a value is not of its field's type.
+    """
+    found: dict[str, Any] = {}
+    for name, column in ATTRIBUTES[element.name].items():
+        if (
+            name in element.attributes
+            and not column_of(element.name, column).is_relation
+        ):
+            found[column] = value(element, name, column, element.attributes[name])
+    given = properties(element)
+    for name, column in PROPERTIES.get(element.name, {}).items():
+        if name in given:
+            found[column] = value(element, name, column, given[name])
+    if element.name not in WITHOUT_DESCRIPTION:
+        where = DESCRIBED.get(element.name, "description")
+        texts = [one.text for one in named(element, "description")]
+        found[where] = as_read("\n".join(texts))
+    return found
+
+
+def value(element: Element, name: str, column: str, text: str) -> Any:
+    """A text as a field's value.
+
+    Raises:
+        WrongSettings: it is not of the field's type.
+    """
+    kind = column_of(element.name, column)
+    if isinstance(kind, models.BooleanField):
+        if text in TRUTHS:
+            return TRUTHS[text]
+        words = "true or false"
+    elif isinstance(kind, models.IntegerField):
+        if WHOLE.fullmatch(text.strip()):
+            return int(text)
+        words = "a whole number"
+    elif isinstance(kind, models.FloatField):
+        if DECIMAL.fullmatch(text.strip()):
+            return float(text)
+        words = "a number"
+    else:
+        return text
+    raise WrongSettings(element.where, f"{name} must be {words}, not {text[:40]!r}.")
+
+
+def properties(element: Element) -> dict[str, str]:
+    """All that stands in ``<property>`` elements, ours among them.
+
+    Raises:
+        WrongSettings: a name is given twice, or is one of ours that does not exist.
+    """
+    found: dict[str, str] = {}
+    ours = {*PROPERTIES.get(element.name, ())}
+    if element.name == "connection-factory":
+        ours.add(SEALED)
+    for one in named(element, "property"):
+        name = one.attributes["name"]
+        if name in found:
+            raise WrongSettings(one.where, f"{name!r} is given twice. Leave one out.")
+        if name.startswith(OURS) and name not in ours:
+            words = ", ".join(sorted(ours - {SEALED})) or "none"
+            raise WrongSettings(
+                one.where, f"There is no property {name!r} here; there are: {words}."
+            )
+        found[name] = one.attributes["value"]
+    return found
+
+
+def others(element: Element) -> dict[str, str]:
+    """The properties that are not ours."""
+    every = properties(element).items()
+    return {name: text for name, text in every if not name.startswith(OURS)}
+
+
+def named(element: Element, name: str) -> list[Element]:
+    """The children of a name."""
+    return [one for one in element.children if one.name == name]
+
+
+def described(root: Element) -> str:
+    try:
+        said = json.loads(root.instructions[DESCRIPTION_OF_BRIDGE])
+    except ValueError:
+        said = None
+    if not isinstance(said, str):
+        raise WrongSettings(
+            root.where, f"<?{DESCRIPTION_OF_BRIDGE}?> must be a text, written as JSON."
+        )
+    return as_read(said)

@@ -1,0 +1,233 @@
+"""Reading a bridge from the XML that Open MQ configures its JMS bridges with.
+
+All of a document is understood, or it is refused with the place and what to do. What it
+leaves to Java (a lookup in JNDI, an address of another Open MQ) is named in the result,
+and a link that needs it is disabled.
+
+Source:
+    Open MQ, ``sun_jmsbridge_1_0.dtd``; Administration Guide, "Bridge Services".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.artemis_xml import Element, parsed
+from broker.bridges import secrets
+from broker.bridges.documents import Document, LeftOpen, name_of
+from broker.bridges.faults import SECRET, Part, fields_wrong
+from broker.bridges.jmsbridge_elements import (
+    described,
+    look_at,
+    named,
+    others,
+    properties,
+    values,
+)
+from broker.bridges.jmsbridge_table import (
+    ADDRESS,
+    ATTRIBUTES,
+    DESCRIPTION_OF_BRIDGE,
+    SEALED,
+    column_of,
+)
+from broker.bridges.providers.registry import HERE
+from broker.errors.settings import WrongSettings
+from broker.models import (
+    Bridge,
+    BridgeDestination,
+    ConnectionFactory,
+    DeadMessageQueue,
+    Link,
+)
+from broker.models.bridge_names import AS_SOURCE
+
+LOGIN = ("imqDefaultUsername", "imqDefaultPassword")  # properties of Open MQ
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read so far."""
+
+    document: Document
+    factories: dict[str, ConnectionFactory] = field(default_factory=dict)
+    destinations: dict[str, BridgeDestination] = field(default_factory=dict)
+
+    def open(self, element: Element, what: str) -> None:
+        self.document.left_open.append(LeftOpen(element.where, what))
+
+
+def read(text: str | bytes) -> Document:
+    """The bridge of a document; nothing of it is stored.
+
+    Raises:
+        WrongSettings: it is no such document, or something in it is wrong.
+    """
+    root = parsed(text, names_type=True)
+    if root.name != "jmsbridge":
+        raise WrongSettings(
+            root.where, "This is no document of a bridge: <jmsbridge> must be around."
+        )
+    look_at(root)
+    bridge = Bridge(**values(root))
+    if DESCRIPTION_OF_BRIDGE in root.instructions:
+        bridge.description = described(root)
+    checked(bridge, root)
+    reading = Reading(Document(bridge))
+    for one in named(root, "connection-factory"):
+        add(reading.factories, factory(reading, one), one)
+    for one in named(root, "destination"):
+        add(reading.destinations, destination(reading, one), one)
+    links: dict[str, Link] = {}
+    for one in named(root, "link"):
+        add(links, link(reading, one), one)
+    queues: dict[str, DeadMessageQueue] = {}
+    for one in named(root, "dmq"):
+        add(queues, dead_queue(reading, one, len(queues)), one)
+    found = reading.document
+    found.factories = list(reading.factories.values())
+    found.destinations = list(reading.destinations.values())
+    found.links, found.dead_queues = list(links.values()), list(queues.values())
+    return found
+
+
+def factory(reading: Reading, element: Element) -> ConnectionFactory:
+    made = ConnectionFactory(bridge=reading.document.bridge, **values(element))
+    given = properties(element)
+    made.properties = others(element)
+    username, password = (made.properties.pop(name, "") for name in LOGIN)
+    made.username = made.username or username
+    password = element.attributes.get("password") or password
+    made.secret = given.get(SEALED, "") or secrets.encrypt(password)
+    drop_secrets(reading, made, element)
+    if "backout.provider" not in given:
+        elsewhere = made.lookup_name or ADDRESS in made.properties
+        made.provider = "" if elsewhere else HERE
+    if not made.provider:
+        reading.open(
+            element,
+            f"Say which provider reaches {made.name!r}, and its URL. Until then the"
+            " links that need it are disabled.",
+        )
+    if made.username and not made.secret:
+        reading.open(
+            element,
+            f"Give {made.name!r} its password, unless it is stored already.",
+        )
+    checked(made, element)
+    return made
+
+
+def drop_secrets(
+    reading: Reading, made: ConnectionFactory | BridgeDestination, element: Element
+) -> None:
+    """Take out properties that would show a password: nothing here needs them."""
+    for name in [one for one in made.properties if SECRET.search(one)]:
+        del made.properties[name]
+        reading.open(
+            element,
+            f"The property {name!r} goes: it would be shown to everybody. If it is the"
+            " password, give it as that.",
+        )
+
+
+def destination(reading: Reading, element: Element) -> BridgeDestination:
+    made = BridgeDestination(bridge=reading.document.bridge, **values(element))
+    made.properties = others(element)
+    drop_secrets(reading, made, element)
+    if not made.name and not made.lookup_name:
+        raise WrongSettings(element.where, "It needs a name, or a lookup-name.")
+    if not made.name:
+        reading.open(
+            element,
+            f"Say what {made.ref_name!r} is called at its provider: names in JNDI are"
+            " not looked up. Until then the links that need it are disabled.",
+        )
+    checked(made, element)
+    return made
+
+
+def link(reading: Reading, element: Element) -> Link:
+    ends = [one for name in ("source", "target") for one in named(element, name)]
+    if [one.name for one in ends] != ["source", "target"]:
+        raise WrongSettings(element.where, "It needs one <source> and one <target>.")
+    made = Link(bridge=reading.document.bridge, **values(element))
+    for end in ends:
+        for column, found in {**values(end), **references(reading, end)}.items():
+            setattr(made, column, found)
+    made.properties = others(ends[1])
+    if made.durable_name and made.source.kind != BridgeDestination.Kind.TOPIC:
+        made.durable_name = ""
+        reading.open(ends[0], "It is a queue: its durable-sub means nothing, and goes.")
+    parts: Iterable[Any] = (
+        *(made.source_factory.provider, made.target_factory.provider),
+        *(made.source.name, made.target is None or made.target.name),
+    )
+    if not all(parts):
+        made.enabled = False
+    checked(made, element)
+    return made
+
+
+def dead_queue(reading: Reading, element: Element, position: int) -> DeadMessageQueue:
+    made = DeadMessageQueue(
+        bridge=reading.document.bridge,
+        position=position,
+        **values(element),
+        **references(reading, element),
+    )
+    made.properties = others(element)
+    if not made.factory.provider or not made.destination.name:
+        made.enabled = False
+    checked(made, element)
+    return made
+
+
+def references(reading: Reading, element: Element) -> dict[str, Any]:
+    """What an element refers to, by our fields.
+
+    Raises:
+        WrongSettings: there is no such thing in the document.
+    """
+    found: dict[str, Any] = {}
+    for name, column in ATTRIBUTES[element.name].items():
+        if not column_of(element.name, column).is_relation:
+            continue
+        said = element.attributes[name]
+        is_factory = name == "connection-factory-ref"
+        known = reading.factories if is_factory else reading.destinations
+        if element.name == "target" and not is_factory and said == AS_SOURCE:
+            found[column] = None
+        elif said in known:
+            found[column] = known[said]
+        else:
+            kind = "connection-factory" if is_factory else "destination"
+            raise WrongSettings(
+                element.where,
+                f"{name} names {said!r}, and there is no <{kind}> with that ref-name.",
+            )
+    return found
+
+
+def checked(part: Part, element: Element) -> None:
+    """
+    Raises:
+        WrongSettings: a value is out of its range, or a name is reserved.
+    """
+    left_open = {"provider"}
+    if isinstance(part, BridgeDestination) and part.lookup_name:
+        left_open.add("name")
+    for one in fields_wrong(part):
+        if one.field not in left_open:
+            raise WrongSettings(element.where, one.sentence)
+
+
+def add(known: dict[str, Any], part: Part, element: Element) -> None:
+    name = name_of(part)
+    if name in known:
+        raise WrongSettings(
+            element.where, f"There is a <{element.name}> {name!r} already."
+        )
+    known[name] = part

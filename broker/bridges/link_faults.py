@@ -1,0 +1,147 @@
+"""What can be wrong with a link: its ends do not fit, or it asks for what is not there.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.conf import settings
+
+from broker.bridges.faults import Fault, is_same, of_reference, of_topic
+from broker.bridges.providers import registry
+from broker.bridges.providers.interface import Capability
+from broker.bridges.providers.registry import HERE, Provider
+from broker.errors.messages import InvalidSelector
+from broker.models import BridgeDestination, Link
+from broker.selectors import parse
+
+
+def of_link(link: Link) -> Iterator[Fault]:
+    for name in ("source_factory", "source", "target_factory", "target"):
+        yield from of_reference(link, name)
+    yield from of_batch(link)
+    ends = providers_of(link)
+    if ends is not None:
+        for rule in (of_ends, of_source, of_target, of_duplicates):
+            yield from rule(link, *ends)
+
+
+def providers_of(link: Link) -> tuple[Provider, Provider] | None:
+    """Those of source and target, where both are known."""
+    factories = [getattr(link, f"{end}_factory", None) for end in ("source", "target")]
+    found = [registry.PROVIDERS.get(one.provider) for one in factories if one]
+    if len(found) < 2 or found[0] is None or found[1] is None:
+        return None
+    return found[0], found[1]
+
+
+def of_ends(link: Link, source: Provider, target: Provider) -> Iterator[Fault]:
+    if HERE not in (source.key, target.key):
+        yield Fault(
+            "target_factory",
+            f"Its source is {source.label} and its target is {target.label}: neither is"
+            " this broker. Make two links, over a queue here.",
+        )
+    for field, one in (("source_factory", source), ("target_factory", target)):
+        if link.transacted and Capability.TRANSACTIONS not in one.capabilities:
+            yield Fault(
+                field,
+                f"It is transacted, and {one.label} has no transactions: both XA, or"
+                " both not. Choose a provider that has them, or take “transacted”"
+                " away.",
+            )
+    if goes_round(link):
+        yield Fault(
+            "target",
+            "Its source and its target are the same here: each message would go round"
+            " for ever. Choose another target.",
+        )
+
+
+def goes_round(link: Link) -> bool:
+    source, target = getattr(link, "source", None), link.target
+    here, there = link.source_factory, link.target_factory
+    if source is None or not here.provider == there.provider == HERE:
+        return False
+    return target is None or is_same(here, source, there, target)
+
+
+def of_source(link: Link, source: Provider, target: Provider) -> Iterator[Fault]:
+    destination = getattr(link, "source", None)
+    if destination is not None:
+        yield from of_topic("source", link.source_factory, destination)
+        if link.durable_name:
+            yield from of_durable(link, source)
+    if link.selector:
+        yield from of_selector(link, source)
+
+
+def of_durable(link: Link, source: Provider) -> Iterator[Fault]:
+    if link.source.kind != BridgeDestination.Kind.TOPIC:
+        yield Fault(
+            "durable_name",
+            "A durable subscription is one to a topic, and the source is a queue. Leave"
+            " its name empty, or choose a topic.",
+        )
+    elif Capability.DURABLE not in source.capabilities:
+        yield Fault(
+            "durable_name",
+            f"There are no durable subscriptions at {source.label}. Leave the name"
+            " empty.",
+        )
+    elif not link.source_client_id:
+        yield Fault(
+            "source_client_id",
+            "A durable subscription is known by a client id and its name. Give the"
+            " source a client id.",
+        )
+
+
+def of_selector(link: Link, source: Provider) -> Iterator[Fault]:
+    try:
+        parse(link.selector)
+    except InvalidSelector as error:
+        yield Fault("selector", str(error))
+    if Capability.SELECTORS not in source.capabilities:
+        yield Fault(
+            "selector",
+            f"There are no selectors at {source.label}. Leave it empty, or let a"
+            " transformer decide which messages go on.",
+        )
+
+
+def of_target(link: Link, source: Provider, target: Provider) -> Iterator[Fault]:
+    if link.target is not None:
+        yield from of_topic("target", link.target_factory, link.target)
+        return
+    destination = getattr(link, "source", None)
+    if destination is not None:  # AS_SOURCE: the same at the target
+        yield from of_topic("target", link.target_factory, destination)
+
+
+def of_duplicates(link: Link, source: Provider, target: Provider) -> Iterator[Fault]:
+    if not link.duplicate_detection:
+        return
+    if link.transacted:
+        yield Fault(
+            "duplicate_detection",
+            "It is transacted, so there are no duplicates to detect. Choose one of the"
+            " two.",
+        )
+    elif target.key != HERE:
+        yield Fault(
+            "duplicate_detection",
+            "Duplicates are detected on the way into this broker only. Take it away.",
+        )
+
+
+def of_batch(link: Link) -> Iterator[Fault]:
+    most: int = settings.BROKER_MAX_UNCOMMITTED_MESSAGES
+    if link.transacted and link.batch > most:
+        yield Fault(
+            "batch",
+            f"A unit of work has {most:,} messages at most"
+            " (BROKER_MAX_UNCOMMITTED_MESSAGES). Give a batch that is not above that.",
+        )

@@ -1,0 +1,209 @@
+"""What is wrong with bridges as they are configured: a sentence for each fault. Pure.
+
+Asked wherever something is saved, and again before a link starts. Nothing is consumed
+of a link with a fault.
+
+Source:
+    Open MQ, Administration Guide, "Configuring a JMS Bridge"; its
+    ``sun_jmsbridge_1_0.dtd``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from urllib.parse import urlsplit
+
+from broker.bridges.faults import (
+    Fault,
+    Part,
+    fields_wrong,
+    is_same,
+    of_properties,
+    of_reference,
+    of_topic,
+)
+from broker.bridges.link_faults import of_link
+from broker.bridges.providers import registry
+from broker.bridges.providers.interface import Factory
+from broker.errors.bridges import WrongFactory
+from broker.models import (
+    Bridge,
+    BridgeDestination,
+    ConnectionFactory,
+    DeadMessageQueue,
+    Link,
+)
+from broker.models.bridge_names import BUILT_IN_QUEUE
+
+
+def transformer_problem(name: str, properties: Mapping[str, str]) -> str:
+    """Why a link cannot use a message transformer; empty where it can."""
+    return ""
+
+
+def problems_of(link: Link) -> list[str]:
+    """All that keeps a link from being run, its factories and destinations included."""
+    return [one.sentence for one in faults_of(link)] + [
+        f"{noun(part)}: {one.sentence}"
+        for part in used_by(link)
+        for one in faults_of(part)
+    ]
+
+
+def problems_of_bridge(bridge: Bridge) -> list[str]:
+    """All that is wrong with a stored bridge and everything in it."""
+    return problems_among(
+        [
+            bridge,
+            *bridge.factories.all(),
+            *bridge.destinations.all(),
+            *bridge.dead_queues.select_related("factory", "destination"),
+            *bridge.links.select_related(
+                *("source_factory", "source", "target_factory", "target", "bridge")
+            ),
+        ]
+    )
+
+
+def problems_among(parts: Iterable[Part]) -> list[str]:
+    """What is wrong with these, each sentence after what it is about."""
+    listed = list(parts)
+    links = [one for one in listed if isinstance(one, Link)]
+    found = [
+        f"{noun(part)}: {fault.sentence}"
+        for part in listed
+        for fault in faults_of(part)
+    ]
+    for one in listed:
+        if isinstance(one, DeadMessageQueue):
+            found += [f"{noun(one)}: {fault.sentence}" for fault in feeding(one, links)]
+    return found
+
+
+def faults_of(part: Part) -> list[Fault]:
+    """What is wrong with one of them, as far as it can be told of it alone."""
+    found = [*fields_wrong(part), *RULES[type(part)](part)]
+    if isinstance(part, Link | DeadMessageQueue):
+        found += of_transformer(part.transformer, part.properties)
+    return found
+
+
+def noun(part: Part) -> str:
+    """What people call it: ``Link orders-out``."""
+    kind = str(part._meta.verbose_name).capitalize()
+    name = part.ref_name if isinstance(part, BridgeDestination) else part.name
+    return f"{kind} {name!r}"
+
+
+def used_by(link: Link) -> list[Part]:
+    """What a link needs, each once."""
+    parts = ("source_factory", "target_factory", "source", "target")
+    found: list[Part] = []
+    for one in (getattr(link, name, None) for name in parts):
+        if one is not None and one not in found:
+            found.append(one)
+    return found
+
+
+def of_bridge(bridge: Bridge) -> Iterator[Fault]:
+    """Nothing beyond its fields."""
+    return iter(())
+
+
+def of_factory(factory: ConnectionFactory) -> Iterator[Fault]:
+    if not factory.provider:
+        yield Fault("provider", "Say which provider it reaches.")
+    else:
+        yield from of_provider(factory)
+    if factory.username and not factory.secret:
+        yield Fault(
+            "username", "It has a username and no password. Give both, or neither."
+        )
+    yield from of_properties(factory.properties, secret=True)
+
+
+def of_provider(factory: ConnectionFactory) -> Iterator[Fault]:
+    try:
+        found = registry.provider(factory.provider)
+    except WrongFactory as error:
+        yield Fault("provider", error.why)
+        return
+    if not found.schemes and factory.url:
+        yield Fault("url", f"{found.label.capitalize()} needs no URL. Leave it empty.")
+    elif has_password(factory.url):
+        yield Fault(
+            "url",
+            "A URL is shown to everybody. Take the name and the password out of it, and"
+            " give them as username and password.",
+        )
+    else:
+        try:
+            found.check_url(Factory(factory.name, factory.provider, url=factory.url))
+        except WrongFactory as error:
+            yield Fault("url", error.why)
+
+
+def has_password(url: str) -> bool:
+    try:
+        return "@" in urlsplit(url).netloc
+    except ValueError:  # no URL at all, which is said elsewhere
+        return False
+
+
+def of_destination(destination: BridgeDestination) -> Iterator[Fault]:
+    if not destination.name:
+        yield Fault("name", "Say what it is called at its provider.")
+    if destination.name == BUILT_IN_QUEUE:
+        yield Fault(
+            "name",
+            f"{BUILT_IN_QUEUE!r} is the dead message queue that each bridge has. Name"
+            " another.",
+        )
+    yield from of_properties(destination.properties, secret=True)
+
+
+def of_dead_queue(queue: DeadMessageQueue) -> Iterator[Fault]:
+    for name in ("factory", "destination"):
+        yield from of_reference(queue, name)
+    factory = getattr(queue, "factory", None)
+    destination = getattr(queue, "destination", None)
+    if factory is not None and destination is not None:
+        yield from of_topic("destination", factory, destination)
+
+
+def feeding(queue: DeadMessageQueue, links: Iterable[Link]) -> Iterator[Fault]:
+    """Whether dead messages would go round: out of a link, and into it again."""
+    for link in links:
+        if is_source(queue, link):
+            yield Fault(
+                "destination",
+                f"{queue.destination.name!r} is the source of the link {link.name!r},"
+                " which would carry its own dead messages. Choose another destination.",
+            )
+
+
+def is_source(queue: DeadMessageQueue, link: Link) -> bool:
+    """Whether a link takes what a dead message queue gets."""
+    chosen = [getattr(queue, name, None) for name in ("factory", "destination")]
+    chosen += [getattr(link, name, None) for name in ("source_factory", "source")]
+    if None in chosen:
+        return False
+    return is_same(queue.factory, queue.destination, link.source_factory, link.source)
+
+
+def of_transformer(name: str, properties: object) -> Iterator[Fault]:
+    wrong = list(of_properties(properties))
+    yield from wrong
+    if name and not wrong and isinstance(properties, dict):
+        why = transformer_problem(name, properties)
+        if why:
+            yield Fault("transformer", why)
+
+
+RULES: dict[type, Callable[..., Iterator[Fault]]] = {
+    Bridge: of_bridge,
+    ConnectionFactory: of_factory,
+    BridgeDestination: of_destination,
+    DeadMessageQueue: of_dead_queue,
+    Link: of_link,
+}

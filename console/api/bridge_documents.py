@@ -1,0 +1,108 @@
+"""Bridges as the documents that Open MQ configures them with."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.http import HttpRequest
+from ninja import Path, Router, Schema
+from pydantic import Field
+
+from broker.bridges import bridge_import
+from broker.bridges.bridge_import import Preview
+from broker.bridges.documents import stored
+from broker.bridges.jmsbridge_writing import write
+from console.api.bridges import bridge_of
+from console.api.problems import NO_NUL, REFUSED, require
+from console.api.settings import Difference
+
+router = Router(tags=["bridges"])
+
+MODELS = (
+    *("bridge", "connectionfactory", "bridgedestination"),
+    *("deadmessagequeue", "link"),
+)
+LOOK = [f"broker.view_{model}" for model in MODELS]
+TAKE_OVER = [
+    f"broker.{deed}_{model}" for deed in ("add", "change", "delete") for model in MODELS
+]
+
+
+class BridgeDocument(Schema):
+    """A document of one bridge: the XML of Open MQ's ``jmsbridge``."""
+
+    document: str = Field(max_length=2**20, pattern=NO_NUL)
+    mode: Literal["merge", "replace"] = "merge"  # replace removes what it lacks
+    apply: bool = False  # otherwise it is only told what would change
+    token: str | None = Field(default=None, max_length=64)  # of that, to do just that
+
+
+class ExportedBridge(Schema):
+    """A document, as it is imported; without passwords."""
+
+    document: str
+
+
+class PartChange(Schema):
+    """What becomes of one part of a bridge."""
+
+    kind: str  # bridge, link, connection factory, destination, dead message queue
+    name: str
+    deed: str  # added, changed, removed, unchanged
+    differences: list[Difference]
+
+
+class OpenQuestion(Schema):
+    """What the document does not say, and somebody has to."""
+
+    where: str
+    what: str
+
+
+class BridgeChanges(Schema):
+    """What a document changes, or changed."""
+
+    bridge: str
+    applied: bool
+    changes: list[PartChange]
+    left_open: list[OpenQuestion]
+    token: str  # the same for the same changes of the same bridge
+
+
+@router.get(
+    "/bridges/{queue:bridge}/document",
+    response={200: ExportedBridge, **REFUSED},
+    summary="A bridge as a document",
+)
+def export_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
+    """For Open MQ, or to be imported again. Passwords are not in it."""
+    for permission in LOOK:
+        require(request, permission)
+    return {"document": write(stored(bridge_of(bridge)))}
+
+
+@router.post(
+    "/bridge-document",
+    response={200: BridgeChanges, **REFUSED},
+    summary="Import a bridge",
+)
+def import_bridge(request: HttpRequest, sent: BridgeDocument) -> dict[str, Any]:
+    """Tells what would change; with ``apply``, all of it is done, or nothing."""
+    for permission in TAKE_OVER:
+        require(request, permission)
+    document = bridge_import.read(sent.document)
+    if not sent.apply:
+        found = bridge_import.preview(document, sent.mode)
+        return changes_told(found, applied=False)
+    found = bridge_import.apply(document, sent.mode, token=sent.token)
+    return changes_told(found, applied=True)
+
+
+def changes_told(found: Preview, *, applied: bool) -> dict[str, Any]:
+    return {
+        "bridge": found.bridge,
+        "applied": applied,
+        "changes": found.changes,
+        "left_open": found.left_open,
+        "token": found.token,
+    }

@@ -1,0 +1,338 @@
+"""What bridges are: each part is read, defined and removed under its name.
+
+A definition is whole: what it does not say is as usual. What is changed of a link that
+runs holds from its next start on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from django.db import transaction
+from django.http import HttpRequest
+from ninja import Path, Schema
+
+from broker.bridges import edits
+from broker.bridges.documents import name_of
+from broker.bridges.faults import Part
+from broker.errors.bridges import NoSuchPart
+from broker.models import (
+    Bridge,
+    BridgeDestination,
+    ConnectionFactory,
+    DeadMessageQueue,
+    Link,
+)
+from console.api import bridges
+from console.api.bridge_schemas import (
+    BridgeDefinition,
+    DeadQueueDefinition,
+    DestinationDefinition,
+    FactoryDefinition,
+    LinkDefinition,
+    NewFactory,
+    StoredFactory,
+)
+from console.api.bridges import bridge_of
+from console.api.problems import REFUSED, require
+
+router = bridges.router  # one path has one view: that reads, and this defines
+
+Shared = TypeVar("Shared", ConnectionFactory, BridgeDestination, DeadMessageQueue, Link)
+OF = {  # where each of them lies
+    "factories": "/bridges/{queue:bridge}/connection-factories/{queue:factory}",
+    "destinations": "/bridges/{queue:bridge}/destinations/{queue:destination}",
+    "queues": "/bridges/{queue:bridge}/dead-message-queues/{queue:dead_queue}",
+    "links": "/bridges/{queue:bridge}/links/{queue:link}",
+}
+REFS: dict[type, str] = {BridgeDestination: "ref_name"}  # by which they are named
+DEFINED = OF["links"] + "/definition"
+
+
+@router.get(
+    "/bridges/{queue:bridge}/definition",
+    response={200: BridgeDefinition, **REFUSED},
+    summary="What a bridge is",
+)
+def read_bridge_definition(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
+    """But for what is in it."""
+    require(request, "broker.view_bridge")
+    return told(bridge_of(bridge), BridgeDefinition)
+
+
+@router.put(
+    "/bridges/{queue:bridge}",
+    response={200: BridgeDefinition, **REFUSED},
+    summary="Define a bridge",
+)
+def define_bridge(
+    request: HttpRequest, bridge: Path[str], said: BridgeDefinition
+) -> dict[str, Any]:
+    """Makes it, if it is new."""
+    may_define(request, Bridge)
+    found = Bridge.objects.filter(name=bridge).first() or Bridge(name=bridge)
+    return defined(found, said, said.dict())
+
+
+@router.delete(
+    "/bridges/{queue:bridge}",
+    response={200: BridgeDefinition, **REFUSED},
+    summary="Delete a bridge",
+)
+def delete_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
+    """With all that is in it. Its links have to be stopped first."""
+    may_delete(request, Bridge)
+    return removed(bridge_of(bridge), BridgeDefinition)
+
+
+@router.get(
+    OF["factories"],
+    response={200: StoredFactory, **REFUSED},
+    summary="A connection factory",
+)
+def read_factory(
+    request: HttpRequest, bridge: Path[str], factory: Path[str]
+) -> dict[str, Any]:
+    """Never with its password."""
+    require(request, "broker.view_connectionfactory")
+    return factory_told(part_of(ConnectionFactory, bridge, factory))
+
+
+@router.put(
+    OF["factories"],
+    response={200: StoredFactory, **REFUSED},
+    summary="Define a connection factory",
+)
+def define_factory(
+    request: HttpRequest, bridge: Path[str], factory: Path[str], said: NewFactory
+) -> dict[str, Any]:
+    """Makes it, if it is new. Its password is kept encrypted."""
+    may_define(request, ConnectionFactory)
+    with transaction.atomic():
+        found = made(ConnectionFactory, bridge, factory)
+        values = said.dict(exclude={"password"})
+        defined(found, said, values, password=said.password)
+    return factory_told(found)
+
+
+@router.delete(
+    OF["factories"],
+    response={200: StoredFactory, **REFUSED},
+    summary="Delete a connection factory",
+)
+def delete_factory(
+    request: HttpRequest, bridge: Path[str], factory: Path[str]
+) -> dict[str, Any]:
+    """If nothing uses it."""
+    may_delete(request, ConnectionFactory)
+    found = part_of(ConnectionFactory, bridge, factory)
+    was = factory_told(found)
+    edits.remove(found)
+    return was
+
+
+@router.get(
+    OF["destinations"],
+    response={200: DestinationDefinition, **REFUSED},
+    summary="A destination",
+)
+def read_destination(
+    request: HttpRequest, bridge: Path[str], destination: Path[str]
+) -> dict[str, Any]:
+    """Under the name that links refer to."""
+    require(request, "broker.view_bridgedestination")
+    found = part_of(BridgeDestination, bridge, destination)
+    return told(found, DestinationDefinition)
+
+
+@router.put(
+    OF["destinations"],
+    response={200: DestinationDefinition, **REFUSED},
+    summary="Define a destination",
+)
+def define_destination(
+    request: HttpRequest,
+    bridge: Path[str],
+    destination: Path[str],
+    said: DestinationDefinition,
+) -> dict[str, Any]:
+    """Makes it, if it is new."""
+    may_define(request, BridgeDestination)
+    return defined(made(BridgeDestination, bridge, destination), said, said.dict())
+
+
+@router.delete(
+    OF["destinations"],
+    response={200: DestinationDefinition, **REFUSED},
+    summary="Delete a destination",
+)
+def delete_destination(
+    request: HttpRequest, bridge: Path[str], destination: Path[str]
+) -> dict[str, Any]:
+    """If nothing uses it. The queue or topic itself stays."""
+    may_delete(request, BridgeDestination)
+    found = part_of(BridgeDestination, bridge, destination)
+    return removed(found, DestinationDefinition)
+
+
+@router.get(
+    OF["queues"],
+    response={200: DeadQueueDefinition, **REFUSED},
+    summary="A dead message queue",
+)
+def read_dead_queue(
+    request: HttpRequest, bridge: Path[str], dead_queue: Path[str]
+) -> dict[str, Any]:
+    """One of those after the built-in one."""
+    require(request, "broker.view_deadmessagequeue")
+    found = part_of(DeadMessageQueue, bridge, dead_queue)
+    return told(found, DeadQueueDefinition)
+
+
+@router.put(
+    OF["queues"],
+    response={200: DeadQueueDefinition, **REFUSED},
+    summary="Define a dead message queue",
+)
+def define_dead_queue(
+    request: HttpRequest,
+    bridge: Path[str],
+    dead_queue: Path[str],
+    said: DeadQueueDefinition,
+) -> dict[str, Any]:
+    """Makes it, if it is new."""
+    may_define(request, DeadMessageQueue)
+    with transaction.atomic():
+        values = said.dict()
+        values["factory"] = part_of(ConnectionFactory, bridge, said.factory)
+        values["destination"] = part_of(BridgeDestination, bridge, said.destination)
+        return defined(made(DeadMessageQueue, bridge, dead_queue), said, values)
+
+
+@router.delete(
+    OF["queues"],
+    response={200: DeadQueueDefinition, **REFUSED},
+    summary="Delete a dead message queue",
+)
+def delete_dead_queue(
+    request: HttpRequest, bridge: Path[str], dead_queue: Path[str]
+) -> dict[str, Any]:
+    """What lies there stays there."""
+    may_delete(request, DeadMessageQueue)
+    found = part_of(DeadMessageQueue, bridge, dead_queue)
+    return removed(found, DeadQueueDefinition)
+
+
+@router.get(
+    DEFINED, response={200: LinkDefinition, **REFUSED}, summary="What a link is"
+)
+def read_link_definition(
+    request: HttpRequest, bridge: Path[str], link: Path[str]
+) -> dict[str, Any]:
+    """What it carries, and how."""
+    require(request, "broker.view_link")
+    return told(part_of(Link, bridge, link), LinkDefinition)
+
+
+@router.put(
+    OF["links"], response={200: LinkDefinition, **REFUSED}, summary="Define a link"
+)
+def define_link(
+    request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkDefinition
+) -> dict[str, Any]:
+    """Makes it, if it is new."""
+    may_define(request, Link)
+    with transaction.atomic():
+        values = said.dict()
+        for end in ("source", "target"):
+            factory, ref = f"{end}_factory", values[end]
+            values[factory] = part_of(ConnectionFactory, bridge, values[factory])
+            values[end] = ref and part_of(BridgeDestination, bridge, ref)
+        return defined(made(Link, bridge, link), said, values)
+
+
+@router.delete(
+    OF["links"], response={200: LinkDefinition, **REFUSED}, summary="Delete a link"
+)
+def delete_link(
+    request: HttpRequest, bridge: Path[str], link: Path[str]
+) -> dict[str, Any]:
+    """If it is stopped, and no transaction of it is in doubt."""
+    may_delete(request, Link)
+    return removed(part_of(Link, bridge, link), LinkDefinition)
+
+
+def may_define(request: HttpRequest, model: type[Part]) -> None:
+    for deed in ("add", "change"):
+        require(request, f"broker.{deed}_{model._meta.model_name}")
+
+
+def may_delete(request: HttpRequest, model: type[Part]) -> None:
+    require(request, f"broker.delete_{model._meta.model_name}")
+
+
+def known(model: type[Shared], bridge: str, name: str) -> Shared | None:
+    """A part by the names of it and of its bridge, if it is there."""
+    column = REFS.get(model, "name")
+    relations = [one.name for one in model._meta.fields if one.is_relation]
+    rows = model._default_manager.select_related(*relations)
+    return rows.filter(bridge__name=bridge, **{column: name}).first()
+
+
+def part_of(model: type[Shared], bridge: str, name: str) -> Shared:
+    """
+    Raises:
+        NoSuchBridge, NoSuchPart: there is none of this name.
+    """
+    found = known(model, bridge, name)
+    if found is None:
+        raise NoSuchPart(str(model._meta.verbose_name), name, bridge_of(bridge).name)
+    return found
+
+
+def made(model: type[Shared], bridge: str, name: str) -> Shared:
+    """What has this name, or something new that gets it."""
+    column = REFS.get(model, "name")
+    found = known(model, bridge, name)
+    return found or model(bridge=bridge_of(bridge), **{column: name})
+
+
+def defined(
+    part: Part, said: Schema, values: dict[str, Any], *, password: str | None = None
+) -> dict[str, Any]:
+    """Make a part what is said.
+
+    Raises:
+        WrongBridge: it cannot be that.
+    """
+    for name, value in values.items():
+        setattr(part, name, value)
+    edits.save(part, password=password)
+    return told(part, type(said))
+
+
+def removed(part: Part, schema: type[Schema]) -> dict[str, Any]:
+    """Delete a part, and tell what it was.
+
+    Raises:
+        StillNeeded: something needs it.
+    """
+    was = told(part, schema)
+    edits.remove(part)
+    return was
+
+
+def told(part: Part, schema: type[Schema]) -> dict[str, Any]:
+    """A part as its schema has it; what it refers to by name."""
+    values = {name: getattr(part, name, None) for name in schema.model_fields}
+    shared = (ConnectionFactory, BridgeDestination)
+    return {
+        name: name_of(value) if isinstance(value, shared) else value
+        for name, value in values.items()
+    }
+
+
+def factory_told(factory: ConnectionFactory) -> dict[str, Any]:
+    definition = told(factory, FactoryDefinition)
+    has_password = bool(factory.secret)
+    return {**definition, "name": factory.name, "has_password": has_password}

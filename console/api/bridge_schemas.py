@@ -1,0 +1,112 @@
+"""What each part of a bridge is, as the API takes it and tells it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from broker.models.links import LARGEST_BATCH
+from console.api.problems import NO_NUL
+
+MOST = 2**31 - 1
+Text = Annotated[str, Field(max_length=10_000, pattern=NO_NUL)]
+Short = Annotated[str, Field(max_length=255, pattern=NO_NUL)]
+Ref = Annotated[str, Field(min_length=1, max_length=100, pattern=NO_NUL)]
+Number = Annotated[int, Field(ge=0, le=MOST)]
+Properties = Annotated[dict[str, str], Field(max_length=100)]
+
+
+class BridgeDefinition(Schema):
+    """What a bridge is, but for what is in it."""
+
+    description: Text = ""
+    tag_messages: bool = False  # message-transfer-tag-bridge-name
+    log_transfers: bool = True  # log-message-transfer
+
+
+class FactoryDefinition(Schema):
+    """How a provider is reached."""
+
+    description: Text = ""
+    provider: Annotated[str, Field(max_length=20, pattern=NO_NUL)]
+    url: Annotated[str, Field(max_length=500, pattern=NO_NUL)] = ""
+    username: Short = ""
+    properties: Properties = {}
+    lookup_name: Short = ""
+    connect_attempts: Annotated[int, Field(ge=-1, le=MOST)] = -1  # for ever
+    connect_interval_s: Number = 5
+    idle_timeout_s: Number = 1800
+    multi_rm: bool = False
+
+
+class NewFactory(FactoryDefinition):
+    """The same, with a password: null leaves it as it is, an empty one takes it away.
+    It is never told."""
+
+    password: Annotated[str, Field(max_length=1000, pattern=NO_NUL)] | None = None
+
+
+class StoredFactory(FactoryDefinition):
+    """The same, and whether a password is stored."""
+
+    name: str
+    has_password: bool
+
+
+class DestinationDefinition(Schema):
+    """A queue or a topic at a provider."""
+
+    description: Text = ""
+    name: Short  # at its provider
+    kind: Literal["queue", "topic"] = "queue"
+    lookup_name: Short = ""
+    properties: Properties = {}
+
+
+class DeadQueueDefinition(Schema):
+    """A further place for messages that cannot be carried."""
+
+    description: Text = ""
+    position: Number = 0  # they are tried from the lowest on
+    enabled: bool = True
+    factory: Ref
+    destination: Ref
+    stay_connected: bool = True
+    time_to_live_ms: Annotated[int, Field(ge=0, lt=2**63)] = 0  # for ever
+    client_id: Short = ""
+    send_attempts: Annotated[int, Field(ge=1, le=MOST)] = 3
+    send_interval_s: Number = 5
+    transformer: Short = ""
+    properties: Properties = {}
+
+
+class LinkDefinition(Schema):
+    """What a link carries, and how."""
+
+    description: Text = ""
+    enabled: bool = True
+    transacted: bool = True
+    source_factory: Ref
+    source: Ref
+    source_description: Text = ""
+    selector: Text = ""
+    durable_name: Short = ""
+    source_client_id: Short = ""
+    target_factory: Ref
+    target: Ref | None  # null is AS_SOURCE: where the message came from
+    target_description: Text = ""
+    stay_connected: bool = True
+    target_client_id: Short = ""
+    retain_reply_to: bool = False
+    transformer: Short = ""
+    properties: Properties = {}  # for the transformer
+    transformer_time_limit_s: (
+        Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None
+    ) = None
+    transform_failure: Literal["4.4", "4.4u1"] = "4.4u1"
+    consume_on_transform_error: bool = False
+    on_send_failure: Literal["dmq-and-ack", "dmq-and-retry"] = "dmq-and-ack"
+    duplicate_detection: bool = False
+    batch: Annotated[int, Field(ge=1, le=LARGEST_BATCH)] = 100

@@ -1,0 +1,225 @@
+"""Bridges and how their links are doing; and what people order of links."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import Path, Router, Schema
+from pydantic import Field
+
+from broker.bridges.books import Counts
+from broker.bridges.commands import command, link_of
+from broker.bridges.edits import state_of
+from broker.bridges.states import Command
+from broker.errors.bridges import NoSuchBridge
+from broker.models import Bridge, BridgeDestination, Link, LinkState, LinkStatus
+from broker.models.bridge_names import AS_SOURCE
+from console.api.problems import NO_NUL, REFUSED, require
+
+router = Router(tags=["bridges"])
+
+VIEW, OPERATE = "broker.view_link", "broker.operate_link"
+COUNTS = [one.name for one in fields(Counts)]
+ABOUT = ("bridge", "status", "source_factory", "source", "target_factory", "target")
+
+
+class LinkCounts(Schema):
+    """What came of the messages of a link, at each step, since it was made."""
+
+    received: int
+    duplicates: int
+    looped: int
+    expired: int
+    transformed: int
+    not_transferred: int
+    branched: int
+    sent: int
+    dead: int
+
+
+class LinkStanding(Schema):
+    """A link, and how it is doing."""
+
+    bridge: str
+    link: str
+    state: str  # UNINITIALIZED, STARTING, STARTED, PAUSING, PAUSED, STOPPING, STOPPED
+    wanted: str  # where it was ordered to go last; empty: nobody ordered anything
+    enabled: bool
+    transacted: bool
+    source: str  # "queue:orders"
+    source_provider: str
+    target: str  # or AS_SOURCE
+    target_provider: str
+    error: str  # the last; a sentence
+    error_at: datetime | None
+    last_transfer_at: datetime | None
+    waiting: int | None  # messages at the source; null: not known
+    oldest_at: datetime | None  # of these
+    counts: LinkCounts
+
+
+class BridgeStanding(Schema):
+    """A bridge with its links."""
+
+    bridge: str
+    description: str
+    links: list[LinkStanding]
+
+
+class Bridges(Schema):
+    """Every bridge, by name."""
+
+    bridges: list[BridgeStanding]
+
+
+class LinkOrder(Schema):
+    """Why it is ordered, for the record."""
+
+    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
+
+
+@router.get("/bridges", response={200: Bridges, **REFUSED}, summary="The bridges")
+def list_bridges(request: HttpRequest) -> dict[str, Any]:
+    """Each with its links, and how these are doing."""
+    require(request, VIEW)
+    links: dict[int, list[dict[str, Any]]] = {}
+    for link in Link.objects.select_related(*ABOUT):
+        links.setdefault(link.bridge_id, []).append(told(link))
+    return {
+        "bridges": [
+            bridge_told(one, links.get(one.pk, [])) for one in Bridge.objects.all()
+        ]
+    }
+
+
+@router.get(
+    "/bridges/{queue:bridge}",
+    response={200: BridgeStanding, **REFUSED},
+    summary="A bridge",
+)
+def read_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
+    """With its links, and how these are doing."""
+    require(request, VIEW)
+    found = bridge_of(bridge)
+    links = found.links.select_related(*ABOUT)
+    return bridge_told(found, [told(one) for one in links])
+
+
+@router.get(
+    "/bridges/{queue:bridge}/links/{queue:link}",
+    response={200: LinkStanding, **REFUSED},
+    summary="A link",
+)
+def read_link(request: HttpRequest, bridge: Path[str], link: Path[str]) -> Any:
+    """How it is doing. What it is, is under ``…/definition``."""
+    require(request, VIEW)
+    return told(link_of(bridge, link))
+
+
+@router.post(
+    "/bridges/{queue:bridge}/links/{queue:link}/start",
+    response={200: LinkStanding, **REFUSED},
+    summary="Start a link",
+)
+def start_link(
+    request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkOrder
+) -> dict[str, Any]:
+    """Of a paused link, resumes it. A disabled one is not started."""
+    return ordered(request, bridge, link, Command.START, said)
+
+
+@router.post(
+    "/bridges/{queue:bridge}/links/{queue:link}/pause",
+    response={200: LinkStanding, **REFUSED},
+    summary="Pause a link",
+)
+def pause_link(
+    request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkOrder
+) -> dict[str, Any]:
+    """It finishes the messages in hand, and keeps its connections."""
+    return ordered(request, bridge, link, Command.PAUSE, said)
+
+
+@router.post(
+    "/bridges/{queue:bridge}/links/{queue:link}/resume",
+    response={200: LinkStanding, **REFUSED},
+    summary="Resume a link",
+)
+def resume_link(
+    request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkOrder
+) -> dict[str, Any]:
+    """Of one that runs, no effect."""
+    return ordered(request, bridge, link, Command.RESUME, said)
+
+
+@router.post(
+    "/bridges/{queue:bridge}/links/{queue:link}/stop",
+    response={200: LinkStanding, **REFUSED},
+    summary="Stop a link",
+)
+def stop_link(
+    request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkOrder
+) -> dict[str, Any]:
+    """It finishes the messages in hand, and closes its connections."""
+    return ordered(request, bridge, link, Command.STOP, said)
+
+
+def ordered(
+    request: HttpRequest, bridge: str, link: str, what: Command, said: LinkOrder
+) -> dict[str, Any]:
+    """Give an order; its state tells how far it is carried out.
+
+    Raises:
+        CommandRefused: a link in its state does not take it.
+    """
+    require(request, OPERATE)
+    command(link_of(bridge, link), what, reason=said.reason.strip())
+    return told(link_of(bridge, link))
+
+
+def bridge_of(name: str) -> Bridge:
+    """
+    Raises:
+        NoSuchBridge: there is none of this name.
+    """
+    found = Bridge.objects.filter(name=name).first()
+    if found is None:
+        raise NoSuchBridge(name)
+    return found
+
+
+def bridge_told(bridge: Bridge, links: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"bridge": bridge.name, "description": bridge.description, "links": links}
+
+
+def told(link: Link) -> dict[str, Any]:
+    """A link as it is shown; one that nobody has started yet has no status."""
+    status = getattr(link, "status", None) or LinkStatus(
+        link=link, state=LinkState.UNINITIALIZED
+    )
+    return {
+        "bridge": link.bridge.name,
+        "link": link.name,
+        "state": state_of(link).value,
+        "wanted": status.wanted,
+        "enabled": link.enabled,
+        "transacted": link.transacted,
+        "source": where(link.source),
+        "source_provider": link.source_factory.provider,
+        "target": AS_SOURCE if link.target is None else where(link.target),
+        "target_provider": link.target_factory.provider,
+        "error": status.error,
+        "error_at": status.error_at,
+        "last_transfer_at": status.last_transfer_at,
+        "waiting": status.waiting,
+        "oldest_at": status.oldest_at,
+        "counts": {name: getattr(status, name) for name in COUNTS},
+    }
+
+
+def where(destination: BridgeDestination) -> str:
+    """As Open MQ writes it."""
+    return f"{destination.kind}:{destination.name}"
