@@ -51,16 +51,18 @@ class Between:
         for data in self.read(client):
             cuts = self.cuts_behind is not None and self.cuts_behind in data
             self.is_deaf |= cuts
-            with suppress(OSError):  # it was cut meanwhile
-                server.sendall(data)
+            self.say(server, data)
             if cuts:
                 self.cut()
 
     def carry_back(self, server: socket.socket, client: socket.socket) -> None:
         for data in self.read(server):
             if not self.is_deaf:
-                with suppress(OSError):
-                    client.sendall(data)
+                self.say(client, data)
+
+    def say(self, one: socket.socket, data: bytes) -> None:
+        with suppress(OSError):  # it has gone
+            one.sendall(data)
 
     def read(self, one: socket.socket) -> Iterator[bytes]:
         with suppress(OSError):

@@ -13,7 +13,12 @@ import pytest
 from broker.amqp.messages import bodies as kinds
 from broker.bridges.providers.amqp import connect
 from broker.bridges.providers.amqp.session import AmqpSession
-from broker.bridges.providers.interface import Capability, Destination, Factory
+from broker.bridges.providers.interface import (
+    Capability,
+    Destination,
+    Factory,
+    Received,
+)
 from broker.errors.bridges import AccessRefused, ProviderLost, WrongFactory
 from broker.storing import NewMessage
 from tests.amqp.written import VALUE, annotated, came, section
@@ -53,14 +58,24 @@ def needs(ours: AmqpSession, capability: Capability) -> None:
         pytest.skip(f"it has no {capability.name}")
 
 
-@pytest.mark.parametrize("prefetch", [1, 100])
-def test_a_thousand_messages_pass_in_order(
-    peer: Factory, ours: AmqpSession, queue: Destination, prefetch: int
+@pytest.mark.spec("BRIDGE-1")
+@pytest.mark.parametrize(
+    ("count", "prefetch", "batch"), [(1000, 1, 1), (1000, 100, 100), (9000, 500, 200)]
+)
+def test_thousands_of_messages_pass_in_order(
+    peer: Factory,
+    ours: AmqpSession,
+    queue: Destination,
+    count: int,
+    prefetch: int,
+    batch: int,
 ) -> None:
-    sent = make_messages(1000)
-    assert ours.send(sent, queue) == [None] * 1000
+    sent = make_messages(count)
+    assert ours.send(sent, queue) == [None] * count
     source = ours.subscribe(queue, prefetch=prefetch)
-    got = take(source, 1000, acknowledges=True)
+    got: list[Received] = []
+    while len(got) < count:
+        got += take(source, min(batch, count - len(got)), acknowledges=True)
     assert bodies(got) == [one.body for one in sent]
     assert not any(one.redelivered for one in got)
     source.close()

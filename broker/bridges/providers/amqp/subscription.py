@@ -94,7 +94,13 @@ class AmqpSubscription:
         ]
 
     def ask(self) -> None:
-        """Let the provider send, once half of what may be under way is not."""
+        """Let the provider send, once half of what may be under way is not.
+
+        RabbitMQ sends more than it may where credit comes while messages are under way
+        (3.10), so that it gets some when all of it is used.
+        """
+        if self.wire.is_rabbitmq and self.receiver.credit:
+            return
         room = self.prefetch - len(self.receiver.unsettled)
         missing = room - self.receiver.credit
         is_idle = not (self.receiver.credit or self.waiting)
