@@ -26,6 +26,7 @@ from broker.bridges.providers.stomp.transport import Transport
 from broker.errors.bridges import ProviderLost, WrongFactory
 
 WINDOW = 100  # frames to send before their receipts are waited for
+LAST_WORDS_S = 1.0  # seconds to read on after nothing more can be written
 PARTING_S = 5.0  # seconds to wait for the answer to DISCONNECT
 
 
@@ -112,7 +113,7 @@ class Connection:
             )
             answer = self.frames.get(timeout=factory.connect_timeout_s)
         except (OSError, StompException) as error:
-            self.lose(f"it broke: {error}")
+            self.lose(f"it broke: {error!r}")
         except Empty:
             self.lose(f"nobody said CONNECTED in {factory.connect_timeout_s:g} s")
         if answer is None:
@@ -128,12 +129,18 @@ class Connection:
         Raises:
             ProviderLost: the connection broke.
         """
-        if self.lost:
-            self.lose(self.lost)
+        self.check()
         try:
             self.protocol.send_frame(command, dict(headers), body)
         except (AttributeError, OSError, StompException) as error:
-            self.lose(f"it broke while {command} was sent: {error}")
+            self.hear_out()
+            self.lose(f"it broke while {command} was sent: {error!r}")
+
+    def hear_out(self) -> None:
+        """Take the rest of what came: a server says why before it ends a connection."""
+        deadline = monotonic() + LAST_WORDS_S
+        while not self.lost and self.take(deadline):
+            pass
 
     def ask(self, command: str, headers: Mapping[str, str], body: bytes = b"") -> str:
         """Send a frame that is to be answered.
@@ -160,8 +167,7 @@ class Connection:
         deadline = monotonic() + self.options.reply_s
         for receipt in receipts:
             while receipt not in self.answers:
-                if self.lost:
-                    self.lose(self.lost)
+                self.check()
                 if not self.take(deadline):
                     self.lose(f"there was no answer in {self.options.reply_s:g} s")
         return [self.answers.pop(receipt) for receipt in receipts]
@@ -194,10 +200,23 @@ class Connection:
                 self.lost = self.lost or refusals.said_by(frame)
         return True
 
+    def check(self) -> None:
+        """
+        Raises:
+            ProviderLost: the connection broke.
+        """
+        if self.lost:
+            self.lose(self.lost)
+
     def forget_error(self) -> None:
-        """What it said before is not about what comes now."""
+        """What it said before is not about what comes now.
+
+        Raises:
+            ProviderLost: the connection broke.
+        """
         while self.take():
             pass
+        self.check()
         self.error = None
 
     def last_error(self) -> Frame | None:

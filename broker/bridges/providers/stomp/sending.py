@@ -81,15 +81,16 @@ def send_answered(
     """Each with a receipt, so that it is told which are refused."""
     within = {} if transaction is None else transaction.headers
     outcomes: Outcomes = []
+    if transaction is None:
+        connection.forget_error()
     for start in range(0, len(frames), WINDOW):
-        receipts = [
-            connection.ask("SEND", one.headers | within, one.body)
-            for one in frames[start : start + WINDOW]
-        ]
+        some = frames[start : start + WINDOW]
         try:
-            answers = connection.wait(receipts)
+            answers = connection.wait(
+                [connection.ask("SEND", one.headers | within, one.body) for one in some]
+            )
         except ProviderLost as lost:
-            return [*outcomes, at_the_end(connection, len(receipts), named, lost)]
+            return [*outcomes, at_the_end(connection, len(some), named, lost)]
         outcomes += [outcome(connection, answer, named) for answer in answers]
     return outcomes
 

@@ -71,8 +71,7 @@ class Subscription:
         while not (self.waiting or self.connection.lost) and monotonic() < deadline:
             self.connection.take(deadline)
             self.look()
-        if self.connection.lost:
-            self.connection.lose(self.connection.lost)
+        self.connection.check()
         found: list[Received] = []
         while self.waiting and len(found) < limit:
             delivery = self.waiting.popleft()

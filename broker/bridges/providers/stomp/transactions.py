@@ -38,8 +38,7 @@ class Transaction:
         connection = self.connection
         while connection.take():
             pass
-        if connection.lost:
-            connection.lose(connection.lost)
+        connection.check()
         if connection.error is not None:
             raise self.not_committed(connection.error)
         try:
