@@ -25,7 +25,7 @@ from broker.bridges.providers.rabbitmq_consuming import Subscription
 from broker.bridges.providers.rabbitmq_opening import opened, said_of
 from broker.bridges.providers.rabbitmq_publishing import Publisher, Route
 from broker.bridges.providers.rabbitmq_wire import Heart, Wire
-from broker.errors.bridges import SendRefused, WrongFactory
+from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
 from broker.storing import NewMessage
 
 NO_TRANSACTIONS = "RabbitMQ has no transactions that a link could use."
@@ -51,12 +51,18 @@ class Session:
         self.wires: list[Wire] = []
         self.consuming: Wire | None = None
         self.publisher: Publisher | None = None
-        self.spare = self.wire()
         self.heart = Heart(self.wires)
+        self.spare = self.wire()
         self.heart.start()
 
     def wire(self) -> Wire:
-        """One that nobody uses yet."""
+        """One that nobody uses yet.
+
+        Raises:
+            ProviderLost: the session was closed; or see ``interface.Connect``.
+        """
+        if self.heart.ended.is_set():
+            raise ProviderLost(self.factory.name, "The session was closed.")
         if self.spare is not None:
             spare, self.spare = self.spare, None
             return spare

@@ -106,7 +106,8 @@ class Subscription:
         RabbitMQ does not answer an acknowledgement. What was written may be lost with
         the connection, and the caller would not know; so it is followed by a question,
         whose answer comes after all before it was done. It costs what a round trip
-        does, for a batch, during which what comes next is read.
+        does, for a batch, during which what comes next is read. Its node may still
+        give some of them again if it crashes before they are on its disk.
         """
         ended = {one.handle for one in received}
         if not ended:

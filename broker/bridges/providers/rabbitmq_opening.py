@@ -112,5 +112,7 @@ def said_of(factory: Factory, error: Exception, destination: str) -> ProviderErr
     if isinstance(error, amqp.ConsumerCancelled):
         text = f"the queue of {destination} was deleted, or moved to another node"
     elif isinstance(error, TimeoutError):
-        text = "it did not answer in time"
-    return ProviderLost(factory.name, f"The connection to {where} is lost: {text}.")
+        text = f"it did not answer in time. {error}"
+    return ProviderLost(
+        factory.name, f"The connection to {where} is lost: {text.strip('. ')}."
+    )

@@ -29,6 +29,7 @@ WINDOW = 500  # messages that RabbitMQ may have unconfirmed
 WINDOW_BYTES = 8 * 2**20  # the same, and one message more
 GROUP = 100  # messages that are written at once, at most
 GROUP_BYTES = 256 * 1024  # the same, and one message more
+BLOCKED = "It takes nothing from anybody, as its memory or disk is short."
 NOT_KEPT = "RabbitMQ could not keep it: the queue is full, or its node is in trouble."
 
 Refusals = dict[int, str]  # why a message was not taken, by its place
@@ -182,7 +183,9 @@ class Publisher:
             if len(self.open) < before:
                 until = now + PATIENCE_S
             elif now > until:
-                raise TimeoutError("It confirms nothing.")
+                raise TimeoutError(
+                    BLOCKED if self.connection.is_blocked else "It confirms nothing."
+                )
 
     def confirmed(self, number: int, multiple: bool) -> None:  # noqa: FBT001  # py-amqp
         self.settled(number, multiple=multiple)

@@ -18,6 +18,7 @@ from broker.bridges.providers.interface import (
 from broker.errors.bridges import WrongFactory
 
 HERE = "this-broker"
+WITHOUT_HOST = frozenset({"filesystem", "memory", "sqs"})  # schemes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Provider:
         try:
             parts = urlsplit(factory.url)
             is_right = parts.scheme in self.schemes and (
-                bool(parts.hostname) or parts.scheme == "memory"
+                bool(parts.hostname) or parts.scheme in WITHOUT_HOST
             )
             _ = parts.port
         except ValueError:
@@ -110,7 +111,7 @@ PROVIDERS = {
             "rabbitmq",
             ("amqp", "amqps"),
             "amqp://host:5672/vhost",
-            Capability.LAG,
+            Capability.TOPICS | Capability.DURABLE | Capability.LAG,
         ),
         Provider(
             "kombu",
