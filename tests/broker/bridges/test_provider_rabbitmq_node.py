@@ -153,7 +153,7 @@ def test_a_kill_while_receiving_loses_nothing(
 
 
 def test_a_message_that_is_too_large_there_is_refused_alone(
-    orders: Destination, session: Session
+    node: Node, orders: Destination, session: Session
 ) -> None:
     sent = machine.numbered(orders, 300)
     sent[150].body = b"x" * (LARGEST_BYTES + 1)
