@@ -105,6 +105,11 @@ STATUS: dict[type[errors.BrokerError], int] = {
 }
 
 
+def status_of(error: errors.BrokerError) -> int:
+    """The status that an error has, or else the kind of errors that it is of."""
+    return next((STATUS[one] for one in type(error).__mro__ if one in STATUS), 400)
+
+
 class RefusalMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -123,5 +128,5 @@ class RefusalMiddleware:
             return page_not_found(request, Http404())
         is_part = "HX-Request" in request.headers
         template = "console/_refusal.html" if is_part else "console/refusal.html"
-        status = STATUS.get(type(error), 400)
+        status = status_of(error)
         return render(request, template, {"error": error}, status=status)

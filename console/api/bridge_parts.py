@@ -33,7 +33,7 @@ from console.api.bridge_schemas import (
     NewFactory,
     StoredFactory,
 )
-from console.api.bridges import bridge_of
+from console.api.bridges import bridge_of, seen
 from console.api.problems import REFUSED, require
 
 router = bridges.router  # one path has one view: that reads, and this defines
@@ -231,6 +231,7 @@ def read_link_definition(
 ) -> dict[str, Any]:
     """What it carries, and how."""
     require(request, "broker.view_link")
+    seen(request, bridge, link)
     return told(part_of(Link, bridge, link), LinkDefinition)
 
 

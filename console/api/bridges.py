@@ -10,20 +10,22 @@ from django.http import HttpRequest
 from ninja import Path, Router, Schema
 from pydantic import Field
 
+from broker import authorities
 from broker.bridges.books import Counts
 from broker.bridges.commands import command, link_of
 from broker.bridges.edits import state_of
 from broker.bridges.states import Command
 from broker.errors.bridges import NoSuchBridge
+from broker.errors.queues import NotAuthorized
 from broker.models import Bridge, BridgeDestination, Link, LinkState, LinkStatus
 from broker.models.bridge_names import AS_SOURCE
 from console.api.problems import NO_NUL, REFUSED, require
+from console.bridge_pages import sight
 
 router = Router(tags=["bridges"])
 
 VIEW, OPERATE = "broker.view_link", "broker.operate_link"
 COUNTS = [one.name for one in fields(Counts)]
-ABOUT = ("bridge", "status", "source_factory", "source", "target_factory", "target")
 
 
 class LinkCounts(Schema):
@@ -86,11 +88,13 @@ def list_bridges(request: HttpRequest) -> dict[str, Any]:
     """Each with its links, and how these are doing."""
     require(request, VIEW)
     links: dict[int, list[dict[str, Any]]] = {}
-    for link in Link.objects.select_related(*ABOUT):
+    for link in sight.visible(authorities.held_by(request.user)):
         links.setdefault(link.bridge_id, []).append(told(link))
     return {
         "bridges": [
-            bridge_told(one, links.get(one.pk, [])) for one in Bridge.objects.all()
+            bridge_told(one, links[one.pk])
+            for one in Bridge.objects.all()
+            if one.pk in links
         ]
     }
 
@@ -104,8 +108,11 @@ def read_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
     """With its links, and how these are doing."""
     require(request, VIEW)
     found = bridge_of(bridge)
-    links = found.links.select_related(*ABOUT)
-    return bridge_told(found, [told(one) for one in links])
+    every = sight.visible(authorities.held_by(request.user))
+    links = [told(one) for one in every if one.bridge_id == found.pk]
+    if not links and found.links.exists():
+        raise NoSuchBridge(bridge)
+    return bridge_told(found, links)
 
 
 @router.get(
@@ -116,7 +123,7 @@ def read_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
 def read_link(request: HttpRequest, bridge: Path[str], link: Path[str]) -> Any:
     """How it is doing. What it is, is under ``…/definition``."""
     require(request, VIEW)
-    return told(link_of(bridge, link))
+    return told(seen(request, bridge, link))
 
 
 @router.post(
@@ -176,8 +183,24 @@ def ordered(
         CommandRefused: a link in its state does not take it.
     """
     require(request, OPERATE)
-    command(link_of(bridge, link), what, reason=said.reason.strip())
+    found = seen(request, bridge, link)
+    sight.require(request.user, "set", found)
+    command(found, what, reason=said.reason.strip())
     return told(link_of(bridge, link))
+
+
+def seen(request: HttpRequest, bridge: str, link: str) -> Link:
+    """A link that this person may know of.
+
+    Raises:
+        NoSuchBridge, NoSuchLink: there is none, or it has an end that is hidden.
+    """
+    found = link_of(bridge, link)
+    try:
+        sight.require(request.user, "inquire", found)
+    except NotAuthorized:
+        raise NoSuchBridge(bridge) from None
+    return found
 
 
 def bridge_of(name: str) -> Bridge:

@@ -16,7 +16,7 @@ from broker.errors.bridges import WrongBridge
 from broker.errors.messages import InvalidFilter
 from broker.errors.rules import InvalidRules
 from console import denials, rights, unseen
-from console.refusals import STATUS
+from console.refusals import status_of
 
 CONTENT_TYPE = "application/problem+json"
 NO_NUL = r"^[^\x00]*$"  # the database stores none
@@ -68,7 +68,7 @@ def refused(request: HttpRequest, error: BrokerError) -> HttpResponse:
     if unseen.hides(request, error):
         return not_found(request, Http404())
     return problem(
-        STATUS.get(type(error), 400),
+        status_of(error),
         "The broker refuses this",
         code=error.code,
         detail=str(error),

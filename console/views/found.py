@@ -27,7 +27,7 @@ from console import (
     saved_views,
     searches,
 )
-from console.refusals import STATUS
+from console.refusals import status_of
 
 PAGE = 50
 DRAFT = 2000  # characters of a text that is put into the field
@@ -93,7 +93,7 @@ def stopped(
     """The page, when nothing was found because nothing could be looked for."""
     context = context_of(request, wanted) | {"error": error, "rows": []} | more
     context["is_forbidden"] = isinstance(error, PermissionDenied)
-    status = 403 if isinstance(error, PermissionDenied) else STATUS[type(error)]
+    status = 403 if isinstance(error, PermissionDenied) else status_of(error)
     return render(request, "console/found/messages.html", context, status=status)
 
 

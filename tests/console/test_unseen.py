@@ -51,11 +51,20 @@ OF_NO_QUEUE = {
     "pk": "a security key is there for its owner alone",
     "run_id": "a run is there for all; its rows are of queues that one may inquire",
     "rest": "it names nothing",
+    **dict.fromkeys(
+        ("factory", "destination", "dead_queue"),
+        "it takes a permission to know of what bridges are made of",
+    ),
 }
+SETTINGS = re.compile(  # of bridges, as ``match`` is of addresses
+    r"(PUT|DELETE) /api/v1/bridges/|/api/v1/bridges/<queue:bridge>/(definition|document)"
+)
 NAMED = [
     one
     for one, _ in LINES
-    if one.parameters and not one.parameters.keys() & OF_NO_QUEUE.keys()
+    if one.parameters
+    and not one.parameters.keys() & OF_NO_QUEUE.keys()
+    and not SETTINGS.search(str(one))
 ]
 NOWHERE: Values = ABSENT | {  # the same of what is named in what is sent
     "letter": 987_654_321,
