@@ -1,4 +1,4 @@
-"""Going somewhere by its name: a place, a queue, a message, a unit of work."""
+"""Going somewhere by its name: a place, a queue, a link, a message, a unit of work."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from broker import authorities
 from broker.models import Queue
 from broker.triage import NEWEST
+from console.bridge_pages import sight
 from console.frame import Frame
 
 MOST = 10  # queues
@@ -79,3 +80,14 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[Way]:
     if more := len(seen) - MOST if len(seen) > MOST else 0:
         url = f"{reverse('console:queues')}?{urlencode({'q': wanted})}"
         yield Way(f"{more} more queues", "with this in their names", "queues", url)
+    if request.user.has_perm(sight.VIEW):
+        yield from ways_to_links(held, wanted)
+
+
+def ways_to_links(held: authorities.Held, wanted: str) -> Iterator[Way]:
+    """Links of bridges that are called so, with the name of their bridge or without."""
+    part = wanted.casefold()
+    names = [one for one in sight.visible(held) if part in str(one).casefold()]
+    for one in names[:MOST]:
+        url = reverse("console:link", args=[one.bridge.name, one.name])
+        yield Way(str(one), "link of a bridge", "bridges", url)

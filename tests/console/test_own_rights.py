@@ -25,6 +25,7 @@ OF_SETTINGS = {
     *("address", "addresssetting", "authority", "modelqueue", "queue"),
     *("queuealias", "user", "group", "subscription", "redactionrule"),
     *("crontabschedule", "periodictask"),
+    *("bridge", "bridgedestination", "connectionfactory", "deadmessagequeue", "link"),
 }
 
 
