@@ -134,12 +134,14 @@ def frame_faults(page: Page) -> list[str]:
 
 
 def tab_faults(page: Page) -> list[str]:
-    """The controls that no Tab leads to, and those that do not show the focus."""
+    """The controls that no Tab leads to, and those that do not show the focus; the page
+    is left at its top, where the bar covers none of it."""
     controls = page.evaluate(CONTROLS)
     for _ in range(controls + SPARE):
         page.keyboard.press("Tab")
         if page.evaluate(STOP) == controls:
             break
+    page.evaluate("() => scrollTo(0, 0)")
     return [f"{path_of(page)}: {one}" for one in page.evaluate(MISSED)]
 
 
