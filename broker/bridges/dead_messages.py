@@ -32,7 +32,7 @@ from broker.errors.bridges import (
 )
 from broker.fingerprints import fingerprint, readable
 from broker.models import Address, DeadLetter, DeadMessageQueue, Link, Queue
-from broker.models.bridge_names import BUILT_IN_QUEUE
+from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
 from broker.storing import NewMessage, Receipt
 
 logger = logging.getLogger(__name__)
@@ -94,9 +94,9 @@ def copy_of(  # each is named where it is used
         "DMQ_EXCEPTION": readable(error) or None,
         "DMQ_TIMESTAMP": milliseconds(now),
         "DMQ_BODY_TRUNCATED": False,
-        "LINK": str(link),
     }
     told = {PREFIX + name: value for name, value in told.items() if value is not None}
+    told[LINK_PROPERTY] = str(link)
     return changed(
         original,
         address=BUILT_IN_QUEUE,
@@ -107,6 +107,18 @@ def copy_of(  # each is named where it is used
         routing_type=None,
         producer=f"link {link}"[:255],
     )
+
+
+def as_it_was(message: NewMessage) -> NewMessage:
+    """A dead message without what was written on it, to be carried again."""
+    kept = {
+        name: value
+        for name, value in message.properties.items()
+        if name != LINK_PROPERTY and not name.startswith(PREFIX)
+    }
+    if len(kept) == len(message.properties):
+        return message
+    return changed(message, properties=kept)
 
 
 def milliseconds(moment: datetime) -> int:

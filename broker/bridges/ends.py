@@ -22,12 +22,12 @@ from broker.bridges.providers.interface import (
 from broker.bridges.providers.local import LocalSubscription, address_for
 from broker.bridges.providers.registry import connect
 from broker.bridges.transfer import Way
-from broker.bridges.transformers.registry import check
+from broker.bridges.validation import problems_of
 from broker.bridges.ways import branches, inbound, outbound
 from broker.bridges.ways.here import Here
 from broker.bridges.ways.marker import Marker
 from broker.errors import BrokerError
-from broker.errors.bridges import NoSuchTransformer, WrongLink
+from broker.errors.bridges import WrongLink
 from broker.models import ConnectionFactory, Link, LinkStatus
 
 NO_TRANSACTIONS = (
@@ -86,6 +86,8 @@ def opened(carrier: Carrier) -> Ends:
 
 def open_all(ends: Ends) -> None:
     link = ends.carrier.link
+    if problems := problems_of(link):
+        raise WrongLink(str(link), " ".join(problems))
     dead_messages.ensure()
     source_is_here, target_is_here = map(
         is_here, (link.source_factory, link.target_factory)
@@ -97,13 +99,12 @@ def open_all(ends: Ends) -> None:
         ends.remote = connected(link, link.source_factory, link.source_client_id)
     elif not target_is_here:
         ends.remote = connected(link, link.target_factory, link.target_client_id)
-    if link.transformer:
-        check_transformer(link)
     if target_is_here and (target := target_of(link)):
         address_for(target, link.target_factory.name)
     if ends.remote is not None:
         settle(ends, ends.remote)
     again = local_source(ends, Destination(resubmit.ensure(link).name))
+    again.read = dead_messages.as_it_was
     ends.roads.append(Road(again, way_from_here(ends, again)))
     if source_is_here:
         source = local_source(
@@ -123,17 +124,6 @@ def open_all(ends: Ends) -> None:
             prefetch=2 * link.batch,
         )
         ends.roads.append(Road(remote, way_to_here(ends, remote, ends.remote)))
-
-
-def check_transformer(link: Link) -> None:
-    """
-    Raises:
-        WrongLink: there is none of this name, or it cannot use these properties.
-    """
-    try:
-        check(link.transformer, link.properties)
-    except (NoSuchTransformer, ValueError) as error:
-        raise WrongLink(str(link), str(error)) from error
 
 
 def connected(link: Link, factory: ConnectionFactory, client_id: str) -> Session:

@@ -245,6 +245,7 @@ class Runner:
         """Stop, with a reason, until people start it again."""
         logger.error("%s: stopped: %s", self.link, why)
         self.wanted = LinkState.STOPPED
+        self.failures = max(1, self.failures)  # it did not stop because people said so
         self.note(why)
 
     def state(self, to: LinkState) -> None:

@@ -25,7 +25,8 @@ from broker.bridges.faults import (
 from broker.bridges.link_faults import of_link
 from broker.bridges.providers import registry
 from broker.bridges.providers.interface import Factory
-from broker.errors.bridges import WrongFactory
+from broker.bridges.transformers.registry import check
+from broker.errors.bridges import NoSuchTransformer, WrongFactory
 from broker.models import (
     Bridge,
     BridgeDestination,
@@ -38,6 +39,10 @@ from broker.models.bridge_names import BUILT_IN_QUEUE
 
 def transformer_problem(name: str, properties: Mapping[str, str]) -> str:
     """Why a link cannot use a message transformer; empty where it can."""
+    try:
+        check(name, properties)
+    except (NoSuchTransformer, ValueError) as error:
+        return str(error)
     return ""
 
 

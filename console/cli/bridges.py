@@ -30,6 +30,7 @@ from console.cli.options import Json, Reason, User, Yes, unreadable
 from console.cli.people import USAGE
 
 NOTHING = 3
+ABOUT = ("bridge", "status", "source_factory", "source", "target_factory", "target")
 BridgeName = Annotated[str, Option("-bn", help="The name of the bridge.")]
 LinkName = Annotated[
     str, Option("-ln", help="The name of the link; all of the bridge without it.")
@@ -181,7 +182,7 @@ def links(bridge: str, link: str) -> list[Link]:
         raise CommandError("Say which bridge has it, with -bn.", returncode=USAGE)
     if link:
         return [link_of(bridge, link)]
-    every = Link.objects.select_related(*told.ABOUT)
+    every = Link.objects.select_related(*ABOUT)
     return list(every.filter(bridge=told.bridge_of(bridge)) if bridge else every)
 
 

@@ -57,7 +57,8 @@ OF_NO_QUEUE = {
     ),
 }
 SETTINGS = re.compile(  # of bridges, as ``match`` is of addresses
-    r"(PUT|DELETE) /api/v1/bridges/|/api/v1/bridges/<queue:bridge>/(definition|document)"
+    r"(PUT|DELETE) /api/v1/bridges/"
+    r"|/api/v1/bridges/<queue:bridge>/(definition|document)"
 )
 NAMED = [
     one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from django.conf import settings
 from django.db import Error as DatabaseError
@@ -60,6 +60,7 @@ class LocalSubscription:
         else:
             self.consumer = self.session.subscribe(name, selector)
         self.destination = destination
+        self.read: Callable[[NewMessage], NewMessage] = lambda message: message
 
     @property
     def queue(self) -> Queue:
@@ -86,7 +87,7 @@ class LocalSubscription:
     def received(self, message: Message) -> Received:
         one = message.delivery
         return Received(
-            message_of(one),
+            self.read(message_of(one)),
             one,
             Destination(one.address, self.destination.is_topic),
             one.client_message_id or f"ID:{own_id(one, settings.BROKER_NAME).hex()}",

@@ -81,7 +81,7 @@ def test_a_dead_message_has_its_original_and_where_it_was_going() -> None:
         "TARGET_PROVIDER": "here",
         "DMQ_REASON": "MESSAGE_EXPIRED",
         "DMQ_BODY_TRUNCATED": False,
-        "LINK": "shop/out",
+        "_BRK_LINK": "shop/out",
     }
 
 
