@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from broker.admin import addresses, authorities, queues, redaction
+from broker.admin import addresses, authorities, bridges, queues, redaction
 
-__all__ = ["addresses", "authorities", "queues", "redaction"]
+__all__ = ["addresses", "authorities", "bridges", "queues", "redaction"]
 
 admin.site.site_header = "Backout settings"
 admin.site.site_title = "Backout settings"

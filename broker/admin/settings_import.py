@@ -15,7 +15,8 @@ from django.urls import URLPattern, path, reverse
 
 from broker import settings_documents, settings_import
 from broker.admin.advising import AdvisingAdmin, advising
-from broker.errors.settings import SettingsChanged, WrongSettings
+from broker.errors import BrokerError
+from broker.errors.settings import SettingsChanged
 from broker.models import AddressSetting
 from broker.settings_import import Change, Mode
 
@@ -61,10 +62,14 @@ class ImportForm(forms.Form):
             raise ValidationError("Choose a file or paste its text: one of them.")
         raw = file.read(settings_documents.LARGEST_BYTES + 1) if file else text or ""
         try:
-            cleaned["document"] = settings_import.read(raw)
-        except WrongSettings as error:
+            cleaned["document"] = self.read(raw)
+        except BrokerError as error:
             raise ValidationError(f"Nothing was taken over. {error}") from None
         return cleaned
+
+    def read(self, raw: str | bytes) -> Any:
+        """What the document says; whatever is wrong with it is a refusal."""
+        return settings_import.read(raw)
 
 
 class ExchangingAdmin(AdvisingAdmin):

@@ -34,6 +34,7 @@ from broker.bridges.jmsbridge_table import (
     column_of,
 )
 from broker.bridges.providers.registry import HERE
+from broker.errors.bridges import SecretsLost
 from broker.errors.settings import WrongSettings
 from broker.models import (
     Bridge,
@@ -100,7 +101,7 @@ def factory(reading: Reading, element: Element) -> ConnectionFactory:
     username, password = (made.properties.pop(name, "") for name in LOGIN)
     made.username = made.username or username
     password = element.attributes.get("password") or password
-    made.secret = given.get(SEALED, "") or secrets.encrypt(password)
+    made.secret = sealed(element, given.get(SEALED, "")) or secrets.encrypt(password)
     drop_secrets(reading, made, element)
     if "backout.provider" not in given:
         elsewhere = made.lookup_name or ADDRESS in made.properties
@@ -118,6 +119,20 @@ def factory(reading: Reading, element: Element) -> ConnectionFactory:
         )
     checked(made, element)
     return made
+
+
+def sealed(element: Element, secret: str) -> str:
+    """A password as it is stored, if it can be read here.
+
+    Raises:
+        WrongSettings: it cannot.
+    """
+    try:
+        secrets.decrypt(secret, factory="")
+    except SecretsLost:
+        why = "Its password was encrypted elsewhere. Give it as the attribute password."
+        raise WrongSettings(element.where, why) from None
+    return secret
 
 
 def drop_secrets(

@@ -1,0 +1,254 @@
+"""Bridges: how providers are reached, and what links carry between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+
+from broker.admin.bridges_import import ExchangingBridgesAdmin
+from broker.bridges import secrets
+from broker.bridges.edits import consequences, reasons_to_keep, state_of
+from broker.bridges.factories import try_out
+from broker.bridges.faults import Part
+from broker.bridges.providers.registry import PROVIDERS
+from broker.bridges.validation import faults_of, noun
+from broker.errors.bridges import BridgeError
+from broker.models import (
+    Bridge,
+    BridgeDestination,
+    ConnectionFactory,
+    DeadMessageQueue,
+    Link,
+)
+from broker.models.bridge_names import AS_SOURCE
+
+NAMES = "Names in JNDI and descriptions are kept for documents of Open MQ."
+FROM_THE_NEXT_START = "What is changed of a link that runs holds from its next start."
+
+
+CHOICES = [("", "---------"), *((key, one.label) for key, one in PROVIDERS.items())]
+
+
+class PartForm(forms.ModelForm):
+    """Refuses what cannot be, in the words that everything else has for it."""
+
+    def clean_properties(self) -> dict[str, str]:
+        return self.cleaned_data["properties"] or {}
+
+    def _post_clean(self) -> None:
+        """After the instance is what was typed, and each field by itself is right."""
+        super()._post_clean()  # type: ignore[misc]
+        if self.errors:
+            return
+        for one in faults_of(self.instance):
+            self.add_error(
+                one.field if one.field in self.fields else None, one.sentence
+            )
+        if not self.errors:
+            for sentence in consequences(self.instance):
+                self.add_error(None, sentence)
+
+
+class FactoryForm(PartForm):
+    provider = forms.ChoiceField(
+        choices=[
+            ("", "---------"),
+            *((key, one.label) for key, one in PROVIDERS.items()),
+        ]
+    )
+    password = forms.CharField(
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="It is kept encrypted and never shown. Empty: it stays as it is.",
+    )
+    no_password = forms.BooleanField(
+        required=False,
+        label="No password",
+        help_text="The one that is stored is taken away.",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        password = cleaned.get("password", "")
+        if cleaned.get("no_password"):
+            if password:
+                self.add_error("password", "Give a password, or take it away.")
+            self.instance.secret = ""
+        elif password:
+            self.instance.secret = secrets.encrypt(password)
+        return cleaned
+
+
+class PartAdmin(admin.ModelAdmin):
+    form = PartForm
+
+    def get_deleted_objects(
+        self, objs: Iterable[Part], request: HttpRequest
+    ) -> tuple[Any, Any, Any, list[str]]:
+        """Keep what something needs, and links that are not at rest."""
+        chosen = list(objs)
+        found, counts, missing, kept = super().get_deleted_objects(chosen, request)
+        why = [f"{noun(one)}: {why}" for one in chosen for why in reasons_to_keep(one)]
+        return found, counts, missing, [*kept, *why]
+
+
+@admin.register(Bridge)
+class BridgeAdmin(ExchangingBridgesAdmin, PartAdmin):
+    list_display = ["name", "description", "link_count", "tag_messages"]
+    search_fields = ["name", "description"]
+    fields = ["name", "description", "tag_messages", "log_transfers"]
+
+    def get_queryset(self, *request: Any) -> QuerySet[Bridge]:
+        every: QuerySet[Bridge] = super().get_queryset(*request)
+        return every.annotate(of_links=Count("links"))
+
+    @admin.display(description="links", ordering="of_links")
+    def link_count(self, bridge: Bridge) -> int:
+        return bridge.of_links  # type: ignore[attr-defined,no-any-return]
+
+
+@admin.register(ConnectionFactory)
+class ConnectionFactoryAdmin(PartAdmin):
+    form = FactoryForm
+    list_display = ["name", "bridge", "provider", "url", "username", "has_password"]
+    list_filter = ["bridge", "provider"]
+    list_select_related = ["bridge"]
+    search_fields = ["name", "url"]
+    actions = ["try_connection"]
+    fieldsets = [
+        (None, {"fields": ["bridge", "name", "description"]}),
+        ("Provider", {"fields": ["provider", "url", "properties"]}),
+        ("Login", {"fields": ["username", "password", "no_password"]}),
+        (
+            "Connections",
+            {"fields": ["connect_attempts", "connect_interval_s", "idle_timeout_s"]},
+        ),
+        ("Open MQ", {"description": NAMES, "fields": ["lookup_name", "multi_rm"]}),
+    ]
+
+    @admin.display(description="password", empty_value="none")
+    def has_password(self, factory: ConnectionFactory) -> str | None:
+        return "stored" if factory.secret else None
+
+    @admin.action(description="Try the connection", permissions=["change"])
+    def try_connection(
+        self, request: HttpRequest, queryset: QuerySet[ConnectionFactory]
+    ) -> None:
+        """Connect and leave again; say what came of it."""
+        for factory in queryset.select_related("bridge"):
+            try:
+                messages.success(request, try_out(factory))
+            except BridgeError as error:
+                messages.error(request, str(error))
+
+
+@admin.register(BridgeDestination)
+class BridgeDestinationAdmin(PartAdmin):
+    list_display = ["ref_name", "bridge", "kind", "name"]
+    list_filter = ["bridge", "kind"]
+    list_select_related = ["bridge"]
+    search_fields = ["ref_name", "name"]
+    fieldsets = [
+        (None, {"fields": ["bridge", "ref_name", "description"]}),
+        ("At its provider", {"fields": ["kind", "name"]}),
+        ("Open MQ", {"description": NAMES, "fields": ["lookup_name", "properties"]}),
+    ]
+
+
+@admin.register(DeadMessageQueue)
+class DeadMessageQueueAdmin(PartAdmin):
+    list_display = ["name", "bridge", "position", "enabled", "factory", "destination"]
+    list_filter = ["bridge", "enabled"]
+    list_select_related = ["bridge", "factory__bridge", "destination__bridge"]
+    search_fields = ["name"]
+    fieldsets = [
+        (
+            None,
+            {
+                "description": "The built-in one is always the first; these come after"
+                " it, until one takes the message.",
+                "fields": ["bridge", "name", "description", "position", "enabled"],
+            },
+        ),
+        (
+            "Where it is",
+            {"fields": ["factory", "destination", "client_id", "stay_connected"]},
+        ),
+        (
+            "How it is sent",
+            {"fields": ["time_to_live_ms", "send_attempts", "send_interval_s"]},
+        ),
+        ("Transformer", {"fields": ["transformer", "properties"]}),
+    ]
+
+
+@admin.register(Link)
+class LinkAdmin(PartAdmin):
+    list_display = [
+        *("name", "bridge", "enabled", "transacted", "state", "from_where", "to_where")
+    ]
+    list_filter = ["bridge", "enabled", "transacted"]
+    list_select_related = [
+        *("bridge", "status", "source_factory", "source", "target_factory", "target")
+    ]
+    search_fields = ["name", "bridge__name"]
+    fieldsets = [
+        (
+            None,
+            {
+                "description": FROM_THE_NEXT_START,
+                "fields": ["bridge", "name", "description", "enabled", "transacted"],
+            },
+        ),
+        (
+            "Source",
+            {
+                "fields": [
+                    *("source_factory", "source", "source_description", "selector"),
+                    *("durable_name", "source_client_id"),
+                ]
+            },
+        ),
+        (
+            "Target",
+            {
+                "fields": [
+                    *("target_factory", "target", "target_description"),
+                    *("stay_connected", "target_client_id", "retain_reply_to"),
+                ]
+            },
+        ),
+        (
+            "Transformer",
+            {
+                "fields": [
+                    *("transformer", "properties", "transformer_time_limit_s"),
+                    *("transform_failure", "consume_on_transform_error"),
+                ]
+            },
+        ),
+        (
+            "Transfer",
+            {"fields": ["batch", "on_send_failure", "duplicate_detection"]},
+        ),
+    ]
+
+    @admin.display(description="state")
+    def state(self, link: Link) -> str:
+        return state_of(link).label
+
+    @admin.display(description="source")
+    def from_where(self, link: Link) -> str:
+        return f"{link.source_factory.name}: {link.source.kind}:{link.source.name}"
+
+    @admin.display(description="target")
+    def to_where(self, link: Link) -> str:
+        to = link.target
+        where = AS_SOURCE if to is None else f"{to.kind}:{to.name}"
+        return f"{link.target_factory.name}: {where}"
