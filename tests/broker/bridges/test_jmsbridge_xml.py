@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from broker.bridges import secrets
 from broker.bridges.documents import Document, values_of
@@ -255,3 +256,13 @@ def test_texts_of_any_kind_come_back() -> None:
 
     assert values_of(again.factories[0]) == values_of(one)
     assert again.bridge.description == f"{hostile}\n{hostile}"
+
+
+@pytest.mark.spec("BRIDGE-17")
+def test_each_attribute_stands_in_the_documents() -> None:
+    text = (settings.BASE_DIR / "docs" / "bridges.md").read_text()
+    known = [*ATTRIBUTES.values(), *PROPERTIES.values()]
+
+    missing = {name for one in known for name in one if f"`{name}`" not in text}
+
+    assert missing == set()
