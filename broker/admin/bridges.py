@@ -235,7 +235,7 @@ class LinkAdmin(PartAdmin):
         ),
         (
             "Transfer",
-            {"fields": ["batch", "on_send_failure", "duplicate_detection"]},
+            {"fields": ["batch", "on_send_failure", "duplicate_detection", "loop_guard"]},
         ),
     ]
 

@@ -91,6 +91,7 @@ PROPERTIES: dict[str, dict[str, str]] = {  # what Open MQ has no attribute for
         "backout.transform-failure": "transform_failure",
         "backout.on-send-failure": "on_send_failure",
         "backout.duplicate-detection": "duplicate_detection",
+        "backout.loop-guard": "loop_guard",
     },
     "connection-factory": {"backout.provider": "provider", "backout.url": "url"},
 }

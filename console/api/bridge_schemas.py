@@ -109,4 +109,5 @@ class LinkDefinition(Schema):
     consume_on_transform_error: bool = False
     on_send_failure: Literal["dmq-and-ack", "dmq-and-retry"] = "dmq-and-ack"
     duplicate_detection: bool = False
+    loop_guard: bool = True
     batch: Annotated[int, Field(ge=1, le=LARGEST_BATCH)] = 100

@@ -22,7 +22,7 @@ from broker.models import (
 from tests.broker.auditing import detail
 from tests.broker.bridges.jmsbridge_documents import DOCUMENT
 from tests.broker.bridges.making import stored_link
-from tests.console.bridge_acts import make_bridge
+from tests.console.api_bridge_acts import make_bridge
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
 from tests.console.settings_forms import page, send

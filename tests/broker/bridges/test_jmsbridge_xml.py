@@ -51,6 +51,7 @@ def test_a_whole_document_is_read() -> None:
         "consume_on_transform_error": True,
         "on_send_failure": "dmq-and-retry",
         "duplicate_detection": False,
+        "loop_guard": True,
         "batch": 10,
     }
     assert parts["Link", "bills-out"]["target"] is None

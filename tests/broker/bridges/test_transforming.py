@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from broker.bridges.batch import Batch
+from broker.bridges.carrier import Carrier
 from broker.bridges.messages import changed
-from broker.bridges.providers.interface import Destination
+from broker.bridges.providers.interface import Destination, Received
+from broker.bridges.transfer import transformed
 from broker.bridges.transformers.registry import (
     TRANSFORMERS,
     BranchTo,
@@ -20,6 +23,7 @@ from broker.errors.bridges import TransformerFailed, WrongLink
 from broker.models import Link
 from broker.put import put
 from broker.storing import NewMessage
+from tests.make import NOON
 from tests.broker.bridges.linking import (
     carry,
     dead,
@@ -157,11 +161,15 @@ def test_the_first_that_branches_is_told_on_the_dead_queue() -> None:
 
 @pytest.mark.spec("BRIDGE-6")
 def test_as_source_is_the_destination_that_a_message_came_from() -> None:
-    put_all(b"change")
-    link = make_link(target=None, transformer="choosy")
-    with turn(link) as one:
-        assert one.carry() == 1
-    assert bodies("orders") == [b"changed"]
+    link = make_link(target=None)
+    topic = Destination("news", is_topic=True)
+    one = Received(NewMessage("news"), None, topic)
+    batch = Batch([one], NOON)
+
+    sending = transformed(Carrier(link, 1), batch, one, one.message)
+
+    assert sending is not None
+    assert sending.destination == topic
 
 
 def test_a_link_whose_transformer_is_missing_does_not_start() -> None:

@@ -230,7 +230,7 @@ def test_dead_messages_do_not_go_into_the_link_that_they_come_from() -> None:
 
 
 def test_a_dead_message_queue_fits_its_provider() -> None:
-    away = factory(BRIDGE, "rabbit", "rabbitmq")
+    away = factory(BRIDGE, "away", "backout")
     news = destination(BRIDGE, "news", kind="topic")
 
     found = faults_of(dead_queue(bridge=BRIDGE, factory=away, destination=news))
