@@ -93,6 +93,48 @@ def test_what_a_message_says_of_itself_arrives(
     assert got == sent
 
 
+OF_EACH_TYPE: dict[str, Any] = {
+    "true": True,
+    "false": False,
+    "byte": -128,
+    "int": -(2**31),
+    "long": 2**40,
+    "shortest": -(2**63),
+    "longest": 2**63 - 1,
+    "double": 1.0,
+    "tiny": 5e-324,
+    "text": "Grüße \U0001f600",
+    "empty": "",
+    "nothing": None,
+    "deep": {"list": [1, [2.5, None], {"x": "y"}], "long": 2**40},
+}
+
+
+@pytest.mark.parametrize("kind", ["classic", "quorum"])
+def test_properties_of_each_type_arrive_even_by_way_of_dead_letters(
+    session: Session, kind: str
+) -> None:
+    with machine.queue({"x-queue-type": kind}) as dead:
+        letters = {
+            "x-queue-type": kind,
+            "x-message-ttl": 1,
+            "x-dead-letter-exchange": "",
+            "x-dead-letter-routing-key": dead.name,
+        }
+        with machine.queue(letters) as orders:  # RabbitMQ writes the table anew
+            message = NewMessage(orders.name, b"", properties=OF_EACH_TYPE)
+            assert session.send([message], orders) == [None]
+            (received,) = take(session.subscribe(dead), 1)
+
+            arrived = dict(received.message.properties)
+            (death,) = arrived.pop("x-death")
+            assert death["queue"] == orders.name
+            assert {name for name in arrived if name.startswith("x-first-death")}
+            for name, value in OF_EACH_TYPE.items():
+                assert arrived[name] == value
+                assert type(arrived[name]) is type(value)
+
+
 def test_other_clients_see_the_usual_properties(
     session: Session, orders: Destination
 ) -> None:
