@@ -110,7 +110,8 @@ def said_of(factory: Factory, error: Exception, destination: str) -> ProviderErr
         why = f"{where} refuses {destination}: {text}. Give the user access there."
         return WrongFactory(factory.name, why)
     if isinstance(error, amqp.ConsumerCancelled):
-        text = f"the queue of {destination} was deleted, or moved to another node"
+        what = destination or "a subscription"
+        text = f"the queue of {what} was deleted, or moved to another node"
     elif isinstance(error, TimeoutError):
         text = f"it did not answer in time. {error}"
     return ProviderLost(
