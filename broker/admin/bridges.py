@@ -235,7 +235,14 @@ class LinkAdmin(PartAdmin):
         ),
         (
             "Transfer",
-            {"fields": ["batch", "on_send_failure", "duplicate_detection", "loop_guard"]},
+            {
+                "fields": [
+                    "batch",
+                    "on_send_failure",
+                    "duplicate_detection",
+                    "loop_guard",
+                ]
+            },
         ),
     ]
 

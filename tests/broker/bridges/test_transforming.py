@@ -23,7 +23,6 @@ from broker.errors.bridges import TransformerFailed, WrongLink
 from broker.models import Link
 from broker.put import put
 from broker.storing import NewMessage
-from tests.make import NOON
 from tests.broker.bridges.linking import (
     carry,
     dead,
@@ -33,6 +32,7 @@ from tests.broker.bridges.linking import (
     taken,
     turn,
 )
+from tests.make import NOON
 
 REASON = "JMS_SUN_JMSBRIDGE_DMQ_REASON"
 BY_RELEASE = Link.TransformFailure.TRANSFER

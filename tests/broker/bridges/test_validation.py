@@ -82,8 +82,8 @@ WRONG_LINKS: dict[str, tuple[dict[str, Any], str]] = {
         "'orders' is a topic, and another Backout has none here. Choose a queue.",
     ),
     "a topic as target where there are none": (
-        {"target": "rabbitmq", "target_kind": "topic", **PLAIN},
-        "'bills' is a topic, and RabbitMQ (AMQP 0-9-1) has none here. Choose a queue.",
+        {"target": "backout", "target_kind": "topic"},
+        "'bills' is a topic, and another Backout has none here. Choose a queue.",
     ),
     "the source's topic where there are none": (
         {"target": "backout", "source_kind": "topic", "target_destination": None},
