@@ -72,7 +72,7 @@ class Struck:
 def strike(pair: Pair, struck: Struck, random: Random, kills: int) -> Found:
     """Carry all of a pair's messages through so many faults."""
     found = Found(sent=pair.total)
-    most = max(2, 2 * pair.total // (pair.link.batch * max(kills, 1)))
+    most = max(2, pair.total // (pair.link.batch * max(kills, 1)))
     while not pair.is_done():
         is_last = found.kills + found.cuts >= kills
         how = "cut" if pair.port and random.random() < 0.3 else "kill"

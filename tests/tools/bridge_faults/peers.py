@@ -74,7 +74,10 @@ def activemq(*, is_inbound: bool) -> Make:
         return with_patience(
             make_pair(
                 "activemq-in" if is_inbound else "activemq-out",
-                peer.factory(),
+                peer.factory(
+                    username=peers_of_stomp.ADMIN,
+                    password=peers_of_stomp.ADMIN_PASSWORD,
+                ),
                 is_inbound=is_inbound,
                 points=(*ALL_HERE, *MARKED),
                 batch=batch,
