@@ -71,7 +71,10 @@ def make_hostile(filled: Filled, payload: str) -> None:
         selector=filled(payload, "link_selector"),
         transformer=filled(payload, "link_transformer"),
     )
-    of_link = ("durable_name", "source_client_id", "target_client_id")
+    of_link = [
+        *("durable_name", "source_client_id", "target_client_id"),
+        *("source_description", "target_description"),
+    ]
     fill(filled, payload, link, "description", *of_link)
     stand(link, "STARTED", error=filled(payload, "link_error"), failures=2)
     link.status.error_at = timezone.now()

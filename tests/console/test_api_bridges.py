@@ -5,10 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import models
 from django.test import Client
+from ninja import Schema
 
 from broker.bridges import secrets
-from broker.models import AuditRecord, ConnectionFactory, Link, LinkStatus
+from broker.models import (
+    AuditRecord,
+    Bridge,
+    BridgeDestination,
+    ConnectionFactory,
+    DeadMessageQueue,
+    Link,
+    LinkStatus,
+)
+from console.api.bridge_schemas import (
+    BridgeDefinition,
+    DeadQueueDefinition,
+    DestinationDefinition,
+    FactoryDefinition,
+    LinkDefinition,
+)
 from tests.broker.bridges.jmsbridge_documents import DOCUMENT
 from tests.console.api_bridge_acts import AT, LINK, make_bridge
 from tests.console.conftest import SignIn
@@ -187,3 +204,24 @@ def test_a_document_that_is_wrong_is_refused(ada: Client) -> None:
 
     assert (answer.status_code, answer.json()["code"]) == (400, "wrong-settings")
     assert "It needs the attribute 'name'." in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("model", "schema"),
+    [
+        (Bridge, BridgeDefinition),
+        (ConnectionFactory, FactoryDefinition),
+        (BridgeDestination, DestinationDefinition),
+        (DeadMessageQueue, DeadQueueDefinition),
+        (Link, LinkDefinition),
+    ],
+)
+def test_each_field_can_be_defined(
+    model: type[models.Model], schema: type[Schema]
+) -> None:
+    named = {"id", "key", "bridge", "secret", "ref_name"}
+    if model is not BridgeDestination:  # whose name is what its provider calls it
+        named.add("name")
+    fields = {one.name for one in model._meta.fields} - named
+
+    assert {*schema.model_fields} == fields

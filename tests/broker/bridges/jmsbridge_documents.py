@@ -28,6 +28,7 @@ DOCUMENT = """<?xml version="1.0" encoding="UTF-8"?>
       <property name="backout.transformer-time-limit-in-seconds" value="1.5"/>
       <property name="backout.transform-failure" value="4.4"/>
       <property name="backout.on-send-failure" value="dmq-and-retry"/>
+      <property name="backout.loop-guard" value="false"/>
     </target>
   </link>
   <link name="bills-out" enabled="false" transacted="false">

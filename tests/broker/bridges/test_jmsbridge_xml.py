@@ -6,10 +6,16 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db.models import Model
 
 from broker.bridges import secrets
-from broker.bridges.documents import Document, values_of
-from broker.bridges.jmsbridge_table import ATTRIBUTES, CHILDREN, PROPERTIES
+from broker.bridges.documents import (
+    DESCRIPTIONS,
+    NOT_OF_DOCUMENTS,
+    Document,
+    values_of,
+)
+from broker.bridges.jmsbridge_table import ATTRIBUTES, CHILDREN, MODELS, PROPERTIES
 from broker.bridges.jmsbridge_writing import write
 from broker.bridges.jmsbridge_xml import read
 from broker.models import Bridge, ConnectionFactory
@@ -51,7 +57,7 @@ def test_a_whole_document_is_read() -> None:
         "consume_on_transform_error": True,
         "on_send_failure": "dmq-and-retry",
         "duplicate_detection": False,
-        "loop_guard": True,
+        "loop_guard": False,
         "batch": 10,
     }
     assert parts["Link", "bills-out"]["target"] is None
@@ -267,3 +273,19 @@ def test_each_attribute_stands_in_the_documents() -> None:
     missing = {name for one in known for name in one if f"`{name}`" not in text}
 
     assert missing == set()
+
+
+@pytest.mark.spec("BRIDGE-17")
+@pytest.mark.parametrize("model", list(dict.fromkeys(MODELS.values())))
+def test_each_field_is_in_the_document(model: type[Model]) -> None:
+    """A field that is added later is not lost on the way through a file."""
+    tables = (*ATTRIBUTES.items(), *PROPERTIES.items())
+    known = {
+        field
+        for element, fields in tables
+        if MODELS[element] is model
+        for field in fields.values()
+    }
+    fields = {one.name for one in model._meta.fields} - NOT_OF_DOCUMENTS
+
+    assert fields - known <= {*DESCRIPTIONS, "properties"}
