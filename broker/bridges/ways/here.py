@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from broker.bridges.batch import Batch
-from broker.bridges.books import Entry, Role
+from broker.bridges.books import Entry, Outcome, Role
 from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
 from broker.bridges.messages import sent_on
 from broker.bridges.providers import local
 from broker.bridges.providers.local import LocalSubscription
 from broker.errors.bridges import SendRefused
+from broker.models import Link
 from broker.storing import Receipt
 from broker.unit_of_work import UnitOfWork
+
+RETRY = Link.OnSendFailure.RETRY
 
 
 class Here:
@@ -42,10 +45,10 @@ class Here:
             self.carrier.bury_elsewhere(batch.dead)
             try:
                 self.commit(batch, work)
-            except SendRefused:
+            except SendRefused as refusal:
                 if self.carrier.link.transacted:
                     raise
-                bury_refused(self.carrier, batch)
+                after_refusal(self.carrier, batch, refusal)
                 self.commit(batch, work)
         except SendRefused as refusal:
             undo(work, batch, refusal)
@@ -82,6 +85,19 @@ def address(carrier: Carrier, batch: Batch) -> None:
         one.message = sent_on(
             one.message, address=addresses[name], producer=carrier.actor
         )
+
+
+def after_refusal(carrier: Carrier, batch: Batch, refusal: SendRefused) -> None:
+    """What a link without transactions does about what this broker does not take.
+
+    Raises:
+        SendRefused: it is to be tried again, and each try is a dead message.
+    """
+    if carrier.link.on_send_failure == RETRY:
+        first = [batch.sends[0].received]
+        carrier.notice(first, Outcome.SEND_FAILURE, refusal.why)
+        raise refusal
+    bury_refused(carrier, batch)
 
 
 def bury_refused(carrier: Carrier, batch: Batch) -> None:

@@ -13,7 +13,7 @@ from broker.bridges.dead_messages import bury
 from broker.bridges.providers import local
 from broker.bridges.providers.interface import Session, Subscription
 from broker.bridges.ways import branches
-from broker.bridges.ways.here import address, bury_refused, target_entries
+from broker.bridges.ways.here import address, after_refusal, target_entries
 from broker.bridges.ways.marker import Marker
 from broker.errors.bridges import (
     BridgeError,
@@ -21,10 +21,7 @@ from broker.errors.bridges import (
     ProviderLost,
     SendRefused,
 )
-from broker.models import Link
 from broker.unit_of_work import UnitOfWork
-
-RETRY = Link.OnSendFailure.RETRY
 
 
 class Inbound:
@@ -94,11 +91,7 @@ class Acknowledged(Inbound):
         try:
             self.put_new(batch)
         except SendRefused as refusal:
-            if self.carrier.link.on_send_failure == RETRY:
-                one = [batch.sends[0].received]
-                self.carrier.notice(one, Outcome.SEND_FAILURE, refusal.why)
-                raise
-            bury_refused(self.carrier, batch)
+            after_refusal(self.carrier, batch, refusal)
             self.put_new(batch)
 
     @transaction.atomic

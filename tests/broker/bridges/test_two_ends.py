@@ -166,9 +166,9 @@ def test_an_acknowledgement_that_failed_is_told_on_the_dead_message_queue(
         bridge, "other", "backout", url=other.url, password=other.secret
     )
     link = make_link(source_factory=source, bridge=bridge, transacted=False)
-    with turn(link) as one:
-        with monkeypatch.context() as context, pytest.raises(ProviderLost):
-            breaks(context, one.ends.main, "acknowledge")
+    with turn(link) as one, monkeypatch.context() as context:
+        breaks(context, one.ends.main, "acknowledge")
+        with pytest.raises(ProviderLost):
             one.carry(wait_s=5)
 
     (notice,) = dead()
