@@ -22,6 +22,7 @@ from broker.bridges import books, duplicates
 from broker.bridges.carrier import Carrier
 from broker.bridges.configured import is_here
 from broker.bridges.ends import Ends, Road, look, opened
+from broker.bridges.resubmit import resubmit_queue
 from broker.bridges.transfer import transfer
 from broker.errors import BrokerError
 from broker.errors.bridges import (
@@ -36,7 +37,7 @@ from broker.errors.bridges import (
     WrongLink,
 )
 from broker.floors import FLOORS
-from broker.models import DeadMessageQueue, Link, LinkState
+from broker.models import DeadMessageQueue, Link, LinkState, Queue, Ready
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +75,8 @@ class Runner:
     tries: int = 0  # to connect, one after another
     alone: int = 0  # messages that are still carried one by one
     is_leaving: bool = False  # the process ends, and the link goes on elsewhere
+    is_resting: bool = False
+    busy_at: float = 0.0  # when something was carried last
     looked_at: float = 0.0
     resubmitted_at: float = 0.0
     forgot_at: float = 0.0
@@ -117,6 +120,7 @@ class Runner:
         """One connection's life; whatever ends it is noted."""
         ends: Ends | None = None
         try:
+            self.rest()
             self.state(LinkState.STARTING)
             ends = opened(self.carrier)
             self.tries = 0
@@ -142,9 +146,34 @@ class Runner:
                 self.pause(ends)
                 continue
             carried = sum(self.carry(ends, road) for road in self.roads(ends))
+            if self.is_to_rest(ends, carried):
+                return
             self.keep_house(ends, is_idle=not carried)
             if ends.marker is not None and ends.marker.is_stale:
                 return
+
+    def is_to_rest(self, ends: Ends, carried: int) -> bool:
+        """Whether the connection to the target need not stay, and was idle for long."""
+        now = time.monotonic()
+        if carried or not self.busy_at:
+            self.busy_at = now
+        link = self.link
+        idle_s = link.target_factory.idle_timeout_s
+        may_rest = ends.remote is not None and is_here(link.source_factory)
+        if link.stay_connected or not (may_rest and idle_s):
+            return False
+        self.is_resting = now - self.busy_at >= idle_s
+        return self.is_resting
+
+    def rest(self) -> None:
+        """Have no connection, until something lies at the source."""
+        sources = [self.link.source.name, resubmit_queue(self.link)]
+        while self.is_resting and not self.stopping.wait(WAIT_S):
+            waiting = Ready.objects.filter(
+                queue_id__in=Queue.objects.filter(name__in=sources).values("pk")
+            )
+            self.is_resting = self.wanted == LinkState.STARTED and not waiting.exists()
+        self.is_resting, self.busy_at = False, 0.0
 
     def roads(self, ends: Ends) -> list[Road]:
         """What is resubmitted is looked for once in a while."""

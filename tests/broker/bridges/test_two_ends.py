@@ -10,7 +10,7 @@ from broker.bridges import deciding
 from broker.bridges.providers.backout.session import BackoutSession
 from broker.bridges.ways import branches
 from broker.errors.bridges import ProviderLost
-from broker.models import AuditRecord, Branch, Link
+from broker.models import AuditRecord, Branch, Link, LinkStatus
 from broker.put import put
 from tests.broker.bridges.linking import (
     carry,
@@ -23,6 +23,9 @@ from tests.broker.bridges.linking import (
     turn,
 )
 from tests.broker.bridges.other_backout import OtherBackout
+from tests.broker.bridges.running import until_sent
+from tests.broker.bridges.test_runner import running
+from tests.console.until import until
 from tests.make import make_queue
 
 REASON = "JMS_SUN_JMSBRIDGE_DMQ_REASON"
@@ -174,3 +177,22 @@ def test_an_acknowledgement_that_failed_is_told_on_the_dead_message_queue(
     (notice,) = dead()
     assert notice.properties[REASON] == "ACK_FAILURE"
     assert [found.body for found in taken("booked")] == [b"one"]
+
+
+@pytest.mark.spec("BRIDGE-17")
+def test_a_connection_that_need_not_stay_is_closed_when_idle_and_made_again(
+    link: Link, other: OtherBackout
+) -> None:
+    link.stay_connected = False
+    link.save()
+    link.target_factory.idle_timeout_s = 1
+    link.target_factory.save()
+    LinkStatus.objects.filter(link=link).update(wanted="", state="UNINITIALIZED")
+    put("orders", b"one")
+    with running() as bridge:
+        until_sent(link, 1)
+        (runner,) = bridge.runners.values()
+        until(lambda: runner.is_resting)
+        put("orders", b"two")
+        until_sent(link, 2)
+    assert there(other) == [b"one", b"two"]

@@ -1,0 +1,32 @@
+"""Links whose process is killed, at drawn points: nothing is lost, nothing doubled.
+
+``python -m tests.tools.bridge_faults`` does it a hundred times, with real providers.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.broker.elsewhere import process
+from tests.make import make_setting
+from tests.tools.bridge_faults import strikes
+from tests.tools.bridge_faults.pairs import ALL_HERE, make_pair
+
+
+@pytest.mark.spec("BRIDGE-20")
+def test_a_transacted_link_carries_each_message_once_whenever_it_is_killed(
+    transactional_db: None,
+) -> None:
+    make_setting("#", max_delivery_attempts=-1)
+    pair = make_pair("here", points=ALL_HERE, batch=20)
+    pair.total = 400
+    pair.put(0, pair.total)
+
+    with process(strikes.SCRIPT) as server:
+        found = strikes.strike(pair, strikes.Struck(server), Random(3), kills=6)
+    strikes.count(pair, found)
+
+    assert found.kills == 6
+    assert (found.lost, found.doubled, found.out_of_order) == (0, 0, 0)
