@@ -7,7 +7,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
-from tests.bench import cells, ground, machine, pages, report
+from tests.bench import cells, ground, links, machine, pages, report
 from tests.bench.archive import measuring
 from tests.bench.clients import clients
 from tests.bench.many import FEW, Many
@@ -21,6 +21,7 @@ def arguments() -> Namespace:
     size.add_argument("--short", action="store_true", help="in ten, not in twenty")
     parser.add_argument("--clients", type=int, default=1, help="that work at once")
     parser.add_argument("--pages", action="store_true", help="those of the console")
+    parser.add_argument("--links", action="store_true", help="those of bridges")
     parser.add_argument(
         "--reports",
         type=int,
@@ -42,6 +43,8 @@ def main() -> None:
     if options.pages:
         many = FEW if options.quick else Many()
         pages.measure(say, size=many, write=options.write)
+    elif options.links:
+        links.measure(say, count=6_000 if options.quick else 20_000, write=options.write)
     elif options.reports:
         measuring.measure(say, options.reports, write=options.write)
     else:

@@ -41,6 +41,11 @@ def describe() -> list[str]:
         ]
 
 
+def load() -> str:
+    """As it is now, the measurement in it."""
+    return "load after " + ", ".join(f"{one:.1f}" for one in os.getloadavg())
+
+
 def sharers() -> str:
     """Between whom Linux divides the processors before it looks at priorities."""
     try:
