@@ -21,9 +21,10 @@ from tempfile import TemporaryDirectory
 import amqp
 from django.db import connection
 
+from broker import partitions
 from broker.bridges.ends import opened
 from broker.bridges.runner import Runner
-from broker.models import Link, LinkState
+from broker.models import Link, LinkState, Queue
 from broker.put import NewMessage, put_many
 from broker.unit_of_work import unit_of_work
 from tests.bench import ground, machine, report
@@ -378,11 +379,22 @@ def another_backout() -> Iterator[OtherBackout]:
         other = OtherBackout(Path(var), port, name)
         other.make()
         try:
+            with other.instead():  # it is a copy of ours, or has nothing
+                for queue in (SOURCE, TARGET):
+                    if not Queue.objects.filter(name=queue).exists():
+                        make_queue(queue)
             other.start()
             other.secret = other.credential("bridge")
             yield other
         finally:
             other.stop()
+
+
+def empty(other: OtherBackout) -> None:
+    """Begin anew there, too."""
+    other.sql(f"TRUNCATE {', '.join(f'broker_{one}' for one in ground.HOT)} CASCADE")
+    with other.instead():
+        partitions.make_ahead()
 
 
 def with_another(other: OtherBackout) -> list[Work]:
@@ -397,8 +409,7 @@ def with_another(other: OtherBackout) -> list[Work]:
         )  # fmt: skip
 
         def run(count: int) -> float:
-            with other.instead():
-                ground.clear()
+            empty(other)
             fill(count)
             rate = carried(link, count)
             with other.instead():
@@ -414,8 +425,8 @@ def with_another(other: OtherBackout) -> list[Work]:
         )  # fmt: skip
 
         def run(count: int) -> float:
+            empty(other)
             with other.instead():
-                ground.clear()
                 fill(count)
             rate = carried(link, count)
             check(arrived(), count)
