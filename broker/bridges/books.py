@@ -7,13 +7,14 @@ only for whoever still runs the link (``fence``).
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
-from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
 from broker import sql
@@ -78,6 +79,10 @@ class Entry:
     counted: bool = True  # by reports: of a message at both ends, one entry counts
 
 
+COUNTED = tuple(one.name for one in fields(Counts))
+ID_OF = attrgetter("id")
+
+
 def fence(link_id: int, name: str, epoch: int, counts: Counts, now: datetime) -> None:
     """Add to the counts of a link, as long as it is this process that runs it.
 
@@ -86,46 +91,51 @@ def fence(link_id: int, name: str, epoch: int, counts: Counts, now: datetime) ->
     Raises:
         LinkTakenOver: another process runs it; the transaction must be undone.
     """
-    added: dict[str, Any] = {
-        one.name: F(one.name) + getattr(counts, one.name)
-        for one in fields(counts)
-        if getattr(counts, one.name)
-    }
-    if counts.sent:
-        added["last_transfer_at"] = now
-    ours = LinkStatus.objects.filter(link_id=link_id, epoch=epoch)
-    changed = added or {"epoch": F("epoch")}
-    if not ours.update(**changed):
+    added = {one: getattr(counts, one) for one in COUNTED}
+    if not sql.run("fence", {"link_id": link_id, "epoch": epoch, "now": now} | added):
         raise LinkTakenOver(name, epoch)
 
 
 def note(
     entries: Sequence[Entry], *, link_id: int, link: str, now: datetime | None = None
 ) -> None:
-    """Write what a link did into the journal; one statement.
+    """Write what a link did into the journal; one statement for each event.
 
     Args:
         entries: messages that are here.
         now: when; the database's clock when not given.
     """
-    if not entries:
-        return
-    sql.fetch_one(
-        "note_transfers",
-        queue_ids=[one.queue_id for one in entries],
-        ids=[one.id for one in entries],
-        places=[int(one.role.place) for one in entries],
-        roles=[one.role.value for one in entries],
-        counted=[one.counted for one in entries],
-        outcomes=[one.outcome.value for one in entries],
-        others=[one.other for one in entries],
-        copies=[one.copy for one in entries],
-        latencies_ms=[one.latency_ms for one in entries],
-        transformed=[one.transformed for one in entries],
-        actor=f"link {link}",
-        detail=json.dumps({"link": link, "link_id": link_id}),
-        now=now,
-    )
+    events: dict[tuple[int, Role, bool, bool], list[Entry]] = defaultdict(list)
+    for one in entries:
+        events[one.queue_id, one.role, one.counted, one.copy is None].append(one)
+    for (queue_id, role, _, _), told in events.items():
+        told.sort(key=ID_OF)
+        sql.fetch_one(
+            "note_transfers",
+            queue_id=queue_id,
+            place=int(role.place),
+            ids=f"{{{','.join([str(one.id) for one in told])}}}",
+            n=len(told),
+            actor=f"link {link}",
+            detail=json.dumps({"link": link, "link_id": link_id} | detail_of(told)),
+            now=now,
+        )
+
+
+def detail_of(told: Sequence[Entry]) -> dict[str, Any]:
+    """What one event says of its messages; the lists run in step with their ids."""
+    first = told[0]
+    detail: dict[str, Any] = {
+        "role": first.role,
+        "counted": first.counted,
+        "outcomes": [one.outcome for one in told],
+        "others": [one.other for one in told],
+        "latencies_ms": [one.latency_ms for one in told],
+        "transformed": [one.transformed for one in told],
+    }
+    if first.copy is not None:
+        detail["copies"] = [one.copy for one in told]
+    return detail
 
 
 def trouble(link_id: int, epoch: int, error: str, *, failures: int) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from django.db import transaction
 
@@ -22,6 +23,7 @@ from broker.errors.bridges import LinkTakenOver
 from broker.models import DeadMessageQueue, Link, LinkStatus
 from broker.storing import Receipt
 
+TAG = "JMS_SUN_JMSBRIDGE_NAME"
 SURE_S = 1.0  # so long nobody takes a link over from a process that hangs
 
 
@@ -40,18 +42,29 @@ class Carrier:
     addresses: dict[str, str] = field(default_factory=dict)  # here, by destination
     sessions: dict[int, Session] = field(default_factory=dict)  # by dead queue
 
-    @property
+    @cached_property
     def name(self) -> str:
         return str(self.link)
 
-    @property
+    @cached_property
     def actor(self) -> str:
         """Who does it, for the journal and as the producer of what is sent."""
         return f"link {self.name}"[:255]
 
-    @property
+    @cached_property
     def configured_target(self) -> Destination | None:
         return target_of(self.link)
+
+    @cached_property
+    def tag(self) -> dict[str, str]:
+        """The properties by which others know whence a message came."""
+        bridge = self.link.bridge
+        return {TAG: bridge.name} if bridge.tag_messages else {}
+
+    @cached_property
+    def place(self) -> str:
+        """How the loop guard calls the link: no other has this name."""
+        return self.link.key.hex[:16]
 
     def next_xid(self) -> str:
         """A name for the next transaction that has one; nobody else has it."""

@@ -26,7 +26,6 @@ from broker.storing import NewMessage
 
 logger = logging.getLogger(__name__)
 
-TAG = "JMS_SUN_JMSBRIDGE_NAME"
 PATH = "x-opt-bridge-path"  # the links that have carried a message, with commas between
 CARRIED = "This link has carried it before: its links form a loop."
 NO_TRANSFER = "The transformer asked for no transfer. This is the first of this start."
@@ -87,7 +86,7 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
         if sending is None:
             continue
         # 5. Tag it with the name of the bridge.
-        sending.message = tagged(carrier.link, sending.message)
+        sending.message = tagged(carrier, sending.message)
         batch.send(sending)
     # 6. Send, with the time to live, mode and priority that it came with;
     # 7. and acknowledge it to its source, or commit both.
@@ -119,7 +118,7 @@ def bury(
 
 def has_looped(carrier: Carrier, one: Received) -> bool:
     path = one.message.properties.get(PATH)
-    return isinstance(path, str) and place_of(carrier.link) in path.split(",")
+    return isinstance(path, str) and carrier.place in path.split(",")
 
 
 def without_reply_to(link: Link, message: NewMessage) -> NewMessage:
@@ -185,23 +184,16 @@ def as_it_was(
     return Sending(one, message, target, Outcome.TRANSFERRED, transformed=False)
 
 
-def tagged(link: Link, message: NewMessage) -> NewMessage:
+def tagged(carrier: Carrier, message: NewMessage) -> NewMessage:
     """With the property by which others know whence it came, and the loop guard's."""
-    more = {}
-    if link.bridge.tag_messages:
-        more[TAG] = link.bridge.name
-    if link.loop_guard:
+    more = carrier.tag
+    if carrier.link.loop_guard:
         before = message.properties.get(PATH)
-        path = [before] if isinstance(before, str) and before else []
-        more[PATH] = ",".join([*path, place_of(link)])
+        path = f"{before}," if isinstance(before, str) and before else ""
+        more = {**more, PATH: path + carrier.place}
     if not more:
         return message
     return changed(message, properties={**message.properties, **more})
-
-
-def place_of(link: Link) -> str:
-    """How the loop guard calls a link: no other has this name."""
-    return link.key.hex[:16]
 
 
 def log(carrier: Carrier, batch: Batch) -> None:

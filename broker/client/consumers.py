@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from broker import arrivals, delays, subscriptions
@@ -80,6 +82,29 @@ class Consumer:
     def receive_nowait(self, *, mark: bool = False) -> Message | None:
         """The next message if one is there; as ``receive``."""
         return self.receive(0, mark=mark)
+
+    def receive_many(self, limit: int) -> list[Message]:
+        """Messages that are there, as many as one get finds; as ``receive_nowait``.
+
+        Args:
+            limit: messages at most; the session's prefetch is one, too.
+
+        Raises:
+            ValueError: the session is not transacted.
+        """
+        self.session.must_be_transacted(is_so=True)
+        found: list[Message] = []
+        with self.session.using():
+            self.check_open()
+            moment = cache(self.session.moment)
+            while len(found) < limit and not self.session.closing.is_set():
+                message = self.next(moment=moment)
+                if message is None:
+                    break
+                found.append(message)
+                if not self.unread:
+                    break
+        return found
 
     def receive_body(
         self, kind: type[Body], timeout_s: float | None = None
@@ -169,11 +194,18 @@ class Consumer:
                 self.give_back(message.delivery)
             raise
 
-    def next(self, *, mark: bool = False) -> Message | None:
-        """The next message that is fit to be handed out."""
+    def next(
+        self, *, mark: bool = False, moment: Callable[[], datetime] | None = None
+    ) -> Message | None:
+        """The next message that is fit to be handed out.
+
+        Args:
+            moment: tells now, where one look at the clock is for several messages.
+        """
+        moment = moment or self.session.moment
         while (delivery := self.next_unread(mark=mark)) is not None:
             expires_at = delivery.expires_at
-            received_at = self.session.moment() if expires_at else None
+            received_at = moment() if expires_at else None
             if expires_at and received_at and expires_at <= received_at:
                 self.session.holding.release([delivery])
             elif self.is_poison(delivery):

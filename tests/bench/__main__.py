@@ -44,7 +44,9 @@ def main() -> None:
         many = FEW if options.quick else Many()
         pages.measure(say, size=many, write=options.write)
     elif options.links:
-        links.measure(say, count=6_000 if options.quick else 20_000, write=options.write)
+        links.measure(
+            say, count=6_000 if options.quick else 20_000, write=options.write
+        )
     elif options.reports:
         measuring.measure(say, options.reports, write=options.write)
     else:

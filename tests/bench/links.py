@@ -302,7 +302,11 @@ class Rabbit:
             until = time.monotonic() + PATIENCE_S
             while len(found) < count and time.monotonic() < until:
                 if message := channel.basic_get(TARGET, no_ack=True):
-                    found.append(bytes(message.body, "ascii") if isinstance(message.body, str) else bytes(message.body))
+                    found.append(
+                        bytes(message.body, "ascii")
+                        if isinstance(message.body, str)
+                        else bytes(message.body)
+                    )
             if self.depth(channel, TARGET):
                 raise WrongError("More arrived than were sent.")
         check(found, count)

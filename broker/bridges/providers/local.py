@@ -71,14 +71,7 @@ class LocalSubscription:
         waited looks first whether the link is still its own."""
         self.session.prefetch = max(limit, 1)
         seen = arrivals.version(self.queue.pk)
-        found: list[Received] = []
-        while len(found) < limit:
-            message = self.consumer.receive_nowait()
-            if message is None:
-                break
-            found.append(self.received(message))
-            if not self.consumer.unread:
-                break
+        found = [self.received(one) for one in self.consumer.receive_many(limit)]
         if not found and limit and wait_s:
             due_s = delays.until_due_s(self.queue.name)
             arrivals.wait(self.queue.pk, seen, longest_s=min(wait_s, due_s))

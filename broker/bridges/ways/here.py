@@ -10,7 +10,7 @@ from broker.bridges.batch import Batch
 from broker.bridges.books import Entry, Outcome, Role
 from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
-from broker.bridges.messages import sent_on
+from broker.bridges.messages import new_ids, sent_on
 from broker.bridges.providers import local
 from broker.bridges.providers.local import LocalSubscription
 from broker.errors.bridges import SendRefused
@@ -77,13 +77,13 @@ def address(carrier: Carrier, batch: Batch) -> None:
 
     What means none keeps its name: the put says what is wrong with it.
     """
-    addresses = carrier.addresses
-    for one in batch.sends:
+    addresses, producer = carrier.addresses, carrier.actor
+    for one, message_id in zip(batch.sends, new_ids(len(batch.sends)), strict=True):
         name = one.destination.name
         if name not in addresses:
             addresses[name] = local.address_of_name(name)
         one.message = sent_on(
-            one.message, address=addresses[name], producer=carrier.actor
+            one.message, message_id, address=addresses[name], producer=producer
         )
 
 
@@ -134,7 +134,7 @@ def source_entries(
         receipts: of what was put here; none where the target is elsewhere.
         buried: of what was put on the built-in dead message queue.
     """
-    sent = {id(one.received): place for place, one in enumerate(batch.sends)}
+    sent = {id(one.received): one for one in batch.sends}
     copies = {
         id(one.received): receipt.message_id
         for one, receipt in zip(batch.dead, buried, strict=False)
@@ -144,8 +144,7 @@ def source_entries(
     }
     entries = []
     for received, outcome in zip(batch.taken, batch.outcomes, strict=True):
-        place = sent.get(id(received))
-        one = None if place is None else batch.sends[place]
+        one = sent.get(id(received))
         entries.append(
             Entry(
                 queue_id=received.handle.queue_id,
