@@ -35,7 +35,7 @@ from tests.console.ports import kept_port
 from tests.make import make_queue
 
 BYTES = 1024  # of a body
-MANY, FEW = 20_000, 6_000  # messages of a run
+MANY, FEW = 12_000, 6_000  # messages of a run
 WARM = 1000  # messages before the clock starts
 AHEAD = 1000  # that a shovel may have unconfirmed
 ROUNDS = 3
@@ -50,9 +50,9 @@ TITLE = "Bridge links"
 PROSE = """\
 Written by `make bench ARGS="--links --write"`. Durable messages of {bytes:,} bytes,
 {count:,} a run, of which the first {warm:,} warm up. Each line is the median of
-{rounds} runs, and so are the ratios, each to the run of the same round. A link is driven
-by its runner's loop, in one process with one thread. After each run all that is at the
-target is read, and is what was put, in its order, once.
+{rounds} runs, and so are the ratios, each to the run of the same round. A link is
+driven by its runner's loop, in one process with one thread. After each run all that is
+at the target is read, and is what was put, in its order, once.
 
 ```
 {table}

@@ -28,6 +28,7 @@ CONTENT = Struct(
     ">HHQ"
 )  # class, weight, length of the body; flags and properties follow
 LENGTH = Struct(">Q")
+OCTET = Struct("B")
 FIELDS = tuple(  # name, flag, and type of each property
     (name, 1 << (15 - place), kind)
     for place, (name, kind) in enumerate(amqp.Message.PROPERTIES)
@@ -69,13 +70,22 @@ def encoded(properties: Mapping[str, Any]) -> bytes:
     Raises:
         ValueError: a text is not UTF-8.
     """
-    flags, kinds, values = 0, [], []
+    flags, values = 0, []
     for name, flag, kind in FIELDS:
         if name in properties:
             flags |= flag
-            kinds.append(kind)
-            values.append(properties[name])
-    return flags.to_bytes(2, "big") + bytes(dumps("".join(kinds), values))
+            values.append(written(kind, properties[name]))
+    return flags.to_bytes(2, "big") + b"".join(values)
+
+
+def written(kind: str, value: Any) -> bytes:
+    """A value as py-amqp writes it; the usual kinds without its detours."""
+    if kind == "s" and isinstance(value, str):
+        text = value.encode("utf-8", "surrogatepass")
+        return OCTET.pack(len(text)) + text
+    if kind == "o":
+        return OCTET.pack(value)
+    return bytes(dumps(kind, [value]))
 
 
 def content(
