@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
 from broker import owner
+from broker.bridges.books import Counts
 from broker.get import HIGHEST, HIGHS, LOWEST, NEW, PRIORITIES
 from broker.models import Queue
 from tests.make import NOON
@@ -101,11 +103,16 @@ ONE_SETTLEMENT = {
     "actors": [""],
 }
 ONE_ENDPOINT = {"credits": [1], "unsettled": [0], "messages": [0], "owner_id": 1}
-ONE_ITEM = {  # or one transfer
-    "outcomes": ["TRANSFERRED"],
-    "others": [""],
-    "latencies_ms": [None],
-    "transformed": [False],
+ONE_LINK: dict[str, Any] = {
+    **{one.name: 0 for one in fields(Counts)},
+    "link_id": 1,
+    "epoch": 1,
+    "n": 1,
+    "place": 1,
+    "keep": 10,
+    "keep_for": timedelta(days=1),
+}
+ONE_ITEM = {
     "by": "queue",
     "on_queue": 1,
     "ready": True,
@@ -188,6 +195,8 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         "due_at": NOON,
         "now": NOON,
     }
+    if name == "note_transfers":
+        return common | ONE_LINK | {"ids": "{1}"}
     arrays = (
         LANES
         if name in ONES_OF_LANES
@@ -196,4 +205,12 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         else ONE_MESSAGE
     )
     known = common | WAITS | SWITCHES | ONE_MESSAGE | ONE_ENTRY | ONE_ITEM
-    return known | ONE_SETTLEMENT | ONE_ENDPOINT | ONE_REPAIR | ONE_PART | arrays
+    return (
+        known
+        | ONE_LINK
+        | ONE_SETTLEMENT
+        | ONE_ENDPOINT
+        | ONE_REPAIR
+        | ONE_PART
+        | arrays
+    )

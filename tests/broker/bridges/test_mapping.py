@@ -58,7 +58,7 @@ class Trip(NamedTuple):
 
 
 def here(message: NewMessage) -> Trip:
-    gone = sent_on(message_of(kept(message)))
+    gone = sent_on(message_of(kept(message)), "ID:new")
     return Trip(gone, gone)
 
 
@@ -219,7 +219,7 @@ def test_a_message_becomes_what_the_table_says(
     read = ROWS[row].read
     for message in ROWS[row].messages:
         trip = PROVIDERS[provider](
-            sent_on(message) if provider != "this broker" else message
+            sent_on(message, "ID:new") if provider != "this broker" else message
         )
         if there:
             assert is_there(trip.form, there)
