@@ -47,7 +47,7 @@ def test_the_menu_leads_to_what_one_may(page: Page) -> None:
     page.get_by_role("link", name="Your rights").click()
 
     arrive(page, "Your rights")
-    row = page.get_by_role("row").filter(has_text="Pause, resume")
+    row = page.get_by_role("row").filter(has_text="Pause, resume, reset counters")
     expect(row).to_contain_text("you have it on orders.#")
     page.get_by_role("searchbox", name="A queue’s name").fill("orders.eu.returned")
     page.keyboard.press("Enter")
