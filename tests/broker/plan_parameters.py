@@ -146,7 +146,30 @@ ONE_REPAIR = {"columns": ["{}"], "added": ["{}"], "gone": ["[]"], "repaired": 2}
 
 def parameters(name: str, queue: Queue) -> dict[str, Any]:
     """A value for every parameter that any statement has."""
-    common = {
+    common = common_of(queue)
+    if name == "note_transfers":
+        return common | ONE_LINK | {"ids": "{1}"}
+    arrays = (
+        LANES
+        if name in ONES_OF_LANES
+        else ITS_VALUES
+        if name == "put_one"
+        else ONE_MESSAGE
+    )
+    known = common | WAITS | SWITCHES | ONE_MESSAGE | ONE_ENTRY | ONE_ITEM
+    return (
+        known
+        | ONE_LINK
+        | ONE_SETTLEMENT
+        | ONE_ENDPOINT
+        | ONE_REPAIR
+        | ONE_PART
+        | arrays
+    )
+
+
+def common_of(queue: Queue) -> dict[str, Any]:
+    return {
         "address": "orders",
         "queue": "orders",
         "queue_id": queue.pk,
@@ -195,22 +218,3 @@ def parameters(name: str, queue: Queue) -> dict[str, Any]:
         "due_at": NOON,
         "now": NOON,
     }
-    if name == "note_transfers":
-        return common | ONE_LINK | {"ids": "{1}"}
-    arrays = (
-        LANES
-        if name in ONES_OF_LANES
-        else ITS_VALUES
-        if name == "put_one"
-        else ONE_MESSAGE
-    )
-    known = common | WAITS | SWITCHES | ONE_MESSAGE | ONE_ENTRY | ONE_ITEM
-    return (
-        known
-        | ONE_LINK
-        | ONE_SETTLEMENT
-        | ONE_ENDPOINT
-        | ONE_REPAIR
-        | ONE_PART
-        | arrays
-    )
