@@ -12,11 +12,11 @@ from django.http import HttpRequest
 
 from broker.admin.bridges_import import ExchangingBridgesAdmin
 from broker.bridges import secrets
-from broker.bridges.edits import consequences, reasons_to_keep, state_of
-from broker.bridges.faults import Part
+from broker.bridges.config.edits import consequences, reasons_to_keep, state_of
+from broker.bridges.config.faults import Part
+from broker.bridges.config.trying import try_out
+from broker.bridges.config.validation import faults_of, noun
 from broker.bridges.providers.registry import PROVIDERS
-from broker.bridges.trying import try_out
-from broker.bridges.validation import faults_of, noun
 from broker.errors.bridges import BridgeError
 from broker.models import (
     Bridge,

@@ -13,10 +13,10 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from broker.admin.settings_import import ImportForm, Row, said
-from broker.bridges import bridge_import
-from broker.bridges.bridge_import import Mode
-from broker.bridges.documents import Document, stored
-from broker.bridges.jmsbridge_writing import write
+from broker.bridges.config import bridge_import
+from broker.bridges.config.bridge_import import Mode
+from broker.bridges.config.documents import Document, stored
+from broker.bridges.config.jmsbridge_writing import write
 from broker.errors import BrokerError
 from broker.models import Bridge
 

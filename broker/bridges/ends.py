@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from broker.bridges import dead_messages, resubmit
 from broker.bridges.carrier import Carrier
+from broker.bridges.config.validation import problems_of
 from broker.bridges.configured import destination_of, factory_of, is_here, target_of
 from broker.bridges.providers.interface import (
     Capability,
@@ -22,7 +23,6 @@ from broker.bridges.providers.interface import (
 from broker.bridges.providers.local import LocalSubscription, address_for
 from broker.bridges.providers.registry import connect
 from broker.bridges.transfer import Way
-from broker.bridges.validation import problems_of
 from broker.bridges.ways import branches, inbound, outbound
 from broker.bridges.ways.here import Here
 from broker.bridges.ways.marker import Marker

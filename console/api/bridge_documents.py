@@ -8,10 +8,10 @@ from django.http import HttpRequest
 from ninja import Path, Router, Schema
 from pydantic import Field
 
-from broker.bridges import bridge_import
-from broker.bridges.bridge_import import Preview
-from broker.bridges.documents import stored
-from broker.bridges.jmsbridge_writing import write
+from broker.bridges.config import bridge_import
+from broker.bridges.config.bridge_import import Preview
+from broker.bridges.config.documents import stored
+from broker.bridges.config.jmsbridge_writing import write
 from console.api.bridges import bridge_of
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.settings import Difference

@@ -12,9 +12,9 @@ from django.db import transaction
 from django.http import HttpRequest
 from ninja import Path, Schema
 
-from broker.bridges import edits
-from broker.bridges.documents import name_of
-from broker.bridges.faults import Part
+from broker.bridges.config import edits
+from broker.bridges.config.documents import name_of
+from broker.bridges.config.faults import Part
 from broker.errors.bridges import NoSuchPart
 from broker.models import (
     Bridge,

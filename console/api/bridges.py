@@ -13,7 +13,7 @@ from pydantic import Field
 from broker import authorities
 from broker.bridges.books import Counts
 from broker.bridges.commands import command, link_of
-from broker.bridges.edits import state_of
+from broker.bridges.config.edits import state_of
 from broker.bridges.states import Command
 from broker.errors.bridges import NoSuchBridge
 from broker.errors.queues import NotAuthorized

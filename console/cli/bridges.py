@@ -15,11 +15,12 @@ from django.core.management.base import CommandError
 from django_typer.management import TyperCommand, group
 from typer import Argument, Exit, Option
 
-from broker.bridges import bridge_import, secrets
-from broker.bridges.bridge_import import MODES, Preview
+from broker.bridges import secrets
 from broker.bridges.commands import command, link_of
-from broker.bridges.documents import stored
-from broker.bridges.jmsbridge_writing import write
+from broker.bridges.config import bridge_import
+from broker.bridges.config.bridge_import import MODES, Preview
+from broker.bridges.config.documents import stored
+from broker.bridges.config.jmsbridge_writing import write
 from broker.bridges.states import Command as Order
 from broker.errors.bridges import CommandRefused
 from broker.models import Link

@@ -26,7 +26,7 @@ from console.api.bridge_schemas import (
     FactoryDefinition,
     LinkDefinition,
 )
-from tests.broker.bridges.jmsbridge_documents import DOCUMENT
+from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT
 from tests.console.api_bridge_acts import AT, LINK, make_bridge
 from tests.console.conftest import SignIn
 

@@ -8,10 +8,11 @@ import pytest
 from cryptography.fernet import Fernet
 from pytest_django import Settings
 
-from broker.bridges import edits, secrets
+from broker.bridges import secrets
+from broker.bridges.config import edits
 from broker.models import AuditRecord, Bridge, ConnectionFactory, LinkStatus
 from console import roles
-from tests.broker.bridges.jmsbridge_documents import DOCUMENT, LEAST
+from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT, LEAST
 from tests.broker.bridges.making import factory, stored_link
 from tests.console.api_bridge_acts import make_bridge
 from tests.console.commanding import refused, run, told

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from broker.bridges import edits
+from broker.bridges.config import edits
 from broker.models import Bridge
 from console import first_run
 from tests.broker.bridges.making import factory

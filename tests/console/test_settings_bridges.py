@@ -20,7 +20,7 @@ from broker.models import (
     LinkStatus,
 )
 from tests.broker.auditing import detail
-from tests.broker.bridges.jmsbridge_documents import DOCUMENT
+from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT
 from tests.broker.bridges.making import stored_link
 from tests.console.api_bridge_acts import make_bridge
 from tests.console.conftest import SignIn

@@ -9,17 +9,22 @@ from django.conf import settings
 from django.db.models import Model
 
 from broker.bridges import secrets
-from broker.bridges.documents import (
+from broker.bridges.config.documents import (
     DESCRIPTIONS,
     NOT_OF_DOCUMENTS,
     Document,
     values_of,
 )
-from broker.bridges.jmsbridge_table import ATTRIBUTES, CHILDREN, MODELS, PROPERTIES
-from broker.bridges.jmsbridge_writing import write
-from broker.bridges.jmsbridge_xml import read
+from broker.bridges.config.jmsbridge_table import (
+    ATTRIBUTES,
+    CHILDREN,
+    MODELS,
+    PROPERTIES,
+)
+from broker.bridges.config.jmsbridge_writing import write
+from broker.bridges.config.jmsbridge_xml import read
 from broker.models import Bridge, ConnectionFactory
-from tests.broker.bridges.jmsbridge_documents import DOCUMENT, LEAST, said
+from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT, LEAST, said
 
 
 @pytest.mark.spec("BRIDGE-17")

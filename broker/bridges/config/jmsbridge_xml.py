@@ -16,9 +16,9 @@ from typing import Any
 
 from broker.artemis_xml import Element, parsed
 from broker.bridges import secrets
-from broker.bridges.documents import Document, LeftOpen, name_of
-from broker.bridges.faults import SECRET, Part, fields_wrong
-from broker.bridges.jmsbridge_elements import (
+from broker.bridges.config.documents import Document, LeftOpen, name_of
+from broker.bridges.config.faults import SECRET, Part, fields_wrong
+from broker.bridges.config.jmsbridge_elements import (
     described,
     look_at,
     named,
@@ -26,7 +26,7 @@ from broker.bridges.jmsbridge_elements import (
     properties,
     values,
 )
-from broker.bridges.jmsbridge_table import (
+from broker.bridges.config.jmsbridge_table import (
     ADDRESS,
     ATTRIBUTES,
     DESCRIPTION_OF_BRIDGE,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker.bridges.faults import Part
+from broker.bridges.config.faults import Part
 from broker.models import (
     Bridge,
     BridgeDestination,

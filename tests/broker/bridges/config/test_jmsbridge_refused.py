@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from broker.bridges.jmsbridge_xml import read
+from broker.bridges.config.jmsbridge_xml import read
 from broker.errors.settings import WrongSettings
-from tests.broker.bridges.jmsbridge_documents import LEAST
+from tests.broker.bridges.config.jmsbridge_documents import LEAST
 
 SOURCE = '<source connection-factory-ref="here" destination-ref="q"/>'
 TARGET = '<target connection-factory-ref="here" destination-ref="r"/>'

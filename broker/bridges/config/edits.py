@@ -9,8 +9,8 @@ from django.db import transaction
 from broker import audit
 from broker.audit import Thing
 from broker.bridges import secrets
-from broker.bridges.faults import Part
-from broker.bridges.validation import faults_of, feeding, noun
+from broker.bridges.config.faults import Part
+from broker.bridges.config.validation import faults_of, feeding, noun
 from broker.errors.bridges import StillNeeded, WrongBridge
 from broker.models import (
     Act,

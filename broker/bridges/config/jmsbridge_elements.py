@@ -8,9 +8,9 @@ from typing import Any
 from django.db import models
 
 from broker.artemis_xml import DECIMAL, TRUTHS, WHOLE, Element
-from broker.bridges.documents import as_read
-from broker.bridges.faults import OURS
-from broker.bridges.jmsbridge_table import (
+from broker.bridges.config.documents import as_read
+from broker.bridges.config.faults import OURS
+from broker.bridges.config.jmsbridge_table import (
     ATTRIBUTES,
     CHILDREN,
     DESCRIBED,

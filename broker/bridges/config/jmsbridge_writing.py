@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 
-from broker.bridges.documents import Document, as_read, name_of
-from broker.bridges.faults import Part
-from broker.bridges.jmsbridge_table import (
+from broker.bridges.config.documents import Document, as_read, name_of
+from broker.bridges.config.faults import Part
+from broker.bridges.config.jmsbridge_table import (
     ADDRESS,
     ATTRIBUTES,
     DESCRIBED,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
-from broker.bridges.faults import (
+from broker.bridges.config.faults import (
     Fault,
     Part,
     fields_wrong,
@@ -22,7 +22,7 @@ from broker.bridges.faults import (
     of_reference,
     of_topic,
 )
-from broker.bridges.link_faults import of_link
+from broker.bridges.config.link_faults import of_link
 from broker.bridges.providers import registry
 from broker.bridges.providers.interface import Factory
 from broker.bridges.transformers.registry import check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.bridges.documents import Document, values_of
+from broker.bridges.config.documents import Document, values_of
 
 DOCUMENT = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE jmsbridge SYSTEM "sun_jmsbridge_1_0.dtd">

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from broker.bridges.faults import Fault, is_same, of_reference, of_topic
+from broker.bridges.config.faults import Fault, is_same, of_reference, of_topic
 from broker.bridges.providers import registry
 from broker.bridges.providers.interface import Capability
 from broker.bridges.providers.registry import HERE, Provider

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from broker.bridges import validation
-from broker.bridges.faults import Part
+from broker.bridges.config import validation
+from broker.bridges.config.faults import Part
+from broker.bridges.config.validation import faults_of, problems_among, problems_of
 from broker.bridges.providers.interface import Capability
 from broker.bridges.providers.registry import PROVIDERS
-from broker.bridges.validation import faults_of, problems_among, problems_of
 from broker.models import Bridge, Link
 from broker.models.bridge_names import RESERVED
 from tests.broker.bridges.making import dead_queue, destination, factory, link

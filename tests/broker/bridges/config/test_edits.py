@@ -9,7 +9,8 @@ from cryptography.fernet import Fernet
 from django.utils import timezone
 from pytest_django import Settings
 
-from broker.bridges import edits, secrets
+from broker.bridges import secrets
+from broker.bridges.config import edits
 from broker.errors.bridges import SecretsLost, StillNeeded, WrongBridge
 from broker.models import (
     AuditRecord,

@@ -16,11 +16,18 @@ from psycopg.errors import UniqueViolation
 
 from broker import audit
 from broker.audit import Thing
-from broker.bridges import jmsbridge_xml, secrets, validation
-from broker.bridges.documents import Document, LeftOpen, name_of, stored, values_of
-from broker.bridges.edits import reasons_to_keep
-from broker.bridges.faults import Fault, Part
-from broker.bridges.validation import faults_of, feeding, noun
+from broker.bridges import secrets
+from broker.bridges.config import jmsbridge_xml, validation
+from broker.bridges.config.documents import (
+    Document,
+    LeftOpen,
+    name_of,
+    stored,
+    values_of,
+)
+from broker.bridges.config.edits import reasons_to_keep
+from broker.bridges.config.faults import Fault, Part
+from broker.bridges.config.validation import faults_of, feeding, noun
 from broker.errors.bridges import SecretsLost, StillNeeded, WrongBridge
 from broker.errors.settings import SettingsChanged
 from broker.models import (

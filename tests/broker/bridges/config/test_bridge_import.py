@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from broker.bridges import bridge_import, secrets
-from broker.bridges.bridge_import import apply, preview, read
-from broker.bridges.documents import stored
-from broker.bridges.jmsbridge_writing import write
+from broker.bridges import secrets
+from broker.bridges.config import bridge_import
+from broker.bridges.config.bridge_import import apply, preview, read
+from broker.bridges.config.documents import stored
+from broker.bridges.config.jmsbridge_writing import write
 from broker.errors.bridges import StillNeeded, WrongBridge
 from broker.errors.settings import SettingsChanged
 from broker.models import (
@@ -20,7 +21,7 @@ from broker.models import (
     Link,
     LinkStatus,
 )
-from tests.broker.bridges.jmsbridge_documents import DOCUMENT, LEAST, said
+from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT, LEAST, said
 
 pytestmark = pytest.mark.django_db
 
@@ -187,7 +188,7 @@ def test_a_transformer_that_is_missing_disables_the_link(
     def problem(name: str, _: object) -> str:
         return f"There is no transformer {name!r}."
 
-    monkeypatch.setattr("broker.bridges.validation.transformer_problem", problem)
+    monkeypatch.setattr("broker.bridges.config.validation.transformer_problem", problem)
 
     document = read(DOCUMENT)
 

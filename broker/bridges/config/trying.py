@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from broker.bridges.config.validation import faults_of
 from broker.bridges.configured import factory_of
 from broker.bridges.providers import registry
 from broker.bridges.providers.registry import HERE
-from broker.bridges.validation import faults_of
 from broker.errors.bridges import WrongFactory
 from broker.models import ConnectionFactory
 
