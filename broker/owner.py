@@ -79,16 +79,22 @@ def resign() -> None:
 
 
 def register(kind: str) -> Owner:
-    """Take the lock first and show the row then: a row without a lock is dead."""
-    session = connect()
-    row = session.execute("SELECT nextval('broker_owner_id_seq')").fetchone()
-    assert row is not None, "nextval gives a row"
-    owner_id = row[0]
-    session.execute("SELECT pg_advisory_lock(%s::int, %s::int)", [LOCK_CLASS, owner_id])
-    session.execute(
-        "INSERT INTO broker_owner (id, kind, host, pid) VALUES (%s, %s, %s, %s)",
-        [owner_id, kind, socket.gethostname(), os.getpid()],
-    )
+    """Take the lock first and show the row then: a row without a lock is dead.
+
+    Raises:
+        django.db.Error: the database does not answer.
+    """
+    with connection.wrap_database_errors:
+        session = connect()
+        row = session.execute("SELECT nextval('broker_owner_id_seq')").fetchone()
+        assert row is not None, "nextval gives a row"
+        owner_id = row[0]
+        lock = "SELECT pg_advisory_lock(%s::int, %s::int)"
+        session.execute(lock, [LOCK_CLASS, owner_id])
+        session.execute(
+            "INSERT INTO broker_owner (id, kind, host, pid) VALUES (%s, %s, %s, %s)",
+            [owner_id, kind, socket.gethostname(), os.getpid()],
+        )
     return Owner(owner_id, os.getpid(), session)
 
 

@@ -262,14 +262,7 @@ def is_something_left() -> bool:
 
 
 def kill(server: crashing.Server) -> None:
-    """All its processes at once, as when the machine loses power."""
-    first = int((server.data / "postmaster.pid").read_text().split()[0])
-    postmaster = psutil.Process(first)
-    postmaster.suspend()  # so that it starts none while we look
-    processes = [postmaster, *postmaster.children(recursive=True)]
-    for one in processes:
-        with suppress(psutil.NoSuchProcess):
-            one.kill()
+    processes = crashing.kill_with_children(server.pid())
     psutil.wait_procs(processes, timeout=10)
 
 

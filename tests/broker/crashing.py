@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import psycopg
 from django.core.management import call_command
 from django.db import connection, connections
@@ -15,6 +16,7 @@ from psycopg.conninfo import make_conninfo
 from broker import owner
 from broker.floors import FLOORS
 from console import checks, cluster
+from tests.console.until import until
 
 NAME = "test_crash"
 # What is committed without waiting for the disk gets there in ten seconds, not in 0.2.
@@ -47,6 +49,17 @@ class Server:
         self.leave()
         self.start()
 
+    def pid(self) -> int:
+        """Of its first process, whose children the others are."""
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
+    def revive(self) -> None:
+        """After all of it was killed; this process goes on as who it was."""
+        connection.close()
+        pid = self.pid()
+        until(lambda: not psutil.pid_exists(pid))
+        self.start()
+
     def restart(self) -> None:
         """An orderly stop of the broker and of its server."""
         self.leave()
@@ -76,6 +89,11 @@ class Server:
 
     def address(self, name: str) -> str:
         return make_conninfo(host=str(self.data), user="postgres", dbname=name)
+
+    @property
+    def url(self) -> str:
+        """Of the database of the broker."""
+        return f"postgresql://postgres@/{NAME}?host={self.data}"
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
@@ -109,3 +127,14 @@ def server(var: Path) -> Iterator[Server]:
             yield one
     finally:
         one.control("stop", "-m", "immediate")
+
+
+def kill_with_children(pid: int) -> list[psutil.Process]:
+    """Kill all processes of a server at once, as when a machine loses power."""
+    first = psutil.Process(pid)
+    first.suspend()  # so that it starts none while we look
+    processes = [first, *first.children(recursive=True)]
+    for one in reversed(processes):
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
+    return processes

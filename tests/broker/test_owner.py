@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from broker import failures, fsck, journal, owner, settle
 from broker.errors import LockLost
@@ -238,3 +238,15 @@ def break_the_lock_of(owner_id: int) -> None:
 
 def owner_row(owner_id: int) -> bool:
     return Owner.objects.filter(pk=owner_id).exists()
+
+
+def test_a_database_that_is_away_is_what_django_says_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that whoever outlives a lost connection outlives this, too."""
+    owner.resign()
+    monkeypatch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
+    monkeypatch.setitem(connection.settings_dict, "PORT", "1")
+
+    with pytest.raises(OperationalError, match="Connection refused"):
+        owner.current()

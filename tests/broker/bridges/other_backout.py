@@ -126,6 +126,11 @@ class OtherBackout:
         """Kill its web process, as a machine does that loses its power."""
         self.end(signal.SIGKILL)
 
+    def start_again(self) -> None:
+        """After it was killed, by whomever."""
+        self.kill()
+        self.start()
+
     def stop(self) -> None:
         """Stop it for good, and drop its database."""
         self.end(signal.SIGTERM)

@@ -9,7 +9,6 @@ from random import Random
 
 import pytest
 
-from tests.broker.elsewhere import process
 from tests.make import make_setting
 from tests.tools.bridge_faults import strikes
 from tests.tools.bridge_faults.pairs import ALL_HERE, make_pair
@@ -24,9 +23,10 @@ def test_a_transacted_link_carries_each_message_once_whenever_it_is_killed(
     pair.total = 400
     pair.put(0, pair.total)
 
-    with process(strikes.SCRIPT) as server:
-        found = strikes.strike(pair, strikes.Struck(server), Random(3), kills=6)
+    with strikes.struck() as struck:
+        found = strikes.strike(pair, struck, Random(3), kills=6)
     strikes.count(pair, found)
 
-    assert found.kills == 6
-    assert (found.lost, found.doubled, found.out_of_order) == (0, 0, 0)
+    assert found.struck.total() == 6
+    assert (found.lost, found.doubled) == (0, 0)
+    assert (found.out_of_order, found.changed) == (0, 0)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
+from tests.broker.crashing import kill_with_children
+
 HERE = {  # points of this broker's own work, by the module or class that has them
     "broker.bridges.books": ("fence", "note"),
     "broker.bridges.providers.local": ("send",),
@@ -36,17 +38,25 @@ class Fault:
     point: str
     when: str  # before or after
     count: int  # of calls of that point, from 1
-    how: str  # kill or cut
+    how: str  # kill or cut; or whose process is killed: peer or database
     port: int  # of the other provider; 0: there is none
+    victim: int = 0  # the process that is killed in our place
 
     def strike(self) -> None:
-        if self.how == "kill":
+        if self.how == "cut":
+            cut(self.port)
+        elif self.victim:
+            kill_with_children(self.victim)
+        else:
             os.kill(os.getpid(), signal.SIGKILL)
-        for one in gc.get_objects():
-            if isinstance(one, socket.socket):
-                with suppress(OSError):
-                    if one.getpeername()[1] == self.port:
-                        one.shutdown(socket.SHUT_RDWR)
+
+
+def cut(port: int) -> None:
+    for one in gc.get_objects():
+        if isinstance(one, socket.socket):
+            with suppress(OSError):
+                if one.getpeername()[1] == port:
+                    one.shutdown(socket.SHUT_RDWR)
 
 
 class Struck:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,20 +12,26 @@ from django.db import connection
 
 from broker.bridges.providers.interface import Factory
 from tests.broker.bridges import activemq as peers_of_stomp
-from tests.broker.bridges import rabbitmq_node
+from tests.broker.bridges import amqp_peers, rabbitmq_node
 from tests.broker.bridges.other_backout import OtherBackout
+from tests.broker.bridges.servers import Server
 from tests.console.ports import kept_port
 from tests.make import make_queue, make_setting
 from tests.tools.bridge_faults.pairs import (
     ALL_HERE,
+    ALWAYS,
     MARKED,
-    PLAIN,
+    PLAIN_IN,
+    PLAIN_OUT,
     SOURCE,
     TARGET,
     TWO_PHASE,
     Pair,
+    Victim,
     make_pair,
 )
+
+AS_DECLARED = {"queue-prefix": "/amq/queue/"}  # of queues that are there already
 
 Make = Callable[[ExitStack, Path, int], Pair]
 
@@ -42,12 +49,7 @@ def rabbitmq(
     def make(stack: ExitStack, folder: Path, batch: int) -> Pair:
         place = folder / f"rabbitmq{is_inbound}{detects}"
         place.mkdir()
-        node = rabbitmq_node.start(place)
-        stack.callback(node.kill)
-        with amqp.Connection(f"{rabbitmq_node.HOST}:{node.port}") as line:
-            channel = line.channel()
-            for queue in (SOURCE, TARGET):
-                channel.queue_declare(queue, durable=True, auto_delete=False)
+        node = started(stack, place)
         factory = Factory(
             "rabbit", "rabbitmq", node.url, username="guest", password="guest"
         )
@@ -56,7 +58,9 @@ def rabbitmq(
                 "rabbitmq-in" if is_inbound else "rabbitmq-out",
                 factory,
                 is_inbound=is_inbound,
-                points=(*ALL_HERE, *PLAIN),
+                points=PLAIN_IN if is_inbound else PLAIN_OUT,
+                column="RabbitMQ",
+                peer=revivable(node),
                 transacted=False,
                 duplicate_detection=detects,
                 batch=batch,
@@ -64,6 +68,41 @@ def rabbitmq(
         )
 
     return make
+
+
+def amqp_1_0(*, is_inbound: bool) -> Make:
+    """RabbitMQ by AMQP 1.0, through its plugin; without transactions."""
+
+    def make(stack: ExitStack, folder: Path, batch: int) -> Pair:
+        place = folder / f"amqp{is_inbound}"
+        place.mkdir()
+        node = started(stack, place, "rabbitmq_amqp1_0")
+        return with_patience(
+            make_pair(
+                "amqp-in" if is_inbound else "amqp-out",
+                amqp_peers.factory("rabbitmq", node.port, AS_DECLARED),
+                is_inbound=is_inbound,
+                points=PLAIN_IN if is_inbound else PLAIN_OUT,
+                column="AMQP 1.0",
+                peer=revivable(node),
+                transacted=False,
+                duplicate_detection=is_inbound,
+                batch=batch,
+            )
+        )
+
+    return make
+
+
+def started(stack: ExitStack, folder: Path, *plugins: str) -> rabbitmq_node.Node:
+    """A node with the two queues."""
+    node = rabbitmq_node.start(folder, plugins)
+    stack.callback(node.kill)
+    with amqp.Connection(f"{rabbitmq_node.HOST}:{node.port}") as line:
+        channel = line.channel()
+        for queue in (SOURCE, TARGET):
+            channel.queue_declare(queue, durable=True, auto_delete=False)
+    return node
 
 
 def activemq(*, is_inbound: bool) -> Make:
@@ -79,7 +118,9 @@ def activemq(*, is_inbound: bool) -> Make:
                     password=peers_of_stomp.ADMIN_PASSWORD,
                 ),
                 is_inbound=is_inbound,
-                points=(*ALL_HERE, *MARKED),
+                points=(*ALWAYS, *MARKED),
+                column="STOMP, ActiveMQ",
+                peer=revivable(peer),
                 batch=batch,
             )
         )
@@ -109,12 +150,27 @@ def backout(*, is_inbound: bool) -> Make:
                 "backout-in" if is_inbound else "backout-out",
                 other.factory(),
                 is_inbound=is_inbound,
-                points=(*ALL_HERE, *TWO_PHASE),
+                points=(*(ALWAYS if is_inbound else ALL_HERE), *TWO_PHASE),
+                column="another Backout",
+                peer=Victim(lambda: pid_of(other.web), other.start_again),
                 batch=batch,
             )
         )
 
     return make
+
+
+def revivable(server: rabbitmq_node.Node | Server) -> Victim:
+    def revive() -> None:
+        server.kill()  # it is dead; its process is taken note of
+        server.start()
+
+    return Victim(lambda: pid_of(server.process), revive)
+
+
+def pid_of(process: subprocess.Popen[bytes] | None) -> int:
+    assert process is not None, "it does not run"
+    return process.pid
 
 
 def with_patience(pair: Pair) -> Pair:
@@ -132,4 +188,6 @@ PAIRS: dict[str, Make] = {
     "rabbitmq-out": rabbitmq(is_inbound=False),
     "rabbitmq-in": rabbitmq(is_inbound=True),
     "rabbitmq-in-once": rabbitmq(is_inbound=True, detects=True),
+    "amqp-out": amqp_1_0(is_inbound=False),
+    "amqp-in": amqp_1_0(is_inbound=True),
 }

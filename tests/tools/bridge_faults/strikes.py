@@ -7,20 +7,30 @@ import os
 import signal
 import subprocess
 import time
-from collections import Counter
-from contextlib import suppress
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-from tests.broker.elsewhere import pipe
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from broker.models import LinkStatus
+from broker.storing import NewMessage
+from tests.broker.elsewhere import pipe, process
+from tests.console.until import until
 from tests.tools.bridge_faults.crashing import Fault
+from tests.tools.bridge_faults.numbered import number_of, unlike, words_of
 from tests.tools.bridge_faults.pairs import Pair
 
 SCRIPT = "from tests.tools.bridge_faults import crashing; crashing.serve()"
 DONE_WITHIN_S = 300.0
 STRIKES_WITHIN_S = 20.0  # a point that is not passed by then is none of this link's
+EVERY_S = 0.1
+WEIGHTS = {"kill": 6, "cut": 2, "peer": 1, "database": 1}
 
 
 @dataclass
@@ -31,11 +41,13 @@ class Found:
     arrived: int = 0
     lost: int = 0
     doubled: int = 0
-    out_of_order: int = 0
-    kills: int = 0
-    cuts: int = 0
+    out_of_order: int = 0  # among those of one priority
+    changed: int = 0  # not as the table of the docs says
+    struck: Counter[str] = field(default_factory=Counter)  # how
     missed: int = 0  # points that were not passed
     points: Counter[str] = field(default_factory=Counter)
+    first_change: str = ""
+    wrong: list[str] = field(default_factory=list)  # of the rules of the database
 
 
 class Struck:
@@ -43,17 +55,31 @@ class Struck:
 
     def __init__(self, server: subprocess.Popen[str]) -> None:
         self.server = server
+        self.pid = 0  # of the bridge that runs; 0: none
 
     def begin(self, fault: Fault) -> int:
         pipe(self.server.stdin).write(json.dumps(asdict(fault)) + "\n")
         pipe(self.server.stdin).flush()
+        self.pid = int(pipe(self.server.stdout).readline())
+        return self.pid
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """Stop the bridge, if it still runs; its exit code."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, how)
+        self.pid = 0
         return int(pipe(self.server.stdout).readline())
 
-    def end(self, pid: int) -> int:
-        """Stop it, if it still is; its exit code."""
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
-        return int(pipe(self.server.stdout).readline())
+
+@contextmanager
+def struck() -> Iterator[Struck]:
+    with process(SCRIPT) as server:
+        one = Struck(server)
+        try:
+            yield one
+        finally:
+            if one.pid:
+                one.end(signal.SIGKILL)
 
 
 def strike(pair: Pair, struck: Struck, random: Random, kills: int) -> Found:
@@ -61,36 +87,71 @@ def strike(pair: Pair, struck: Struck, random: Random, kills: int) -> Found:
     found = Found(sent=pair.total)
     most = max(2, pair.total // (pair.link.batch * max(kills, 1)))
     while not pair.is_done():
-        is_last = found.kills + found.cuts >= kills
-        how = "cut" if pair.port and random.random() < 0.3 else "kill"
-        fault = Fault(
-            random.choice(pair.points),
-            random.choice(("before", "after")),
-            10**9 if is_last else random.randint(1, most),
-            how,
-            pair.port,
-        )
+        is_last = found.struck.total() >= kills
+        fault = drawn(pair, random, 10**9 if is_last else random.randint(1, most))
         pid = struck.begin(fault)
-        wait(pair, pid, DONE_WITHIN_S if is_last else STRIKES_WITHIN_S)
-        code = struck.end(pid)
+        wait(pair, pid, fault, DONE_WITHIN_S if is_last else STRIKES_WITHIN_S)
+        is_hit = has_fallen(fault)
+        if is_hit:
+            pair.victims[fault.how].revive()
+            until_it_goes_on(pair, pid)
+        code = struck.end()
         if is_last:
             continue
-        if code == -signal.SIGKILL:
-            found.kills += 1
-        elif how == "cut":
-            found.cuts += 1
+        if is_hit or code == -signal.SIGKILL or fault.how == "cut":
+            found.struck[fault.how] += 1
+            found.points[f"{fault.point} {fault.when}"] += 1
         else:
             found.missed += 1
-            continue
-        found.points[f"{fault.point} {fault.when}"] += 1
     return found
 
 
-def wait(pair: Pair, pid: int, seconds: float) -> None:
+def drawn(pair: Pair, random: Random, count: int) -> Fault:
+    ways = ["kill", *(["cut"] if pair.port else []), *pair.victims]
+    (how,) = random.choices(ways, [WEIGHTS[one] for one in ways])
+    victim = pair.victims.get(how)
+    return Fault(
+        random.choice(pair.points),
+        random.choice(("before", "after")),
+        count,
+        how,
+        pair.port,
+        victim.pid() if victim else 0,
+    )
+
+
+def wait(pair: Pair, pid: int, fault: Fault, seconds: float) -> None:
     """Until a process has ended, or its link has nothing to do, or it is time."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and is_alive(pid) and not pair.is_done():
-        time.sleep(0.05)
+    until_s = time.monotonic() + seconds
+    while time.monotonic() < until_s and is_alive(pid) and not has_fallen(fault):
+        if is_done(pair):
+            return
+        time.sleep(EVERY_S)
+
+
+def has_fallen(fault: Fault) -> bool:
+    return bool(fault.victim) and not is_alive(fault.victim)
+
+
+def is_done(pair: Pair) -> bool:
+    """Whether it is known to be; the database may be gone."""
+    try:
+        return pair.is_done()
+    except DatabaseError:
+        connection.close()
+        return False
+
+
+def until_it_goes_on(pair: Pair, pid: int) -> None:
+    """Until the process that lost a server carries messages again, or has ended."""
+    sent = LinkStatus.objects.get(link=pair.link).sent
+
+    def goes_on() -> bool:
+        if not is_alive(pid) or is_done(pair):
+            return True
+        return LinkStatus.objects.get(link=pair.link).sent > sent
+
+    until(goes_on, DONE_WITHIN_S)
 
 
 def is_alive(pid: int) -> bool:
@@ -102,10 +163,23 @@ def is_alive(pid: int) -> bool:
 
 
 def count(pair: Pair, found: Found) -> Found:
-    numbers = pair.arrived()
-    found.arrived = len(numbers)
-    found.lost = pair.total - len(set(numbers))
-    found.doubled = len(numbers) - len(set(numbers))
-    seen = list(dict.fromkeys(numbers))
-    found.out_of_order = sum(a > b for a, b in pairwise(seen))
+    """Take what has arrived, and hold each message to what was sent."""
+    arrived = pair.arrived()
+    first: dict[int, NewMessage] = {}
+    for one in arrived:
+        first.setdefault(number_of(one), one)
+    found.arrived = len(arrived)
+    found.lost = pair.total - len(first)
+    found.doubled = len(arrived) - len(first)
+    lanes: dict[int, list[int]] = defaultdict(list)
+    for number in first:
+        lanes[number % 10].append(number)  # the priority
+    found.out_of_order = sum(
+        a > b for lane in lanes.values() for a, b in pairwise(lane)
+    )
+    words = words_of(pair.column)
+    for number, one in first.items():
+        unlikes = list(unlike(pair.message(number), one, words))
+        found.changed += bool(unlikes)
+        found.first_change = found.first_change or "".join(unlikes[:1])
     return found
