@@ -83,43 +83,63 @@ COUNTED = tuple(one.name for one in fields(Counts))
 ID_OF = attrgetter("id")
 
 
-def fence(link_id: int, name: str, epoch: int, counts: Counts, now: datetime) -> None:
+def fence(
+    link_id: int, name: str, epoch: int, counts: Counts, now: datetime
+) -> datetime:
     """Add to the counts of a link, as long as it is this process that runs it.
 
     The row stays locked until the transaction ends: nobody takes the link over before.
+
+    Returns:
+        What the database's clock says.
 
     Raises:
         LinkTakenOver: another process runs it; the transaction must be undone.
     """
     added = {one: getattr(counts, one) for one in COUNTED}
-    if not sql.run("fence", {"link_id": link_id, "epoch": epoch, "now": now} | added):
+    ours = sql.run("fence", {"link_id": link_id, "epoch": epoch, "now": now} | added)
+    if not ours:
         raise LinkTakenOver(name, epoch)
+    ((told,),) = ours
+    assert isinstance(told, datetime)
+    return told
 
 
 def note(
     entries: Sequence[Entry], *, link_id: int, link: str, now: datetime | None = None
 ) -> None:
-    """Write what a link did into the journal; one statement for each event.
+    """Write what a link did into the journal; one statement for all of its events.
 
     Args:
         entries: messages that are here.
         now: when; the database's clock when not given.
     """
+    if not entries:
+        return
     events: dict[tuple[int, Role, bool, bool], list[Entry]] = defaultdict(list)
     for one in entries:
         events[one.queue_id, one.role, one.counted, one.copy is None].append(one)
-    for (queue_id, role, _, _), told in events.items():
+    for told in events.values():
         told.sort(key=ID_OF)
-        sql.fetch_one(
-            "note_transfers",
-            queue_id=queue_id,
-            place=int(role.place),
-            ids=f"{{{','.join([str(one.id) for one in told])}}}",
-            n=len(told),
-            actor=f"link {link}",
-            detail=json.dumps({"link": link, "link_id": link_id} | detail_of(told)),
-            now=now,
-        )
+    link_of = {"link": link, "link_id": link_id}
+    sql.run(
+        "note_transfers",
+        {
+            "queue_ids": [queue_id for queue_id, *_ in events],
+            "places": [int(role.place) for _, role, *_ in events],
+            "id_lists": [id_list(told) for told in events.values()],
+            "actor": f"link {link}",
+            "details": [
+                json.dumps(link_of | detail_of(told)) for told in events.values()
+            ],
+            "now": now,
+        },
+    )
+
+
+def id_list(told: Sequence[Entry]) -> str:
+    """As the text of an array: one of arrays would need all of one length."""
+    return f"{{{','.join([str(one.id) for one in told])}}}"
 
 
 def detail_of(told: Sequence[Entry]) -> dict[str, Any]:

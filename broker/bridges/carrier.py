@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from django.db import transaction
+from django.db.models.functions import Now
 
 from broker.bridges import books, dead_messages
 from broker.bridges.batch import Dead, Sending
@@ -39,6 +40,7 @@ class Carrier:
     told_no_transfer: bool = False  # the first of this start is a dead message, too
     told_branch: bool = False
     sure_at: float = -math.inf  # when we last knew that the link is ours
+    told: datetime = datetime.min  # what the database's clock said then
     addresses: dict[str, str] = field(default_factory=dict)  # here, by destination
     sessions: dict[int, Session] = field(default_factory=dict)  # by dead queue
 
@@ -134,17 +136,26 @@ class Carrier:
         Raises:
             LinkTakenOver: another process runs it.
         """
-        now = time.monotonic()
-        if now - self.sure_at < SURE_S:
+        if time.monotonic() - self.sure_at < SURE_S:
             return
-        if not LinkStatus.objects.filter(link=self.link, epoch=self.epoch).exists():
+        ours = LinkStatus.objects.filter(link=self.link, epoch=self.epoch)
+        told = ours.values_list(Now(), flat=True).first()
+        if told is None:
             raise LinkTakenOver(self.name, self.epoch)
-        self.sure_at = now
+        self.set_clock(told)
 
     def fence(self, counts: Counts, now: datetime) -> None:
         """See ``books.fence``."""
-        books.fence(self.link.pk, self.name, self.epoch, counts, now)
-        self.sure_at = time.monotonic()
+        self.set_clock(books.fence(self.link.pk, self.name, self.epoch, counts, now))
+
+    def set_clock(self, told: datetime) -> None:
+        """Note that the link is ours, and what the database's clock says."""
+        self.sure_at, self.told = time.monotonic(), told
+
+    def now(self) -> datetime:
+        """What the database's clock says, reckoned from when it last said so: after
+        ``confirm`` that is a moment ago, and no round trip."""
+        return self.told + timedelta(seconds=time.monotonic() - self.sure_at)
 
     def write(self, *entries: Entry) -> None:
         """See ``books.note``."""

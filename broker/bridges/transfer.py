@@ -19,7 +19,6 @@ from broker.bridges.messages import changed
 from broker.bridges.providers.interface import Received, Subscription
 from broker.bridges.transformers.registry import BranchTo, NoTransfer
 from broker.bridges.transformers.running import transform
-from broker.clock import database_now
 from broker.errors.bridges import TransformerFailed
 from broker.models import Link
 from broker.storing import NewMessage
@@ -58,7 +57,7 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
     received = source.receive(limit, wait_s)
     if not received:
         return 0
-    batch = Batch(received, now or database_now())
+    batch = Batch(received, now or carrier.now())
     failure: TransformerFailed | None = None
     for one in received:
         # 2. What has expired is a dead message, and goes no further.

@@ -3,7 +3,7 @@
 -- Locks    the row of the link, until this transaction ends: nobody takes the link over
 --          before.
 -- Index    broker_linkstatus_pkey
--- Returns  a row, if the link is still ours.
+-- Returns  the moment, if the link is still ours.
 UPDATE broker_linkstatus
 SET received = received + %(received)s::bigint,
     duplicates = duplicates + %(duplicates)s::bigint,
@@ -17,4 +17,4 @@ SET received = received + %(received)s::bigint,
     last_transfer_at = CASE WHEN %(sent)s::bigint > 0
         THEN %(now)s::timestamptz ELSE last_transfer_at END
 WHERE link_id = %(link_id)s::bigint AND epoch = %(epoch)s::bigint
-RETURNING epoch;
+RETURNING statement_timestamp();

@@ -1,13 +1,15 @@
--- Write in the journal what a link did with messages of one queue.
+-- Write in the journal what a link did with the messages of a batch: an event for each
+-- queue and role.
 --
 -- Entries do not move by it: they come from where they go. The lists of its detail run in
 -- step with the ids, which ascend.
 --
 -- Locks    none.
 -- Index    none; it only inserts.
--- Returns  how many messages.
+-- Returns  how many messages each event is about.
 INSERT INTO broker_event (at, queue_id, n, kind, came_from, went_to, actor, ids, detail)
-VALUES (coalesce(%(now)s::timestamptz, statement_timestamp()), %(queue_id)s::integer,
-    %(n)s::integer, 19, %(place)s::smallint, %(place)s::smallint, %(actor)s::text,
-    %(ids)s::text::bigint[], %(detail)s::jsonb)
+SELECT coalesce(%(now)s::timestamptz, statement_timestamp()), queue_id,
+    cardinality(ids::bigint[]), 19, place, place, %(actor)s::text, ids::bigint[], detail
+FROM unnest(%(queue_ids)s::integer[], %(places)s::smallint[], %(id_lists)s::text[],
+    %(details)s::jsonb[]) AS event (queue_id, place, ids, detail)
 RETURNING n;

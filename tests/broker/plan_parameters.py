@@ -107,8 +107,9 @@ ONE_LINK: dict[str, Any] = {
     **{one.name: 0 for one in fields(Counts)},
     "link_id": 1,
     "epoch": 1,
-    "n": 1,
-    "place": 1,
+    "places": [1],
+    "id_lists": ["{1}"],
+    "details": ["{}"],
     "keep": 10,
     "keep_for": timedelta(days=1),
 }
@@ -147,8 +148,6 @@ ONE_REPAIR = {"columns": ["{}"], "added": ["{}"], "gone": ["[]"], "repaired": 2}
 def parameters(name: str, queue: Queue) -> dict[str, Any]:
     """A value for every parameter that any statement has."""
     common = common_of(queue)
-    if name == "note_transfers":
-        return common | ONE_LINK | {"ids": "{1}"}
     arrays = (
         LANES
         if name in ONES_OF_LANES

@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models.functions import Now
 
 from broker import prepared
 from broker.bridges import dead_messages
@@ -45,7 +46,7 @@ def decide(link: Link, xid: str, messages: int) -> None:
         link=link,
         kind=Branch.Kind.DECIDED,
         messages=messages,
-        began_at=database_now(),
+        began_at=Now(),
     )
 
 
