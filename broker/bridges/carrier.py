@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from django.db import transaction
@@ -40,7 +40,9 @@ class Carrier:
     told_no_transfer: bool = False  # the first of this start is a dead message, too
     told_branch: bool = False
     sure_at: float = -math.inf  # when we last knew that the link is ours
-    told: datetime = datetime.min  # what the database's clock said then
+    told: datetime = datetime.min.replace(
+        tzinfo=UTC
+    )  # what the database's clock said then
     addresses: dict[str, str] = field(default_factory=dict)  # here, by destination
     sessions: dict[int, Session] = field(default_factory=dict)  # by dead queue
 

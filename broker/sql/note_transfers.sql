@@ -10,6 +10,6 @@
 INSERT INTO broker_event (at, queue_id, n, kind, came_from, went_to, actor, ids, detail)
 SELECT coalesce(%(now)s::timestamptz, statement_timestamp()), queue_id,
     cardinality(ids::bigint[]), 19, place, place, %(actor)s::text, ids::bigint[], detail
-FROM unnest(%(queue_ids)s::integer[], %(places)s::smallint[], %(id_lists)s::text[],
-    %(details)s::jsonb[]) AS event (queue_id, place, ids, detail)
+FROM unnest(%(queue_ids)b::integer[], %(places)b::smallint[], %(id_lists)b::text[],
+    %(details)b::jsonb[]) AS event (queue_id, place, ids, detail)
 RETURNING n;

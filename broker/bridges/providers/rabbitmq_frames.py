@@ -29,6 +29,9 @@ CONTENT = Struct(
 )  # class, weight, length of the body; flags and properties follow
 LENGTH = Struct(">Q")
 OCTET = Struct("B")
+COUNT = Struct(">I")
+TEXT = Struct(">cI")  # in a table: its type, and bytes
+SURROGATES = "surrogatepass"  # errors of texts
 FIELDS = tuple(  # name, flag, and type of each property
     (name, 1 << (15 - place), kind)
     for place, (name, kind) in enumerate(amqp.Message.PROPERTIES)
@@ -81,11 +84,22 @@ def encoded(properties: Mapping[str, Any]) -> bytes:
 def written(kind: str, value: Any) -> bytes:
     """A value as py-amqp writes it; the usual kinds without its detours."""
     if kind == "s" and isinstance(value, str):
-        text = value.encode("utf-8", "surrogatepass")
+        text = value.encode("utf-8", SURROGATES)
         return OCTET.pack(len(text)) + text
     if kind == "o":
         return OCTET.pack(value)
+    if kind == "F" and {*map(type, value.values())} == {str}:
+        return table_of_texts(value)
     return bytes(dumps(kind, [value]))
+
+
+def table_of_texts(table: Mapping[str, str]) -> bytes:
+    parts = []
+    for name, value in table.items():
+        key, text = name.encode("utf-8", SURROGATES), value.encode("utf-8", SURROGATES)
+        parts += OCTET.pack(len(key)), key, TEXT.pack(b"S", len(text)), text
+    fields = b"".join(parts)
+    return COUNT.pack(len(fields)) + fields
 
 
 def content(

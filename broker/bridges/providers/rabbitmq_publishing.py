@@ -27,7 +27,7 @@ from broker.storing import NewMessage
 
 WINDOW = 500  # messages that RabbitMQ may have unconfirmed
 WINDOW_BYTES = 8 * 2**20  # the same, and one message more
-GROUP = 100  # messages that are written at once, at most
+GROUP = 25  # messages that are written at once, at most; it works on them meanwhile
 GROUP_BYTES = 256 * 1024  # the same, and one message more
 BLOCKED = "It takes nothing from anybody, as its memory or disk is short."
 NOT_KEPT = "RabbitMQ could not keep it: the queue is full, or its node is in trouble."
