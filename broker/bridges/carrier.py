@@ -25,6 +25,7 @@ from broker.models import DeadMessageQueue, Link, LinkStatus
 from broker.storing import Receipt
 
 TAG = "JMS_SUN_JMSBRIDGE_NAME"
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
 SURE_S = 1.0  # so long nobody takes a link over from a process that hangs
 
 
@@ -40,9 +41,7 @@ class Carrier:
     told_no_transfer: bool = False  # the first of this start is a dead message, too
     told_branch: bool = False
     sure_at: float = -math.inf  # when we last knew that the link is ours
-    told: datetime = datetime.min.replace(
-        tzinfo=UTC
-    )  # what the database's clock said then
+    told: datetime = LONG_AGO  # what the database's clock said then
     addresses: dict[str, str] = field(default_factory=dict)  # here, by destination
     sessions: dict[int, Session] = field(default_factory=dict)  # by dead queue
 

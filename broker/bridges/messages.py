@@ -16,12 +16,6 @@ from broker.amqp.messages.renaming import renamed
 from broker.get import Delivery
 from broker.storing import REPAIRED, NewMessage
 
-KEPT = (
-    *("body", "content_type", "properties", "priority", "durable", "expires_at"),
-    *("correlation_id", "reply_to", "subject", "group_id", "descriptor", "headers"),
-    "envelope",
-)
-kept_of = attrgetter(*KEPT)
 all_of = attrgetter(*(one.name for one in fields_of(NewMessage)))
 ID_BYTES = 16  # random ones, as many as a UUID has
 
@@ -29,13 +23,25 @@ ID_BYTES = 16  # random ones, as many as a UUID has
 def message_of(delivery: Delivery) -> NewMessage:
     """A delivery of this broker as a message to be sent on."""
     return NewMessage(
-        delivery.address,
+        address=delivery.address,
+        body=delivery.body,
+        content_type=delivery.content_type,
+        properties=delivery.properties,
+        priority=delivery.priority,
+        durable=delivery.durable,
+        expires_at=delivery.expires_at,
         message_id=delivery.client_message_id,
-        **dict(zip(KEPT, kept_of(delivery), strict=True)),
+        correlation_id=delivery.correlation_id,
+        reply_to=delivery.reply_to,
+        subject=delivery.subject,
+        group_id=delivery.group_id,
+        descriptor=delivery.descriptor,
+        headers=delivery.headers,
+        envelope=delivery.envelope,
     )
 
 
-def copied(message: NewMessage, fields: dict[str, Any]) -> NewMessage:
+def copied(message: NewMessage, **fields: Any) -> NewMessage:
     """As ``dataclasses.replace``, in a sixth of its time."""
     copy = NewMessage(*all_of(message))
     for name, value in fields.items():
@@ -47,7 +53,7 @@ def changed(message: NewMessage, **fields: Any) -> NewMessage:
     """A copy with other values in some fields, which hold whatever AMQP had sent."""
     if message.envelope:
         fields.setdefault("envelope", flagged(message.envelope))
-    return copied(message, fields)
+    return copied(message, **fields)
 
 
 def flagged(envelope: bytes) -> bytes:
@@ -62,9 +68,8 @@ def new_ids(count: int) -> Iterator[str]:
     return (f"ID:{digits[at : at + length]}" for at in range(0, len(digits), length))
 
 
-def sent_on(message: NewMessage, message_id: str, **fields: Any) -> NewMessage:
-    """A copy as a link sends it: with a new JMSMessageID, which is the target's own."""
-    fields["message_id"] = message_id
+def rename(message: NewMessage, message_id: str) -> None:
+    """Give a link's own copy a new JMSMessageID, which is the target's own."""
+    message.message_id = message_id
     if message.envelope:
-        fields["envelope"] = renamed(message.envelope, message_id)
-    return copied(message, fields)
+        message.envelope = renamed(message.envelope, message_id)

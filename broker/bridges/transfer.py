@@ -15,7 +15,7 @@ from broker.bridges.batch import FIRST_BRANCH, FIRST_NO_TRANSFER, LOOPED, Batch,
 from broker.bridges.books import Outcome
 from broker.bridges.carrier import Carrier
 from broker.bridges.configured import context_of
-from broker.bridges.messages import changed
+from broker.bridges.messages import changed, copied
 from broker.bridges.providers.interface import Received, Subscription
 from broker.bridges.transformers.registry import BranchTo, NoTransfer
 from broker.bridges.transformers.running import transform
@@ -32,7 +32,8 @@ BRANCHED = "The transformer asked for {}. This is the first of this start."
 
 
 class Way(Protocol):
-    """How a link sends and acknowledges; see ``ways``."""
+    """How a link sends and acknowledges; see ``ways``. What it sends are the link's own
+    copies, which it may change."""
 
     def carry(self, batch: Batch) -> None: ...
 
@@ -184,14 +185,15 @@ def as_it_was(
 
 
 def tagged(carrier: Carrier, message: NewMessage) -> NewMessage:
-    """With the property by which others know whence it came, and the loop guard's."""
+    """The link's own copy, with the property by which others know whence it came, and
+    the loop guard's."""
     more = carrier.tag
     if carrier.link.loop_guard:
         before = message.properties.get(PATH)
         path = f"{before}," if isinstance(before, str) and before else ""
         more = {**more, PATH: path + carrier.place}
     if not more:
-        return message
+        return copied(message)
     return changed(message, properties={**message.properties, **more})
 
 

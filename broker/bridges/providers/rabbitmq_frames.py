@@ -27,7 +27,7 @@ SIGNATURE = Struct(">HH")
 CONTENT = Struct(
     ">HHQ"
 )  # class, weight, length of the body; flags and properties follow
-LENGTH = Struct(">Q")
+LONG = Struct(">Q")
 OCTET = Struct("B")
 COUNT = Struct(">I")
 TEXT = Struct(">cI")  # in a table: its type, and bytes
@@ -88,13 +88,15 @@ def written(kind: str, value: Any) -> bytes:
         return OCTET.pack(len(text)) + text
     if kind == "o":
         return OCTET.pack(value)
+    if kind == "L":
+        return LONG.pack(value)
     if kind == "F" and {*map(type, value.values())} == {str}:
         return table_of_texts(value)
     return bytes(dumps(kind, [value]))
 
 
 def table_of_texts(table: Mapping[str, str]) -> bytes:
-    parts = []
+    parts: list[bytes] = []
     for name, value in table.items():
         key, text = name.encode("utf-8", SURROGATES), value.encode("utf-8", SURROGATES)
         parts += OCTET.pack(len(key)), key, TEXT.pack(b"S", len(text)), text
@@ -147,7 +149,7 @@ def frame_handler(
         connection.bytes_recv += 1  # a sign of life
         method, header, left, parts = begun[channel]
         if kind == HEADER:
-            header, left = payload, LENGTH.unpack_from(payload, 4)[0]
+            header, left = payload, LONG.unpack_from(payload, 4)[0]
         else:
             left -= len(payload)
             parts.append(payload)

@@ -10,7 +10,7 @@ from broker.bridges.batch import Batch
 from broker.bridges.books import Entry, Outcome, Role
 from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
-from broker.bridges.messages import new_ids, sent_on
+from broker.bridges.messages import new_ids, rename
 from broker.bridges.providers import local
 from broker.bridges.providers.local import LocalSubscription
 from broker.errors.bridges import SendRefused
@@ -82,9 +82,8 @@ def address(carrier: Carrier, batch: Batch) -> None:
         name = one.destination.name
         if name not in addresses:
             addresses[name] = local.address_of_name(name)
-        one.message = sent_on(
-            one.message, message_id, address=addresses[name], producer=producer
-        )
+        rename(one.message, message_id)
+        one.message.address, one.message.producer = addresses[name], producer
 
 
 def after_refusal(carrier: Carrier, batch: Batch, refusal: SendRefused) -> None:

@@ -11,7 +11,7 @@ from broker.bridges.batch import Batch, Sending
 from broker.bridges.books import Outcome
 from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
-from broker.bridges.messages import new_ids, sent_on
+from broker.bridges.messages import new_ids, rename
 from broker.bridges.providers import local
 from broker.bridges.providers.interface import Session
 from broker.bridges.providers.local import LocalSubscription
@@ -47,7 +47,7 @@ class Outbound:
         self.source.release(batch.left)
         work = self.source.take_work()
         for one, message_id in zip(batch.sends, new_ids(len(batch.sends)), strict=True):
-            one.message = sent_on(one.message, message_id)
+            rename(one.message, message_id)
         try:
             self.carrier.bury_elsewhere(batch.dead)
             self.send_and_end(batch, work)

@@ -19,7 +19,7 @@ from broker.amqp.messages import batches
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.sections import map_of, properties_of, split
 from broker.amqp.protocol.types import Byte, Float, Int, Short, Symbol, Timestamp
-from broker.bridges.messages import message_of, sent_on
+from broker.bridges.messages import copied, message_of, rename
 from broker.bridges.providers import rabbitmq_messages
 from broker.bridges.providers.amqp.messages import inbound, outbound
 from broker.bridges.providers.interface import Destination, Factory
@@ -57,8 +57,15 @@ class Trip(NamedTuple):
     back: NewMessage
 
 
+def sent_on(message: NewMessage) -> NewMessage:
+    """As a link sends it."""
+    own = copied(message)
+    rename(own, "ID:new")
+    return own
+
+
 def here(message: NewMessage) -> Trip:
-    gone = sent_on(message_of(kept(message)), "ID:new")
+    gone = sent_on(message_of(kept(message)))
     return Trip(gone, gone)
 
 
@@ -219,7 +226,7 @@ def test_a_message_becomes_what_the_table_says(
     read = ROWS[row].read
     for message in ROWS[row].messages:
         trip = PROVIDERS[provider](
-            sent_on(message, "ID:new") if provider != "this broker" else message
+            sent_on(message) if provider != "this broker" else message
         )
         if there:
             assert is_there(trip.form, there)
