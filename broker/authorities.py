@@ -16,14 +16,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
-from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import OuterRef, Q
-from django.db.models.functions import JSONObject
 
-from broker import models
+from broker import models, sql
 from broker.errors.queues import NotAuthorized
 from broker.wildcards import ANY_WORDS, matches, overlap
 
@@ -107,11 +103,7 @@ def name_of(user: Principal) -> str:
 
 def held_by_each(user_ids: Collection[int]) -> dict[int, Held]:
     """The same of many users, by id; who is not active is not in it. One query."""
-    rows = models.Authority.objects.filter(
-        Q(user=OuterRef("pk")) | Q(group__user=OuterRef("pk"))
-    ).values(row=JSONObject(pattern="pattern", **FIELDS))
-    users = get_user_model()._default_manager.filter(pk__in=user_ids, is_active=True)
-    found = users.values_list("pk", "is_superuser", ArraySubquery(rows))
+    found = sql.run("held_by", {"user_ids": list(user_ids)})
     return {
         user_id: EVERYTHING if may_all else held_of(granted)
         for user_id, may_all, granted in found
@@ -121,7 +113,10 @@ def held_by_each(user_ids: Collection[int]) -> dict[int, Held]:
 def held_of(granted: Sequence[Mapping[str, Any]]) -> Held:
     """The same rights are equal, in whatever order their rows came."""
     return Held(
-        {one: sorted(row["pattern"] for row in granted if row[one]) for one in FIELDS}
+        {
+            one: sorted(row["pattern"] for row in granted if row[field])
+            for one, field in FIELDS.items()
+        }
     )
 
 

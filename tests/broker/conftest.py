@@ -1,16 +1,31 @@
-"""Second connections, for what a rolled back test cannot show."""
+"""Second connections, for what a rolled back test cannot show; and what was asked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from broker import sql
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.interleavings import Explorer, Scene, Schedule, is_complete
 from tests.make import make_queue, make_setting
 
 Explore = Callable[[type[Scene]], list[Schedule]]
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The broker's own statements, by name, as they are run; Django's are not in it."""
+    run, names = sql.run, list[str]()
+
+    def noted(name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
+        names.append(name)
+        return run(name, parameters)
+
+    monkeypatch.setattr(sql, "run", noted)
+    return names
 
 
 @pytest.fixture

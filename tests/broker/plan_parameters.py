@@ -90,6 +90,7 @@ SWITCHES = {
     "asker": "user 1",
     "key": "1",
     "digest": b"x",
+    "user_ids": [1],
     "client_message_id": "ID:1",
 }
 ONE_SETTLEMENT = {

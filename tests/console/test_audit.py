@@ -208,7 +208,7 @@ def test_the_page_asks_a_fixed_number_of_questions(
     for number in range(30):
         note(f"queue {number}")
     client.get(AUDIT)
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(7):
         client.get(AUDIT)
 
 

@@ -1,0 +1,15 @@
+-- Say what users may do: all, or what their authorities and those of their groups grant.
+--
+-- Locks    none.
+-- Index    none: there are few.
+-- Returns  of each active user: the id, whether it is a superuser, and its authorities
+--          as an array of objects with the columns of broker.models.Authority.
+SELECT account.id, account.is_superuser, (
+    SELECT coalesce(json_agg(authority), '[]')
+    FROM broker_authority AS authority
+    WHERE authority.user_id = account.id OR authority.group_id IN (
+        SELECT member.group_id FROM auth_user_groups AS member
+        WHERE member.user_id = account.id)
+)
+FROM auth_user AS account
+WHERE account.id = ANY (%(user_ids)b::integer[]) AND account.is_active;
