@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import django
-from asgiref.sync import sync_to_async
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
@@ -16,17 +19,39 @@ from django.http.response import HttpResponseBase
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
+MOST_IDLE = 20  # threads that are kept
+
 
 class Pages(ASGIHandler):
     """Django, where neither views nor middleware are asynchronous: a request goes
-    through all of them in one thread, and does not change threads between them."""
+    through all of them in one thread, and threads are there for the next request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.idle: list[ThreadPoolExecutor] = []  # each of one thread
 
     def load_middleware(self, is_async: bool = False) -> None:  # noqa: FBT001, FBT002
         super().load_middleware(is_async=False)
 
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        thread = self.idle.pop() if self.idle else ThreadPoolExecutor(max_workers=1)
+        try:
+            async with ThreadSensitiveContext(executor=thread):
+                await super().__call__(scope, receive, send)
+        finally:
+            # Whoever hung up may have left it at work: it says itself when it is idle.
+            loop = asyncio.get_running_loop()
+            thread.submit(loop.call_soon_threadsafe, self.keep, thread)
+
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         answer: HttpResponseBase = await sync_to_async(self.get_response)(request)
         return answer
+
+    def keep(self, thread: ThreadPoolExecutor) -> None:
+        if len(self.idle) < MOST_IDLE:
+            self.idle.append(thread)
+        else:
+            thread.shutdown(wait=False)
 
 
 django.setup(set_prefix=False)

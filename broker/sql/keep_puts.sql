@@ -7,7 +7,7 @@ WITH kept AS (
     INSERT INTO broker_prepared_put (uow, ord, fields, body, headers, envelope)
     SELECT %(uow)s::bigint, part.ord - 1, part.fields::jsonb, part.body, part.headers,
         part.envelope
-    FROM unnest(%(fields)s::text[], %(bodies)b::bytea[], %(headers)b::bytea[],
+    FROM unnest(%(fields)b::text[], %(bodies)b::bytea[], %(headers)b::bytea[],
         %(envelopes)b::bytea[]) WITH ORDINALITY AS part (
         fields, body, headers, envelope, ord)
     RETURNING 1
