@@ -137,8 +137,10 @@ class Marked(Inbound):
         xid = branches.promise(self.carrier, batch, work, at_source=False)
         try:
             self.session.begin()
-            self.source.acknowledge(batch.taken)
+            # First: whoever waits for the marker gets it only when what follows is
+            # undone, too, and then gets the batch in its place.
             self.marker.advance(self.carrier.batch_number)
+            self.source.acknowledge(batch.taken)
             self.session.commit()
         except SendRefused as refusal:
             self.session.roll_back()

@@ -45,6 +45,9 @@ CONFIGURATION = """<beans xmlns="http://www.springframework.org/schema/beans"
           admin="bridges"/>
       </authorizationEntries></authorizationMap></map></authorizationPlugin>
     </plugins>
+    <destinationPolicy><policyMap><policyEntries>
+      <policyEntry queue="&gt;" strictOrderDispatch="true"/>
+    </policyEntries></policyMap></destinationPolicy>
     <persistenceAdapter>
       <kahaDB directory="{folder}/data/kahadb" journalMaxFileLength="8mb"/>
     </persistenceAdapter>

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 from tests.broker.crashing import kill_with_children
@@ -40,15 +41,17 @@ class Fault:
     count: int  # of calls of that point, from 1
     how: str  # kill or cut; or whose process is killed: peer or database
     port: int  # of the other provider; 0: there is none
+    told: str  # a file that is made once it has happened, unless we are killed
     victim: int = 0  # the process that is killed in our place
 
     def strike(self) -> None:
-        if self.how == "cut":
-            cut(self.port)
-        elif self.victim:
-            kill_with_children(self.victim)
-        else:
+        if self.how == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        elif self.how == "cut":
+            cut(self.port)
+        else:
+            kill_with_children(self.victim)
+        Path(self.told).touch()
 
 
 def cut(port: int) -> None:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 from django.db import Error as DatabaseError
 from django.db import connection
@@ -44,6 +45,7 @@ class Found:
     out_of_order: int = 0  # among those of one priority
     changed: int = 0  # not as the table of the docs says
     struck: Counter[str] = field(default_factory=Counter)  # how
+    tries: int = 0
     missed: int = 0  # points that were not passed
     points: Counter[str] = field(default_factory=Counter)
     first_change: str = ""
@@ -53,8 +55,9 @@ class Found:
 class Struck:
     """A process that forks a bridge for each fault."""
 
-    def __init__(self, server: subprocess.Popen[str]) -> None:
+    def __init__(self, server: subprocess.Popen[str], folder: Path) -> None:
         self.server = server
+        self.folder = folder  # of what the bridges tell
         self.pid = 0  # of the bridge that runs; 0: none
 
     def begin(self, fault: Fault) -> int:
@@ -73,8 +76,8 @@ class Struck:
 
 @contextmanager
 def struck() -> Iterator[Struck]:
-    with process(SCRIPT) as server:
-        one = Struck(server)
+    with process(SCRIPT) as server, TemporaryDirectory() as folder:
+        one = Struck(server, Path(folder))
         try:
             yield one
         finally:
@@ -89,20 +92,20 @@ def strike(pair: Pair, struck: Struck, random: Random, kills: int) -> Found:
     while not pair.is_done():
         is_last = found.struck.total() >= kills
         fault = drawn(pair, random, 10**9 if is_last else random.randint(1, most))
+        fault.told = str(struck.folder / f"{found.tries}")
+        found.tries += 1
         pid = struck.begin(fault)
         wait(pair, pid, fault, DONE_WITHIN_S if is_last else STRIKES_WITHIN_S)
-        is_hit = has_fallen(fault)
+        is_hit = has_happened(fault)
         if is_hit:
-            pair.victims[fault.how].revive()
+            if victim := pair.victims.get(fault.how):
+                victim.revive()
             until_it_goes_on(pair, pid)
         code = struck.end()
-        if is_last:
-            continue
-        if is_hit or code == -signal.SIGKILL or fault.how == "cut":
+        if is_hit or code == -signal.SIGKILL:
             found.struck[fault.how] += 1
             found.points[f"{fault.point} {fault.when}"] += 1
-        else:
-            found.missed += 1
+    found.missed = max(0, found.tries - found.struck.total() - 1)
     return found
 
 
@@ -116,6 +119,7 @@ def drawn(pair: Pair, random: Random, count: int) -> Fault:
         count,
         how,
         pair.port,
+        "",
         victim.pid() if victim else 0,
     )
 
@@ -123,14 +127,14 @@ def drawn(pair: Pair, random: Random, count: int) -> Fault:
 def wait(pair: Pair, pid: int, fault: Fault, seconds: float) -> None:
     """Until a process has ended, or its link has nothing to do, or it is time."""
     until_s = time.monotonic() + seconds
-    while time.monotonic() < until_s and is_alive(pid) and not has_fallen(fault):
+    while time.monotonic() < until_s and is_alive(pid) and not has_happened(fault):
         if is_done(pair):
             return
         time.sleep(EVERY_S)
 
 
-def has_fallen(fault: Fault) -> bool:
-    return bool(fault.victim) and not is_alive(fault.victim)
+def has_happened(fault: Fault) -> bool:
+    return Path(fault.told).exists()
 
 
 def is_done(pair: Pair) -> bool:
