@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from django.test import Client
 
-from broker.models import Act, Link
-from tests.console.bridging import die_of_link, make_link, stand
+from broker.models import Act, Branch, Link
+from tests.broker.promising import promise
+from tests.console.bridging import die_of_link, make_branch, make_link, stand
 from tests.console.own_acts import Case, at
 from tests.make import make_queue
 
@@ -46,10 +47,36 @@ def resubmit_through_link(_: Client) -> Case:
     return at("console:resubmit_through_link", "shop", "out"), {}, Act.PLAN
 
 
+def branch() -> str:
+    """A transaction of a link that is prepared here."""
+    link = linked("STOPPED")
+    make_queue("answers")
+    promise("bk-7-1", entries=0)
+    put = {
+        "number": 1,
+        "target": [["ID:1", "TRANSFERRED", 5]],
+        "dead": [],
+        "counts": {},
+    }
+    make_branch(link, "bk-7-1", kind=Branch.Kind.PREPARED, detail=put)
+    return "bk-7-1"
+
+
+def commit_branch(_: Client) -> Case:
+    return at("console:commit_branch", "shop", "out", branch()), WHY, Act.DECIDE_BRANCH
+
+
+def roll_back_branch(_: Client) -> Case:
+    where = at("console:roll_back_branch", "shop", "out", branch())
+    return where, WHY, Act.DECIDE_BRANCH
+
+
 BRIDGES: dict[str, Callable[[Client], Case]] = {
     "console:start_link": start_link,
     "console:pause_link": pause_link,
     "console:resume_link": resume_link,
     "console:stop_link": stop_link,
     "console:resubmit_through_link": resubmit_through_link,
+    "console:commit_branch": commit_branch,
+    "console:roll_back_branch": roll_back_branch,
 }

@@ -27,8 +27,6 @@ pytestmark = pytest.mark.django_db
 
 COOKIE = "it changes a cookie, and nothing here"
 EXCUSED = {f"console:{name}": COOKIE for name in ("theme", "density", "zone")}
-NOT_YET = "no record is made before it can be done"
-EXCUSED |= {"console:commit_branch": NOT_YET, "console:roll_back_branch": NOT_YET}
 EXCUSED["account_reauthenticate"] = "the act that it is asked for leaves a record"
 JOURNAL = "the journal has what applications do with messages"
 EXCUSED_OPERATIONS = {
