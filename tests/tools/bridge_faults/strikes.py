@@ -42,7 +42,7 @@ class Found:
     arrived: int = 0
     lost: int = 0
     doubled: int = 0
-    out_of_order: int = 0  # among those of one priority
+    out_of_order: int = 0  # among those of one priority and mode, as JMS has it
     changed: int = 0  # not as the table of the docs says
     struck: Counter[str] = field(default_factory=Counter)  # how
     tries: int = 0
@@ -175,9 +175,9 @@ def count(pair: Pair, found: Found) -> Found:
     found.arrived = len(arrived)
     found.lost = pair.total - len(first)
     found.doubled = len(arrived) - len(first)
-    lanes: dict[int, list[int]] = defaultdict(list)
-    for number in first:
-        lanes[number % 10].append(number)  # the priority
+    lanes: dict[tuple[int, bool], list[int]] = defaultdict(list)
+    for number, one in first.items():
+        lanes[one.priority, one.durable].append(number)
     found.out_of_order = sum(
         a > b for lane in lanes.values() for a, b in pairwise(lane)
     )
