@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Page, ViewportSize
 
-from tests.console.browsing import AXE
+from tests.console.browsing import bring_axe
 
 HEAVIEST = 75_000  # bytes of scripts and styles, as they are sent
 HEIGHT = 900  # pixels
@@ -113,8 +113,7 @@ def faults(page: Page, screen: Screen) -> list[str]:
     all of it is unfolded first."""
     screen.show(page)
     page.evaluate(UNFOLD)
-    if not page.evaluate("() => 'axe' in window"):
-        page.evaluate(AXE.read_text())
+    bring_axe(page)
     found: list[str] = page.evaluate(AXE_RUN) + page.evaluate(WIDE)
     return [f"{path_of(page)} {screen}: {one}" for one in found]
 

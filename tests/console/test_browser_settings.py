@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 
 from console import roles
 from tests.console.browsing import (
-    AXE,
     arrive,
+    bring_axe,
     opened,
     sign_in,
     violations,
@@ -137,7 +137,7 @@ def test_a_document_is_uploaded_looked_at_and_applied(
 def rules_broken(page: Page) -> list[str]:
     """What axe has against a page of the admin, whose style sheets import others: to
     fetch those, axe would have to break the policy of contents."""
-    page.evaluate(AXE.read_text())
+    bring_axe(page)
     broken: list[str] = page.evaluate(
         "async () => (await axe.run({preload: false})).violations.map((one) => one.id)"
     )
