@@ -10,6 +10,7 @@ import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Collection, Iterator
@@ -108,9 +109,13 @@ def collected() -> TemporaryDirectory[str]:
 
 
 def serving(program: Program, application: str) -> Program:
-    """The same program with this application in place of the console's."""
+    """The same program with this application in place of the console's.
+
+    The worker is not asked to leave, which takes it seconds: nothing is left to do.
+    """
     arguments = [one.replace(APPLICATION, application) for one in program.arguments]
-    return replace(program, arguments=arguments)
+    signals = [(signal.SIGKILL, 10.0)] if program.name == "worker" else program.signals
+    return replace(program, arguments=arguments, signals=signals)
 
 
 def environment_of_programs(var: Path, port: int) -> dict[str, str]:
