@@ -28,9 +28,9 @@ import pytest
 from django.db import DatabaseError, connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 
-from broker import floors, fsck, owner, sql
+from broker import floors, fsck, sql
 from broker.errors import BrokerError
-from tests.conftest import HOT
+from tests.broker.arranging import Arranged
 
 Choices = tuple[int, ...]  # which session took each step: 0 is left, 1 is right
 
@@ -43,7 +43,6 @@ ANYWHERE = re.compile(  # statements that give the same in any place
 )
 SOON = """SELECT set_config('deadlock_timeout', '20ms', false)
     FROM pg_roles WHERE rolname = current_user AND rolsuper"""
-PLANNED = ("operationitem", "course", "operation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,15 @@ class Ending:
 
 
 class Scene:
-    """What two sessions do to one broker, made anew for each schedule."""
+    """What two sessions do to one broker that is the same before each schedule."""
 
     settings: ClassVar[dict[str, Any]] = {}  # of the address "orders"
     queues: ClassVar[dict[str, dict[str, Any]]] = {}  # beside those of the map
     alike: ClassVar[frozenset[str]] = (
         frozenset()
     )  # that give the same in any place here
+    # Whether it holds numbers and rows alone: then it is arranged once, and put back.
+    is_put_back = False
     loses_answers = False  # whether a session may die between a commit and its answer
     left_pid = 0  # the server's process for the left session
 
@@ -219,17 +220,16 @@ class Explorer:
     def explore(self, scene: type[Scene]) -> list[Schedule]:
         self.schedules = []
         untried: list[Choices] = [()]
+        arranged = Arranged(scene)
         with stepping():
             while untried:
-                schedule = self.run(scene(), untried.pop())
+                schedule = self.run(arranged.again(), untried.pop())
                 untried += schedule.untried
                 self.schedules.append(schedule)
         return self.schedules
 
     def run(self, scene: Scene, prefix: Choices) -> Schedule:
         schedule = Schedule()
-        forget_messages()
-        scene.arrange()
         for session in self.sessions:
             session.connect()
             session.connection.loses_answers = scene.loses_answers
@@ -319,16 +319,6 @@ def stepping() -> Iterator[None]:
         patch.setattr(sql, "run", run)
         patch.setattr(floors, "SAMPLE_S", 0.0)
         yield
-
-
-def forget_messages() -> None:
-    """Empty the queues and keep the map: quicker than ``empty_the_broker``."""
-    owner.renew()
-    floors.FLOORS.forget()
-    hot = [*PLANNED, *(table for table in HOT if table != "owner")]
-    with connection.cursor() as cursor:
-        cursor.execute("; ".join(f"DELETE FROM broker_{table}" for table in hot))
-        cursor.execute("DELETE FROM broker_owner WHERE id <> %s", [owner.current()])
 
 
 def brief(text: str) -> str:

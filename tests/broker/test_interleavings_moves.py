@@ -24,6 +24,7 @@ LATER = NOON + minutes(10)
 class Resubmit(Scene):
     """An operation is to send back one dead letter."""
 
+    is_put_back = True
     settings: ClassVar[dict[str, Any]] = {"max_delivery_attempts": 1}
     # The map stays as it is, and each ledger has one writer.
     alike = frozenset({"hold_takers", "look", "note_items", "note_skipped"})

@@ -25,6 +25,7 @@ State = Operation.State
 class Undo(Scene):
     """A resubmitted dead letter is to be taken back."""
 
+    is_put_back = True
     settings: ClassVar[dict[str, Any]] = {"max_delivery_attempts": 1}
 
     # Each ledger has one writer, and what was put stays written.
