@@ -11,10 +11,10 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import ProgrammingError, connections, transaction
 
-from broker.advice import advice
+from broker.config.lint import advice
 from broker.errors import UnsafeServer
-from broker.hardening import UNLIMITED
-from broker.wildcards import configured
+from broker.formats.wildcards import configured
+from broker.settlement.hardening import UNLIMITED
 
 NEEDED = ("fsync", "full_page_writes")
 OLDEST = 150000  # PostgreSQL 15.0

@@ -14,21 +14,13 @@ from functools import partial
 from celery import shared_task
 from django.conf import settings
 
-from broker import (
-    answers,
-    audit,
-    delays,
-    discards,
-    expiry,
-    journal,
-    operations,
-    partitions,
-    resources,
-    rules,
-    settle,
-    subscriptions,
-    vacuuming,
-)
+from broker import operations
+from broker.config import auto_create
+from broker.operations import idempotency, rules
+from broker.queueing import delayed, journal, subscriptions
+from broker.security import audit
+from broker.settlement import discards, expiry, settle
+from broker.sql import partitions, vacuum
 
 BATCH = 500
 BEAT_S = 1.0
@@ -41,13 +33,13 @@ def release_due() -> None:
     """Make delayed entries ready as they fall due. Every second, for that second."""
     ends = time.monotonic() + BEAT_S
     while True:
-        while delays.wake_due(limit=BATCH):
+        while delayed.wake_due(limit=BATCH):
             pass
-        left = delays.until_next_due()
+        left = delayed.until_next_due()
         rest_s = ends - time.monotonic()
-        if left is None or delays.seconds_to_wait(left) >= rest_s:
+        if left is None or delayed.seconds_to_wait(left) >= rest_s:
             return
-        time.sleep(delays.seconds_to_wait(left))
+        time.sleep(delayed.seconds_to_wait(left))
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
@@ -72,7 +64,7 @@ def expire() -> None:
 def auto_delete() -> None:
     """Delete what made itself and nobody needs. As often as is set."""
     if settings.BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S >= 0:
-        resources.delete_idle()
+        auto_create.delete_idle()
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
@@ -90,7 +82,7 @@ def empty_discard_bin() -> None:
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def forget_answers() -> None:
     """Forget what was answered to requests long ago. Every five minutes."""
-    until_short(answers.forget_old)
+    until_short(idempotency.forget_old)
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
@@ -104,8 +96,8 @@ def vacuum_bloated() -> None:
     for look in range(LOOKS):
         if look:
             time.sleep(BEAT_S / LOOKS)
-        found.update(vacuuming.bloated())
-        vacuuming.vacuum(sorted(found))
+        found.update(vacuum.bloated())
+        vacuum.vacuum(sorted(found))
 
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from broker.audit import Actor, acting
 from broker.models import Credential
+from broker.security.audit import Actor, acting
 
 
 class ActingMiddleware:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.utils import timezone
 
-from broker.authorities import Principal
 from broker.models import Approval, Operation
 from broker.operations.approvals import MAY, approve, limits_passed
+from broker.security.authorities import Principal
 from console import ledgers, rights
 from console.ledgers import Ledger
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from django import forms
 
-from broker.audit import Wanted
 from broker.models import Act, AuditRecord
+from broker.security.audit import Wanted
 from dashboards.spreadsheets import harmless
 
 KINDS = {  # the part of an act before its dot

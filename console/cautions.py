@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from django.db.models import Count
 
-from broker import journal
-from broker.discards import retentions_s
 from broker.models import Kind, Operation, Queue
 from broker.operations import Preview, causes
 from broker.operations.causes import Cause
+from broker.queueing import journal
+from broker.settlement.discards import retentions_s
 from console.ledgers import Ledger
 from console.wording import ADDRESSES, dropped, messages, words_of
 from dashboards import kept

@@ -15,13 +15,14 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
-from broker import finding, redaction
 from broker.errors.messages import InvalidFilter, SearchTooLong
 from broker.errors.redaction import MaskedSearch
-from broker.filters import KEYS, PROPERTY, Key, Kind
-from broker.filters.keys import ALIASES
-from broker.filters.values import quoted
-from broker.finding.tallies import NEWEST
+from broker.formats.filters import KEYS, PROPERTY, Key, Kind
+from broker.formats.filters.keys import ALIASES
+from broker.formats.filters.values import quoted
+from broker.monitoring import search as finding
+from broker.monitoring.search.tallies import NEWEST
+from broker.security import redaction
 from console import searches
 
 MOST = 20  # values

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
-from broker import audit
-from broker.audit import Thing
 from broker.errors.operations import ApprovalNeeded, OwnApproval
 from broker.errors.queues import NotAuthorized
 from broker.models import Act
+from broker.security import audit
+from broker.security.audit import Thing
 
 LACKING = "A permission for this is missing."
 

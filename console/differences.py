@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import Any
 
-from broker import lossless
-from broker.patches import FIELDS, Subject, is_own
-from broker.texts import lines_of, opcodes, text_of
+from broker.formats import lossless_json
+from broker.formats.patches import FIELDS, Subject, is_own
+from broker.formats.text import lines_of, opcodes, text_of
 
 AROUND = 3  # lines that stand before and after what differs
 MOST = 400  # lines that are shown
@@ -95,7 +95,7 @@ def told(subject: Subject, name: str) -> str | None:
     if name not in subject.headers:
         return None
     value: Any = subject.headers[name]
-    return str(value) if name in FIELDS else lossless.dumps(value)
+    return str(value) if name in FIELDS else lossless_json.dumps(value)
 
 
 def is_long(text: str) -> bool:
@@ -105,8 +105,8 @@ def is_long(text: str) -> bool:
 def laid(text: str) -> str | None:
     """JSON with a line for each thing; none, where it is no JSON."""
     try:
-        value = lossless.loads(text)
-        return lossless.dumps(value, lossless.INDENTED)
+        value = lossless_json.loads(text)
+        return lossless_json.dumps(value, lossless_json.INDENTED)
     except (ValueError, RecursionError, json.JSONDecodeError):
         return None
 

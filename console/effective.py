@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from broker.addresses import Decision, Policy, policy_of
+from broker.config.address_settings import Decision, Policy, policy_of
 from broker.models import AddressSetting, Queue
-from broker.redelivery import longest_delay_ms
-from broker.staircase import Staircase
+from broker.settlement.redelivery_policy import longest_delay_ms
+from broker.settlement.redelivery_schedule import Staircase
 
 COUNTED_BY_BROKER = (Policy.ARTEMIS, Policy.BOTH)
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"))

@@ -17,11 +17,12 @@ from typing import Any
 
 from django.http import HttpRequest, StreamingHttpResponse
 
-from broker import audit, finding
-from broker.clock import database_now
-from broker.finding import Found
 from broker.models import Message
-from broker.redaction import Sight
+from broker.monitoring import search as finding
+from broker.monitoring.search import Found
+from broker.security import audit
+from broker.security.redaction import Sight
+from broker.sql.clock import database_now
 from console import masks
 from console.searches import Search
 from dashboards.downloads import streamed

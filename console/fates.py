@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from broker.redelivery import (
+from broker.monitoring.backout_preview import Expire, Foreseen, Landing, Uncounted
+from broker.settlement.redelivery_policy import (
     BackoutQueue,
     DeadLetter,
     DeadLetterQueue,
@@ -15,8 +16,7 @@ from broker.redelivery import (
     DiscardAsAsked,
     Park,
 )
-from broker.rehearsing import Expire, Foreseen, Landing, Uncounted
-from broker.staircase import Span
+from broker.settlement.redelivery_schedule import Span
 from console.templatetags.console import duration
 
 NAMES = {  # of settings, for people

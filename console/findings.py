@@ -11,10 +11,10 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 
-from broker.advice import Advice, advice
-from broker.authorities import Held, Principal
 from broker.bridges import secrets
+from broker.config.lint import Advice, advice
 from broker.models import AddressSetting, ConnectionFactory, ModelQueue, Queue
+from broker.security.authorities import Held, Principal
 from console import second_factors
 from dashboards import kept
 

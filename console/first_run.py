@@ -17,10 +17,10 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
-from broker import audit
 from broker.bridges import secrets as bridge_secrets
 from broker.errors.bridges import SecretsLost
 from broker.models import Act, Address, AddressSetting, Queue
+from broker.security import audit
 from console.supervision import Say
 
 DLQ, EXPIRY_QUEUE = "DLQ", "ExpiryQueue"

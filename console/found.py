@@ -11,12 +11,13 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.urls import reverse
 
-from broker import filters, finding
-from broker.filters import KEYS, Filter, Term
-from broker.filters.building import TERMS
-from broker.filters.parsing import LENGTH
-from broker.finding import Count, Found
-from broker.finding.pages import MOST
+from broker.formats import filters
+from broker.formats.filters import KEYS, Filter, Term
+from broker.formats.filters.building import TERMS
+from broker.formats.filters.parsing import LENGTH
+from broker.monitoring import search as finding
+from broker.monitoring.search import Count, Found
+from broker.monitoring.search.pages import MOST
 from console import searches
 
 FIELDS = {  # of what was found, where a key has another name

@@ -15,7 +15,8 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from broker import authorities, stoppages
+from broker.client.dispatch import stoppages
+from broker.security import authorities
 from console import findings
 from console.second_factors import gate
 from dashboards import attention, depths, links

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
 
-from broker import groups
-from broker.groups import Attention, Standing, Trend
 from broker.models import DeadLetter, DeadLetterGroup, Link
-from broker.triage import Group
+from broker.monitoring import dead_letter_groups as groups
+from broker.monitoring.dead_letter_groups import Attention, Standing, Trend
+from broker.monitoring.dead_letters import Group
 from console.bridge_pages import origins
 from console.selections import fields_of
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from broker.audit import Wanted, found
 from broker.models import Act, AuditRecord, Operation, Queue
+from broker.security.audit import Wanted, found
 
 RECENT = 10  # acts on a queue
 LONGEST = 200  # acts with one operation

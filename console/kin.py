@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from broker import authorities, operations
+from broker import operations
+from broker.security import authorities
 from console.differences import Difference, difference
 from console.lifelines import Life
 from console.stories import Story

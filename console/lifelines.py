@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from broker.fingerprints import fingerprint
-from broker.hops import Hop, hop_of
-from broker.journal import LifelineEvent
+from broker.formats.error_fingerprint import fingerprint
 from broker.models import DeadLetter, Kind, Place
+from broker.queueing.hops import Hop, hop_of
+from broker.queueing.journal import LifelineEvent
 
 COUNTED = (Kind.BACK_OUT, Kind.DEAD_LETTER)
 BEGIN_AGAIN = (Kind.RESTORE, Kind.RESET)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from broker import audit, authorities, redaction
-from broker.authorities import Principal
-from broker.browse import Browsed
 from broker.errors.redaction import MaskedMessage
-from broker.get import Delivery
-from broker.redaction import CLEAR, Sight, Veil
+from broker.queueing.browse import Browsed
+from broker.queueing.get import Delivery
+from broker.security import audit, authorities, redaction
+from broker.security.authorities import Principal
+from broker.security.redaction import CLEAR, Sight, Veil
 
 
 def sight_for(user: Principal, why: str, on: audit.Thing, **detail: Any) -> Sight:

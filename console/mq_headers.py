@@ -13,10 +13,10 @@ from typing import Any
 from django.conf import settings
 
 from broker.errors.messages import MalformedHeader
+from broker.formats.mq.chain import chain_of
+from broker.formats.mq.describing import Section, describe, describe_descriptor
+from broker.formats.mq.descriptor import Descriptor
 from broker.models import Message
-from broker.mq.chain import chain_of
-from broker.mq.describing import Section, describe, describe_descriptor
-from broker.mq.descriptor import Descriptor
 from console.viewers import LAID_OUT, octets
 
 TOO_LONG = "They are too long to be decoded here. Download them to see what is in them."

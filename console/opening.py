@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from broker.mq.chain import read_chain
-from broker.mq.codes import Ccsid, Enc, Format
-from broker.mq.describing import describe
+from broker.errors.mq_codes import Ccsid, Enc, Format
+from broker.formats.mq.chain import read_chain
+from broker.formats.mq.describing import describe
 from console.unpacking import (
     ENCODINGS,
     PACKINGS,

@@ -9,8 +9,8 @@ from django import forms
 from django.http import QueryDict
 
 from broker.models import Operation, Place
+from broker.monitoring.dead_letters import NEWEST
 from broker.operations import Chosen, Order
-from broker.triage import NEWEST
 from console.selections import LARGEST
 from console.selections import WORDS as LONGEST_QUOTE
 from console.wording import WORDS

@@ -15,10 +15,13 @@ from zlib import crc32
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from broker import clients, stoppages, triage, units_of_work, waiting
-from broker.authorities import Held, Principal
+from broker.client.dispatch import stoppages
 from broker.models import Link, LinkStatus, Operation
-from broker.prepared import prepared
+from broker.monitoring import connections as clients
+from broker.monitoring import dead_letters, wait_times
+from broker.security.authorities import Held, Principal
+from broker.transactions import administration
+from broker.transactions.prepared import prepared
 from console import findings
 from console.bridge_pages import needing, sight
 from dashboards.depths import QueueDepth
@@ -77,7 +80,7 @@ def overview(
         now: for what is late, and since when.
     """
     busiest = sorted(queues, key=lambda one: -one.total)[:LOOKED_AT]
-    waits = waiting.waiting([one.queue_id for one in busiest], now=now)
+    waits = wait_times.waiting([one.queue_id for one in busiest], now=now)
     found = findings.count(user, held)
     running = Operation.objects.filter(state=Operation.State.RUNNING).count()
     needs = [
@@ -182,7 +185,7 @@ def link_url(link: Link) -> str:
 
 def growing(queues: Iterable[QueueDepth]) -> Iterator[Need]:
     names = {one.queue_id: one.name for one in queues if one.takes_dead_letters}
-    for group in triage.growing(names, limit=MOST + 1):
+    for group in dead_letters.growing(names, limit=MOST + 1):
         said = {"queue": group.origin_queue, "on": group.queue_id}
         url = reverse("console:dead_letter_group", args=[group.fingerprint])
         new = f"{group.messages:,} new dead letter{'s'[: group.messages != 1]}"
@@ -199,7 +202,7 @@ def growing(queues: Iterable[QueueDepth]) -> Iterator[Need]:
 
 
 def untaken(
-    queues: Iterable[QueueDepth], waits: Mapping[int, waiting.Waiting]
+    queues: Iterable[QueueDepth], waits: Mapping[int, wait_times.Waiting]
 ) -> Iterator[Need]:
     found = [one for one in queues if one.is_untaken]
     for one in sorted(found, key=lambda queue: -queue.ready):
@@ -217,12 +220,12 @@ def untaken(
 
 
 def late(
-    queues: Iterable[QueueDepth], waits: Mapping[int, waiting.Waiting]
+    queues: Iterable[QueueDepth], waits: Mapping[int, wait_times.Waiting]
 ) -> Iterator[Need]:
     for one in queues:
         wait = waits.get(one.queue_id)
         if wait and wait.late:
-            count = f"{wait.late:,}{'+' * (wait.late >= waiting.COUNTED)}"
+            count = f"{wait.late:,}{'+' * (wait.late >= wait_times.COUNTED)}"
             yield Need(
                 NOW,
                 "redelivery",
@@ -238,7 +241,7 @@ def late(
 def stuck(queues: Iterable[QueueDepth]) -> Iterator[Need]:
     """Units of work that the system should have ended by now."""
     within = [one.queue_id for one in queues]
-    for unit in units_of_work.open_units(within=within, limit=LOOKED_AT):
+    for unit in administration.open_units(within=within, limit=LOOKED_AT):
         if unit.xid is None and (unit.is_late or not unit.is_alive):
             late = "takes longer than it may"
             why = late if unit.is_alive else "has lost its process"
@@ -309,7 +312,7 @@ def to_put_right(count: int) -> Iterator[Need]:
 
 
 def oldest_of(
-    queues: Iterable[QueueDepth], waits: Mapping[int, waiting.Waiting]
+    queues: Iterable[QueueDepth], waits: Mapping[int, wait_times.Waiting]
 ) -> tuple[QueueDepth, datetime] | None:
     """The message that waits longest on a queue that consumers should empty."""
     found = [

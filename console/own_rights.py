@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from django.contrib.auth.models import Group, Permission, User
 from django.db.models import Q
 
-from broker import authorities
-from broker.authorities import ALL, FIELDS, Principal, overlaps
+from broker.formats.wildcards import ANY_WORDS, matches
 from broker.models import Authority, Queue
-from broker.wildcards import ANY_WORDS, matches
+from broker.security import authorities
+from broker.security.authorities import ALL, FIELDS, Principal, overlaps
 from console import rights, roles
 
 YOU = "you"

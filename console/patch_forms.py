@@ -8,14 +8,15 @@ from typing import Any
 
 from django import forms
 
-from broker import authorities, lossless, redaction
 from broker.errors.patches import InvalidPatch
+from broker.formats import lossless_json
+from broker.formats.patches import FIELDS
+from broker.formats.patches.documents import LONGEST, read_patch
 from broker.models import Operation, OperationPatch
 from broker.operations.patching import PATCHABLE
-from broker.patches import FIELDS
-from broker.patches.documents import LONGEST, read_patch
-from broker.redaction import Sight, Veil
-from broker.redaction.masking import marked
+from broker.security import authorities, redaction
+from broker.security.redaction import Sight, Veil
+from broker.security.redaction.masking import marked
 from console import rights
 from console.differences import Line
 from console.ledgers import Ledger
@@ -68,7 +69,7 @@ class PatchForm(forms.Form):
         document: dict[str, Any] = {}
         if said["how"]:
             try:
-                document["body"] = {said["how"]: lossless.loads(said["body"])}
+                document["body"] = {said["how"]: lossless_json.loads(said["body"])}
             except ValueError as error:
                 self.add_error("body", f"This is not JSON: {error}.")
                 return said
@@ -79,7 +80,7 @@ class PatchForm(forms.Form):
             read_patch(document)
         except InvalidPatch as error:
             self.add_error(place_of(error, filled), sentence(error))
-        said["document"] = lossless.dumps(document)
+        said["document"] = lossless_json.dumps(document)
         return said
 
 
@@ -97,7 +98,7 @@ def value_of(name: str, typed: str) -> Any:
     if name in FIELDS and not typed.startswith('"'):
         return typed
     try:
-        value = lossless.loads(typed)
+        value = lossless_json.loads(typed)
     except ValueError:
         return typed
     return typed if isinstance(value, dict | list) else value
@@ -122,16 +123,19 @@ def initial_of(document: str) -> dict[str, str]:
     """A stored patch as the form has it."""
     if not document:
         return {}
-    said = lossless.loads(document)
+    said = lossless_json.loads(document)
     initial: dict[str, str] = {}
     for how, value in said.get("body", {}).items():
-        initial |= {"how": how, "body": lossless.dumps(value, lossless.INDENTED)}
+        initial |= {
+            "how": how,
+            "body": lossless_json.dumps(value, lossless_json.INDENTED),
+        }
     for number, one in enumerate(said.get("headers", [])[:ROWS]):
         initial[f"op_{number}"] = one["op"]
         initial[f"name_{number}"] = one["name"]
         value = one.get("to", one.get("value", ""))
         is_plain = isinstance(value, str) and value_of(one["name"], value) == value
-        shown = value if is_plain or "to" in one else lossless.dumps(value)
+        shown = value if is_plain or "to" in one else lossless_json.dumps(value)
         initial[f"value_{number}"] = shown
     return initial
 
@@ -181,8 +185,8 @@ def part_of(
     may = user.has_perm(rights.CHANGE) and reads
     obstacle = "" if may else "To repair messages one must be allowed to read them."
     document = patch.document if patch else ""
-    laid_out = lossless.dumps(
-        lossless.loads(document or "{}"), lossless.INDENTED
+    laid_out = lossless_json.dumps(
+        lossless_json.loads(document or "{}"), lossless_json.INDENTED
     ).splitlines()
     return Part(
         patch,

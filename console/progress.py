@@ -11,8 +11,8 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from broker import authorities
 from broker.models import Course, Operation, OperationPatch
+from broker.security import authorities
 from console import aftermaths, courses, rights
 from console.ledgers import Ledger, ledger_of, said_of, undo_until
 from dashboards import topics

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 
-from broker.authorities import Held
+from broker.security.authorities import Held
 from dashboards import ages, attention, trends
 from dashboards.depths import QueueDepth
 from dashboards.trends import Trend

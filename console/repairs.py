@@ -14,12 +14,12 @@ from typing import Any
 
 from django import forms
 
-from broker import lossless
 from broker.errors.patches import InvalidPatch
+from broker.formats import lossless_json
+from broker.formats.patches import FIELDS, HeaderOperation, Repair, Subject, is_own
+from broker.formats.patches.headers import PROPERTY, Headers, read, same
+from broker.formats.text import Text, text_of, with_ends_of
 from broker.operations import Edit
-from broker.patches import FIELDS, HeaderOperation, Repair, Subject, is_own
-from broker.patches.headers import PROPERTY, Headers, read, same
-from broker.texts import Text, text_of, with_ends_of
 from console.indenting import indented_xml
 
 LONGEST = 512 * 2**10  # characters of a body in a form
@@ -87,7 +87,7 @@ def sheet_of(subject: Subject) -> Sheet:
 
 def locked(subject: Subject) -> Iterator[Locked]:
     for name, value in subject.headers.items():
-        told = str(value) if name in FIELDS else lossless.dumps(value)
+        told = str(value) if name in FIELDS else lossless_json.dumps(value)
         if is_own(name):
             yield Locked(name, told, "The broker writes it.")
         elif subject.is_locked or name in subject.locked:
@@ -172,7 +172,7 @@ class EditForm(forms.Form):
 
     def property_operations(self, typed: str) -> Iterator[HeaderOperation]:
         try:
-            after = lossless.loads(typed.strip() or "{}")
+            after = lossless_json.loads(typed.strip() or "{}")
         except ValueError as error:
             self.add_error("properties", f"This is not JSON: {error}.")
             return
@@ -198,7 +198,7 @@ def readable(properties: Headers) -> str:
     """Properties as JSON in which every character can be seen."""
     if not properties:
         return "{}"
-    written = lossless.dumps(properties, lossless.INDENTED)
+    written = lossless_json.dumps(properties, lossless_json.INDENTED)
     return "".join(
         one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1]
         for one in written
@@ -218,7 +218,7 @@ def repaired(subject: Subject, repair: Repair) -> Subject:
 
 def seal_of(edit: Edit) -> str:
     """What is the same only for the same edit: it is sent as it was seen."""
-    said = lossless.dumps([one.document for one in edit.headers])
+    said = lossless_json.dumps([one.document for one in edit.headers])
     body = b"" if edit.body is None else b"=" + edit.body
     return hashlib.sha256(said.encode("utf-8", "surrogatepass") + body).hexdigest()
 
@@ -229,7 +229,7 @@ def fault_of(body: bytes | None, content_type: str) -> str:
     name = content_type.partition(";")[0].strip().lower()
     try:
         if body and name.endswith("json"):
-            lossless.loads(text_of(body, content_type).text)
+            lossless_json.loads(text_of(body, content_type).text)
         elif body and name.endswith("xml"):
             indented_xml(body)
     except ValueError as error:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, OuterRef, QuerySet
 
-from broker import authorities
 from broker.errors import NoSuchQueue
 from broker.models import Operation, OperationItem, Queue
 from broker.operations import Order
+from broker.security import authorities
 from console.ledgers import Ledger
 from console.wording import words_of
 

@@ -25,7 +25,7 @@ from django.db.migrations import AddField, CreateModel, Migration
 from django.db.migrations.operations.base import Operation
 from django.db.models import Q
 
-from broker import authorities
+from broker.security import authorities
 
 VIEWER = {
     "broker.view_queue",

@@ -16,10 +16,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.text import slugify
 
-from broker import audit, filters
 from broker.errors.messages import InvalidFilter
-from broker.filters import Filter
+from broker.formats import filters
+from broker.formats.filters import Filter
 from broker.models import Act
+from broker.security import audit
 from console.models import SavedView
 
 MOST = 100  # of one person

@@ -9,11 +9,12 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 
-from broker import authorities, filters, redaction
 from broker.errors.messages import InvalidFilter
-from broker.filters import Filter
-from broker.finding import Found
+from broker.formats import filters
+from broker.formats.filters import Filter
 from broker.models import Queue
+from broker.monitoring.search import Found
+from broker.security import authorities, redaction
 from console import rights
 
 BROWSE = "broker.browse_queue"

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from django import forms
 
-from broker import authorities, groups
 from broker.models import DeadLetter, Queue
-from broker.triage import NEWEST, Group, Selection
+from broker.monitoring import dead_letter_groups
+from broker.monitoring.dead_letters import NEWEST, Group, Selection
+from broker.security import authorities
 
 LARGEST = 2**31 - 1  # id of a queue
 WORDS = 120  # characters of an error that stand in a scope
@@ -102,6 +103,9 @@ def in_words(selection: Selection, names: Mapping[int, str]) -> str:
     if selection.cause:
         words += f", {DeadLetter.Cause(selection.cause).label}"
     if selection.fingerprint:
-        error = groups.pattern_of(selection.fingerprint, names) or "no error text"
+        error = (
+            dead_letter_groups.pattern_of(selection.fingerprint, names)
+            or "no error text"
+        )
         words += f", with “{error[:WORDS]}{'…' if len(error) > WORDS else ''}”"
     return words

@@ -25,9 +25,9 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from broker import audit
-from broker.audit import Thing
 from broker.models import Act, Authority
+from broker.security import audit
+from broker.security.audit import Thing
 from console.models import BrowserSession
 
 BEGAN, HOST, BROWSER = "_began_at", "_host", "_browser"  # in what a session keeps

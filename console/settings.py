@@ -257,7 +257,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expire_seconds": 2},
     },
 }
-# How patterns of address settings are written; broker/wildcards.py says what they mean.
+# How patterns of address settings are written: see broker/formats/wildcards.py.
 BROKER_WILDCARD_DELIMITER = env.str("BROKER_WILDCARD_DELIMITER", default=".")
 BROKER_WILDCARD_ANY_WORDS = env.str("BROKER_WILDCARD_ANY_WORDS", default="#")
 BROKER_WILDCARD_SINGLE_WORD = env.str("BROKER_WILDCARD_SINGLE_WORD", default="*")

@@ -18,9 +18,9 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 
-from broker import audit
-from broker.audit import Thing
 from broker.models import Act
+from broker.security import audit
+from broker.security.audit import Thing
 
 BEFORE = "_before_settings"  # attribute of a request: states by model and key
 

@@ -18,9 +18,9 @@ from django.db import transaction
 from django.db.models.signals import post_save
 from django.http import HttpRequest
 
-from broker import audit
-from broker.audit import Thing
 from broker.models import Act
+from broker.security import audit
+from broker.security.audit import Thing
 
 ACCOUNT = "account"
 UNKNOWN = "There is no such name."

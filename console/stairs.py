@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from broker.staircase import Staircase
+from broker.settlement.redelivery_schedule import Staircase
 from console.effective import exact
 
 HEIGHT, TOP, BOTTOM = 220, 28, 36  # what the words above and below need

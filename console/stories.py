@@ -13,9 +13,7 @@ from datetime import datetime
 from django.db.models import F, Func, IntegerField, QuerySet
 from django.utils import timezone
 
-from broker import journal
-from broker.addresses import Policy, merge, policy_of
-from broker.browse import Whereabouts, where_is
+from broker.config.address_settings import Policy, merge, policy_of
 from broker.models import (
     AddressSetting,
     DeadLetter,
@@ -25,6 +23,8 @@ from broker.models import (
     Place,
     Queue,
 )
+from broker.queueing import journal
+from broker.queueing.browse import Whereabouts, where_is
 from console.lifelines import Life, Road, lives
 
 ENDS = {  # of the kinds that end a life: the chip's state, and its word

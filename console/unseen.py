@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from broker import authorities
 from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.queues import NotAuthorized
+from broker.security import authorities
 
 SIGHT: authorities.Authority = "inquire"  # what it takes to know of a queue
 

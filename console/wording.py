@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from broker.authorities import Authority
 from broker.models import Kind as Done
 from broker.models import Operation
 from broker.operations import Outcome, Preview
+from broker.security.authorities import Authority
 
 Kind = Operation.Kind
 

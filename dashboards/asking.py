@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import QueryDict
 
-from broker import audit, authorities
 from broker.models import Act
+from broker.security import audit, authorities
 from dashboards import results
 from dashboards.models import ReportRun
 from dashboards.reports import Parameter, Report, runs

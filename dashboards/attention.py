@@ -14,9 +14,10 @@ from datetime import datetime
 
 from django.core.cache import cache
 
-from broker import authorities, groups, triage
-from broker.clock import database_now
 from broker.models import DeadLetterGroup, Queue
+from broker.monitoring import dead_letter_groups, dead_letters
+from broker.security import authorities
+from broker.sql.clock import database_now
 from dashboards import kept
 
 KEY = "dashboards.attention"
@@ -28,27 +29,32 @@ class Seen:
     """All groups, as they were at one moment."""
 
     at: datetime
-    parts: list[tuple[str, triage.Group]]  # and the queue where each lies
+    parts: list[tuple[str, dead_letters.Group]]  # and the queue where each lies
     said: dict[str, DeadLetterGroup]
-    deaths: list[triage.Deaths]
+    deaths: list[dead_letters.Deaths]
 
     @property
-    def every(self) -> list[triage.Group]:
+    def every(self) -> list[dead_letters.Group]:
         """The largest first."""
         return [group for _, group in self.parts]
 
-    def trends(self, within: Container[int]) -> Mapping[str, groups.Trend]:
+    def trends(self, within: Container[int]) -> Mapping[str, dead_letter_groups.Trend]:
         """How many letters died in each hour of the last day, by fingerprint; also
         those that lie there no more.
 
         Args:
             within: the queues that are looked at, by id.
         """
-        hours: dict[str, list[int]] = defaultdict(lambda: [0] * groups.HOURS)
+        hours: dict[str, list[int]] = defaultdict(
+            lambda: [0] * dead_letter_groups.HOURS
+        )
         for fingerprint, queue_id, ago, letters in self.deaths:
             if queue_id in within:
-                hours[fingerprint][groups.HOURS - 1 - ago] += letters
-        return {key: groups.Trend(tuple(counts)) for key, counts in hours.items()}
+                hours[fingerprint][dead_letter_groups.HOURS - 1 - ago] += letters
+        return {
+            key: dead_letter_groups.Trend(tuple(counts))
+            for key, counts in hours.items()
+        }
 
 
 def count(held: authorities.Held = authorities.EVERYTHING) -> int:
@@ -60,8 +66,12 @@ def count(held: authorities.Held = authorities.EVERYTHING) -> int:
     """
     known = seen()
     return sum(
-        groups.standing(known.said.get(key), parts, known.at).attention.is_wanted
-        for key, parts in groups.by_fingerprint(visible(known.parts, held)).items()
+        dead_letter_groups.standing(
+            known.said.get(key), parts, known.at
+        ).attention.is_wanted
+        for key, parts in dead_letter_groups.by_fingerprint(
+            visible(known.parts, held)
+        ).items()
     )
 
 
@@ -85,8 +95,8 @@ def newest() -> Seen:
 
 
 def visible(
-    parts: Iterable[tuple[str, triage.Group]], held: authorities.Held
-) -> list[triage.Group]:
+    parts: Iterable[tuple[str, dead_letters.Group]], held: authorities.Held
+) -> list[dead_letters.Group]:
     return [group for name, group in parts if held.on("inquire", name)]
 
 
@@ -98,12 +108,12 @@ def seen() -> Seen:
 def look() -> Seen:
     """Group everything. Five queries."""
     at = database_now()
-    every = triage.groups()
+    every = dead_letters.groups()
     lie_on = Queue.objects.filter(pk__in={group.queue_id for group in every})
     names = dict(lie_on.values_list("pk", "name"))
-    said = groups.said_of({group.fingerprint for group in every})
+    said = dead_letter_groups.said_of({group.fingerprint for group in every})
     parts = [(names.get(group.queue_id, ""), group) for group in every]
-    return Seen(at, parts, said, triage.deaths(groups.HOURS, now=at))
+    return Seen(at, parts, said, dead_letters.deaths(dead_letter_groups.HOURS, now=at))
 
 
 def forget() -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from broker.filters.keys import CAUSES
-from broker.filters.values import quoted
+from broker.formats.filters.keys import CAUSES
+from broker.formats.filters.values import quoted
 from dashboards.models import ReportRow, cause_word
 from dashboards.reports import Column, Report
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils import timezone
 from redis import RedisError
 
-from broker import authorities
+from broker.security import authorities
 from dashboards import depths, live, samples, topics
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]

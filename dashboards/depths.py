@@ -17,9 +17,11 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRe
 from django.db.models.functions import Lower
 from django.template.loader import render_to_string
 
-from broker import addresses, authorities, journal
+from broker.config import address_settings
 from broker.models import AddressSetting, Kind, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE
+from broker.queueing import journal
+from broker.security import authorities
 from dashboards import attention, links, samples
 
 GROUP = "dashboards.depths"
@@ -132,7 +134,7 @@ def dead_letter_addresses() -> set[str]:
             "dead_letter_address", flat=True
         )
     )
-    return {*named, addresses.DEFAULTS["dead_letter_address"]} - {"", None}
+    return {*named, address_settings.DEFAULTS["dead_letter_address"]} - {"", None}
 
 
 def html(

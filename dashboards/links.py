@@ -14,10 +14,10 @@ from datetime import datetime
 import redis
 from django.utils import timezone
 
-from broker import authorities
 from broker.bridges import standing
 from broker.bridges.providers.registry import HERE
 from broker.models import Link, LinkStatus
+from broker.security import authorities
 from dashboards import kept, samples
 
 KEY = "dashboards:links"

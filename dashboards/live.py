@@ -15,7 +15,8 @@ from celery import shared_task
 from channels.layers import get_channel_layer
 from django.db import connection, transaction
 
-from broker import authorities, journal
+from broker.queueing import journal
+from broker.security import authorities
 from dashboards import attention, depths, links, samples, trends
 
 PUBLISHED = "dashboards:published"  # what open pages show, by queue id

@@ -18,7 +18,6 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from broker import finding, journal
 from broker.models import (
     ClientConnection,
     ClientEndpoint,
@@ -28,6 +27,8 @@ from broker.models import (
     Queue,
     UnitOfWork,
 )
+from broker.monitoring import search
+from broker.queueing import journal
 from dashboards import ages, depths, link_metrics, sql
 from dashboards.families import Family
 
@@ -146,7 +147,7 @@ class Numbers(Collector):
 
     def collect(self) -> Iterator[Metric]:
         began_s = time.perf_counter()
-        with finding.patiently(PATIENCE):
+        with search.patiently(PATIENCE):
             metrics = [
                 *of_queues(),
                 *of_clients(),

@@ -26,7 +26,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from broker import authorities, redaction
+from broker.security import authorities, redaction
 from dashboards.models import ReportRow, ReportRun
 from dashboards.reports import Column, Report
 

@@ -18,8 +18,8 @@ import redis
 from django.conf import settings
 from django.utils import timezone
 
-from broker.journal import Depth
 from broker.models import Kind
+from broker.queueing.journal import Depth
 
 KEY = "dashboards:samples"
 KEPT = 10  # of one a second

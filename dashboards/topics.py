@@ -17,7 +17,7 @@ from channels.db import database_sync_to_async
 from django.core.cache import cache
 from django.db import Error
 
-from broker import authorities
+from broker.security import authorities
 
 EVERY_S = 1.0
 KEPT_S = 0.9  # for all who ask within the same second

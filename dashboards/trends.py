@@ -13,7 +13,7 @@ from datetime import datetime
 import redis
 from django.utils import timezone
 
-from broker.journal import Depth
+from broker.queueing.journal import Depth
 from dashboards.samples import memory
 
 KEY = "dashboards:trend"

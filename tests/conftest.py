@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
-from broker import arrivals, owner
-from broker.finding import pages
+from broker.monitoring.search import pages
+from broker.queueing import notifications, processes
 from console import findings
 from dashboards import ages, attention, kept, links
 
@@ -93,13 +93,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _owner_leaves_before_the_database(django_db_setup: None) -> Iterator[None]:
     """The owner's own connection would keep the test database from being dropped."""
     yield
-    owner.resign()
+    processes.resign()
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_said_to_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests of arrivals across processes start their own."""
-    monkeypatch.setattr(arrivals.Arrivals, "say", lambda *_: None)
+    monkeypatch.setattr(notifications.Arrivals, "say", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +135,7 @@ def transactional_db(
 def empty_the_broker() -> None:
     """The tally begins anew, and this process owns nothing any more."""
     assert connection.settings_dict["NAME"].startswith("test_"), "a real database"
-    owner.resign()
+    processes.resign()
     tables = [f"broker_{table}" for table in MAP]
     for label in AROUND:
         tables += [

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import Group, Permission, User
 
-from broker import authorities, operations
+from broker import operations
 from broker.models import (
     Address,
     AddressSetting,
@@ -17,9 +17,10 @@ from broker.models import (
     RedactionRule,
     RoutingType,
 )
+from broker.monitoring.dead_letters import Selection
 from broker.operations import Chosen, Order
-from broker.put import NewMessage
-from broker.triage import Selection
+from broker.queueing.put import NewMessage
+from broker.security import authorities
 
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
 

@@ -10,8 +10,8 @@ from django.db.models import Count, QuerySet
 
 from broker.admin.names import NamedForm
 from broker.admin.settings_import import ExchangingAdmin
+from broker.formats.wildcards import configured
 from broker.models import Address, AddressSetting
-from broker.wildcards import configured
 
 NOWHERE = {  # what is ticked where a text is defined to be none
     "dead_letter_address": "no_dead_letter_address",

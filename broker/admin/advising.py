@@ -10,7 +10,7 @@ from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from broker.advice import advice
+from broker.config.lint import advice
 
 MOST = 5  # pieces of advice that are spelled out at once
 

@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 
-from broker.authorities import FIELDS
-from broker.authorities import Authority as Name
 from broker.models import Authority
+from broker.security.authorities import FIELDS
+from broker.security.authorities import Authority as Name
 
 MEANS: dict[Name, str] = {
     "inquire": "See that the queue is there, its depth and its attributes.",

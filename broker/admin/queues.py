@@ -9,12 +9,12 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from broker import journal
 from broker.admin.advising import AdvisingAdmin
 from broker.admin.names import NamedForm
 from broker.errors.messages import InvalidSelector
+from broker.formats.selectors.parsing import parse
 from broker.models import ModelQueue, Queue, QueueAlias, Subscription
-from broker.selectors.parsing import parse
+from broker.queueing import journal
 
 POISON = (
     "A consumer that meets a message which was backed out as often as the threshold"

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.http import HttpRequest
 
 from broker.models import RedactionRule
-from broker.redaction import targets
+from broker.security.redaction import targets
 
 WHO = (
     "What a rule masks is masked for everybody, in pages, files, the API and the"

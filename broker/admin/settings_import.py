@@ -13,12 +13,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from broker import settings_documents, settings_import
 from broker.admin.advising import AdvisingAdmin, advising
+from broker.config import documents, imports
+from broker.config.imports import Change, Mode
 from broker.errors import BrokerError
 from broker.errors.settings import SettingsChanged
 from broker.models import AddressSetting
-from broker.settings_import import Change, Mode
 
 TYPES = {"json": "application/json", "xml": "application/xml"}
 MODES = [
@@ -60,7 +60,7 @@ class ImportForm(forms.Form):
         file, text = cleaned.get("file"), cleaned.get("text")
         if bool(file) == bool(text):
             raise ValidationError("Choose a file or paste its text: one of them.")
-        raw = file.read(settings_documents.LARGEST_BYTES + 1) if file else text or ""
+        raw = file.read(documents.LARGEST_BYTES + 1) if file else text or ""
         try:
             cleaned["document"] = self.read(raw)
         except BrokerError as error:
@@ -69,7 +69,7 @@ class ImportForm(forms.Form):
 
     def read(self, raw: str | bytes) -> Any:
         """What the document says; whatever is wrong with it is a refusal."""
-        return settings_import.read(raw)
+        return imports.read(raw)
 
 
 class ExchangingAdmin(AdvisingAdmin):
@@ -100,7 +100,7 @@ class ExchangingAdmin(AdvisingAdmin):
         form = request.GET.get("format", "json")
         if not self.has_view_permission(request) or form not in TYPES:
             raise PermissionDenied
-        text = settings_import.FORMATS[form](AddressSetting.objects.all())
+        text = imports.FORMATS[form](AddressSetting.objects.all())
         name = f'attachment; filename="address-settings.{form}"'
         answer = HttpResponse(text, content_type=f"{TYPES[form]}; charset=utf-8")
         answer["Content-Disposition"] = name
@@ -139,7 +139,7 @@ class ExchangingAdmin(AdvisingAdmin):
     def take_over(
         self,
         request: HttpRequest,
-        document: settings_documents.Document,
+        document: documents.Document,
         mode: Mode,
         token: str,
     ) -> None:
@@ -149,17 +149,17 @@ class ExchangingAdmin(AdvisingAdmin):
             SettingsChanged: the settings are not those of the preview any more.
         """
         with advising(request):
-            done = settings_import.apply(document, mode, token=token)
+            done = imports.apply(document, mode, token=token)
         words = ", ".join(
             f"{count} {deed}" for deed, count in done.counts.items() if count
         )
         messages.success(request, f"Imported: {words or 'nothing to do'}.")
 
 
-def shown(document: settings_documents.Document, mode: Mode) -> dict[str, Any]:
+def shown(document: documents.Document, mode: Mode) -> dict[str, Any]:
     """What the page of a preview needs; the document goes with it, to be sent again."""
-    preview = settings_import.preview(document, mode)
-    text = settings_documents.write(document.settings)
+    preview = imports.preview(document, mode)
+    text = documents.write(document.settings)
     return {
         "preview": preview,
         "changes": [

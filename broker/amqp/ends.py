@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.performatives import DeliveryState
-from broker.authorities import Authority
+from broker.security.authorities import Authority
 
 
 class Snapshot(NamedTuple):

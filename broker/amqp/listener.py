@@ -19,7 +19,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from django.conf import settings
 
-from broker import owner
 from broker.amqp.clients import rows
 from broker.amqp.clients.addresses import place
 from broker.amqp.clients.certificates import Certificates
@@ -41,6 +40,7 @@ from broker.amqp.puts.storing import Put
 from broker.amqp.threads import Batches, Pool
 from broker.amqp.transactions import discharging
 from broker.amqp.transactions.discharging import Ending
+from broker.queueing import processes
 
 Asked = ParamSpec("Asked")
 Result = TypeVar("Result")
@@ -265,4 +265,4 @@ class Listener:
             batches.close()
         for pool in (self.passwords, self.pool, self.own):
             pool.close()
-        owner.resign()
+        processes.resign()

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from broker.bridges.books import Counts, Outcome
 from broker.bridges.providers.interface import Destination, Received
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 MILLISECOND = timedelta(milliseconds=1)
 FIRST_NO_TRANSFER = "FIRST_TRANSFORMER_NOTRANSFER"

@@ -19,10 +19,10 @@ from broker.bridges.books import Counts, Entry, Outcome, Role
 from broker.bridges.configured import factory_of, target_of
 from broker.bridges.providers.interface import Destination, Received, Session
 from broker.bridges.providers.registry import connect
-from broker.clock import database_now
 from broker.errors.bridges import LinkTakenOver
 from broker.models import DeadMessageQueue, Link, LinkStatus
-from broker.storing import Receipt
+from broker.queueing.store import Receipt
+from broker.sql.clock import database_now
 
 TAG = "JMS_SUN_JMSBRIDGE_NAME"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from broker import audit
 from broker.bridges.states import Command, on_the_way, wanted
 from broker.errors.bridges import NoSuchBridge, NoSuchLink
 from broker.models import Act, Bridge, Link, LinkState, LinkStatus
+from broker.security import audit
 
 ACTS = {
     Command.START: Act.START_LINK,

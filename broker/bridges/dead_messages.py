@@ -30,10 +30,10 @@ from broker.errors.bridges import (
     SendRefused,
     TransformerFailed,
 )
-from broker.fingerprints import fingerprint, readable
+from broker.formats.error_fingerprint import fingerprint, readable
 from broker.models import Address, DeadLetter, DeadMessageQueue, Link, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
-from broker.storing import NewMessage, Receipt
+from broker.queueing.store import NewMessage, Receipt
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from broker import audit
-from broker.audit import Thing
 from broker.bridges.carrier import Carrier
 from broker.bridges.configured import factory_of, is_here
 from broker.bridges.providers.interface import Session
@@ -18,6 +16,8 @@ from broker.bridges.providers.registry import connect
 from broker.bridges.ways import branches
 from broker.errors.bridges import NoSuchBranch
 from broker.models import Act, Branch, Link
+from broker.security import audit
+from broker.security.audit import Thing
 
 
 def decide(branch_xid: str, *, commit: bool, reason: str) -> None:

@@ -13,8 +13,8 @@ from operator import attrgetter
 from typing import Any
 
 from broker.amqp.messages.renaming import renamed
-from broker.get import Delivery
-from broker.storing import REPAIRED, NewMessage
+from broker.queueing.get import Delivery
+from broker.queueing.store import REPAIRED, NewMessage
 
 all_of = attrgetter(*(one.name for one in fields_of(NewMessage)))
 ID_BYTES = 16  # random ones, as many as a UUID has

@@ -18,7 +18,7 @@ from django.db import close_old_connections, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from broker import owner, settle, sql
+from broker import sql
 from broker.bridges.configured import is_here
 from broker.bridges.runner import Runner
 from broker.errors import LockLost
@@ -31,6 +31,8 @@ from broker.models import (
     LinkStatus,
     UnitOfWork,
 )
+from broker.queueing import processes
+from broker.settlement import settle
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +69,8 @@ class BridgeRunner:
         for runner in self.runners.values():
             runner.thread.join()
         with suppressed():
-            BridgeProcess.objects.filter(owner_id=owner.current("bridge")).delete()
-        owner.resign()
+            BridgeProcess.objects.filter(owner_id=processes.current("bridge")).delete()
+        processes.resign()
         connection.close()
 
     def step(self) -> None:
@@ -90,8 +92,8 @@ class BridgeRunner:
 
     def live(self) -> int:
         """Our number, and that we live."""
-        owner.renew("bridge")
-        me = owner.current("bridge")
+        processes.renew("bridge")
+        me = processes.current("bridge")
         BridgeProcess.objects.update_or_create(
             owner_id=me, defaults={"heartbeat_at": Now()}
         )
@@ -146,7 +148,7 @@ def settle_stop(status: LinkStatus) -> None:
 def living(me: int) -> set[int]:
     """The processes that run their links: not dead, and not silent for too long."""
     with transaction.atomic():
-        dead = set(sql.fetch("dead_owners", int, lock_class=owner.LOCK_CLASS))
+        dead = set(sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS))
     heard = BridgeProcess.objects.filter(heartbeat_at__gt=Now() - SILENCE)
     found = set(heard.values_list("owner_id", flat=True))
     return (found | {me}) - (dead - {me})

@@ -17,7 +17,6 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection
 from django.db.models.functions import Now
 
-from broker import arrivals
 from broker.bridges import books, duplicates
 from broker.bridges.carrier import Carrier
 from broker.bridges.configured import is_here
@@ -36,8 +35,9 @@ from broker.errors.bridges import (
     WrongFactory,
     WrongLink,
 )
-from broker.floors import FLOORS
 from broker.models import DeadMessageQueue, Link, LinkState, Queue, Ready
+from broker.queueing import notifications
+from broker.queueing.low_watermarks import FLOORS
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class Runner:
         self.wanted = to
         if to == LinkState.STOPPED:
             self.stopping.set()
-        arrivals.wake_all()
+        notifications.wake_all()
 
     def leave(self) -> None:
         """Finish the message in hand and end, for another process to go on."""

@@ -14,10 +14,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.db.models import QuerySet
 
-from broker import audit
-from broker.audit import Thing
 from broker.errors.bridges import SecretsLost
 from broker.models import Act, ConnectionFactory
+from broker.security import audit
+from broker.security.audit import Thing
 
 
 def encrypt(password: str) -> str:

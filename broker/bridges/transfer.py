@@ -21,7 +21,7 @@ from broker.bridges.transformers.registry import BranchTo, NoTransfer
 from broker.bridges.transformers.running import transform
 from broker.errors.bridges import TransformerFailed
 from broker.models import Link
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 logger = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ Source:
 
 from __future__ import annotations
 
-from broker.client.browsers import Browser
-from broker.client.connections import Connection, connect
-from broker.client.consumers import Consumer
-from broker.client.messages import Message
-from broker.client.producers import Producer, SendOptions
-from broker.client.sessions import Session, SessionMode
+from broker.client.jms.browsers import Browser
+from broker.client.jms.connections import Connection, connect
+from broker.client.jms.consumers import Consumer
+from broker.client.jms.messages import Message
+from broker.client.jms.producers import Producer, SendOptions
+from broker.client.jms.sessions import Session, SessionMode
 
 __all__ = [
     "Browser",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from broker.mq.codes import Reason
+from broker.errors.mq_codes import Reason
 
 
 class BrokerError(Exception):

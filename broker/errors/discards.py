@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from broker.errors import BrokerError
-from broker.mq.codes import Reason
+from broker.errors.mq_codes import Reason
 
 
 class NotInDiscardBin(BrokerError):

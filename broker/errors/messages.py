@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from broker.errors import BrokerError
-from broker.mq.codes import Reason
+from broker.errors.mq_codes import Reason
 
 
 class WrongReportOptions(BrokerError):
@@ -21,7 +21,7 @@ class WrongReportOptions(BrokerError):
     def __str__(self) -> str:
         return (
             f"Report options {self.report:#010x} are no valid combination. Add up the"
-            " options that you want from broker.mq.codes.Report."
+            " options that you want from broker.errors.mq_codes.Report."
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker.errors import BrokerError
-from broker.mq.codes import Reason
+from broker.errors.mq_codes import Reason
 
 
 class QueueFull(BrokerError):

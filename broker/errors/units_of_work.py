@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker.errors import BrokerError
-from broker.mq.codes import GetOptions, Reason
+from broker.errors.mq_codes import GetOptions, Reason
 
 
 class BackedOut(BrokerError):
@@ -27,7 +27,7 @@ class Reject(Exception):
     """What a handler raises whose messages are not to be tried again.
 
     Its unit of work is backed out, and all that it got is put aside at once, however
-    many attempts are left. Its text is for operators. See ``broker.rejection``.
+    many attempts are left. Its text is for operators. See ``broker.settlement.reject``.
     """
 
 
@@ -45,7 +45,7 @@ class NotForced(BrokerError):
     def __init__(self, uow: int, nature: str) -> None:
         super().__init__(uow, nature)
         self.uow = uow
-        self.nature = nature  # broker.units_of_work.Nature
+        self.nature = nature  # broker.transactions.administration.Nature
 
     def __str__(self) -> str:
         remedy = self.REMEDIES.get(self.nature, "")

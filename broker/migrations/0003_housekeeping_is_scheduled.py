@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import migrations
 
-from broker.partitions import make_ahead
+from broker.sql.partitions import make_ahead
 
 EVERY = {  # seconds
     "release_due": 1,

@@ -13,7 +13,7 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-import broker.wildcards
+import broker.formats.wildcards
 
 ENGINE = Path(__file__).parent / "sql" / "ibm_mq.sql"
 BACK = """
@@ -140,7 +140,7 @@ class Migration(migrations.Migration):
                         default="#",
                         help_text="Words separated by dots; * is any one word, # at the end any words.",
                         max_length=255,
-                        validators=[broker.wildcards.check_pattern],
+                        validators=[broker.formats.wildcards.check_pattern],
                     ),
                 ),
                 (

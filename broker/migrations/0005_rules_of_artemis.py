@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import broker.models.settings
-import broker.wildcards
+import broker.formats.wildcards
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
@@ -259,7 +259,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 help_text="Words separated by dots; * is any one word, # at the end any words.",
                 max_length=255,
-                validators=[broker.wildcards.check_match],
+                validators=[broker.formats.wildcards.check_match],
             ),
         ),
         migrations.AlterField(

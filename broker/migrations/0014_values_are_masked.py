@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import broker.wildcards
+import broker.formats.wildcards
 import django.core.validators
 import django.db.models.functions.datetime
 from django.db import migrations, models
@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
                         default="#",
                         help_text="The queues and addresses whose messages are meant: words separated by dots; * is any one word, # at the end any words.",
                         max_length=255,
-                        validators=[broker.wildcards.check_pattern],
+                        validators=[broker.formats.wildcards.check_pattern],
                     ),
                 ),
                 (

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from broker.wildcards import check_pattern
+from broker.formats.wildcards import check_pattern
 
 
 class Authority(models.Model):

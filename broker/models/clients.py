@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from broker.wildcards import check_pattern
+from broker.formats.wildcards import check_pattern
 
 NAME = RegexValidator(
     r"\A[A-Za-z0-9][A-Za-z0-9._@-]*\Z",

@@ -234,8 +234,8 @@ class LinkStatus(models.Model):
 class BridgeProcess(models.Model):
     """A process that runs links, and when it said so last.
 
-    One that dies frees its lock at once (``broker.owner``). One that hangs keeps it,
-    and is known by its silence.
+    One that dies frees its lock at once (``broker.queueing.processes``). One that hangs
+    keeps it, and is known by its silence.
     """
 
     owner_id = models.IntegerField(primary_key=True)

@@ -120,7 +120,7 @@ class PreparedPut(models.Model):
     pk = models.CompositePrimaryKey("uow", "ord")
     uow = models.BigIntegerField()
     ord = models.IntegerField()
-    fields = models.JSONField()  # of broker.put.NewMessage, but for the bytes
+    fields = models.JSONField()  # of broker.queueing.put.NewMessage, but for the bytes
     body = models.BinaryField()
     headers = models.BinaryField(null=True)
     envelope = models.BinaryField(null=True)

@@ -17,7 +17,7 @@ class OperationPatch(models.Model):
     operation = models.OneToOneField(
         Operation, models.CASCADE, primary_key=True, related_name="patch"
     )
-    document = models.TextField()  # JSON, as broker.patches reads it
+    document = models.TextField()  # JSON, as broker.formats.patches reads it
     body = models.BinaryField(null=True)  # of one message that a person edited
     is_looked = models.BooleanField(default=False)  # at all of them
     looked = models.IntegerField(default=0)  # items so far

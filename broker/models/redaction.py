@@ -6,7 +6,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Now
 
-from broker.wildcards import check_pattern
+from broker.formats.wildcards import check_pattern
 
 LONGEST = 256  # characters of what is masked
 NAME = RegexValidator(

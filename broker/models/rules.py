@@ -52,7 +52,7 @@ class RulePass(models.Model):
     revision = models.PositiveIntegerField()
     began_at = models.DateTimeField()
     looked_at = models.PositiveIntegerField()  # letters
-    deeds = models.JSONField()  # see broker.rules.passes.Deed
+    deeds = models.JSONField()  # see broker.operations.rules.passes.Deed
 
     class Meta:
         ordering = ["-id"]
@@ -68,7 +68,7 @@ class RuleAttempt(models.Model):
     message_id = models.BigIntegerField()
     queue_id = models.IntegerField()
     copy_id = models.BigIntegerField(null=True)  # the message that it became
-    attempts = models.JSONField()  # by rule; see broker.rules.attempts
+    attempts = models.JSONField()  # by rule; see broker.operations.rules.attempts
     tried_at = models.DateTimeField()
 
     class Meta:

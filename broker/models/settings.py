@@ -9,7 +9,7 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from broker.wildcards import check_match, configured
+from broker.formats.wildcards import check_match, configured
 
 NOT_NEGATIVE = MinValueValidator(0, "This cannot be negative. Give 0 for none.")
 UNSET_OR_MORE = MinValueValidator(

@@ -18,7 +18,6 @@ from django.db import transaction
 from django.db.models import Count
 
 from broker import sql
-from broker.clock import database_now
 from broker.errors.operations import (
     ApprovalExpired,
     ApprovalNeeded,
@@ -28,6 +27,7 @@ from broker.errors.operations import (
 )
 from broker.models import Act, Approval, Operation, OperationPatch, Queue
 from broker.operations.auditing import note
+from broker.sql.clock import database_now
 
 MAY = "broker.approve_operation"  # the permission to be the second person
 NOT_ASKED = "nobody has to approve it"

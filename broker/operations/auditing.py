@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db.models import Count
 
-from broker import audit
-from broker.audit import Thing
 from broker.models import Act, Operation, Queue
+from broker.security import audit
+from broker.security.audit import Thing
 
 
 def note(

@@ -9,13 +9,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from broker.addresses import Policy, policy_of, settings_for
+from broker.config.address_settings import Policy, policy_of, settings_for
 from broker.models import AddressSetting, Kind, Operation, Place, Queue
-from broker.moves import Copy, Record
 from broker.operations.ledger import Done, Item
 from broker.operations.outcomes import Outcome
 from broker.operations.taking import Found, Reach, Taken
-from broker.repairs import Repairs
+from broker.queueing.copy_edits import Repairs
+from broker.queueing.transfer import Copy, Record
 
 TO_A_QUEUE = {Operation.Kind.RESUBMIT, Operation.Kind.MOVE, Operation.Kind.COPY}
 BY_ADDRESS = {Operation.Kind.EXPIRE, Operation.Kind.DEAD_LETTER}
@@ -164,8 +164,8 @@ def batches(
 
 
 def expiry_address(queue: Queue, rule: AddressSetting) -> str:
-    """Where what expires on a queue goes, as ``broker.expiry`` has it; empty where
-    it is dropped."""
+    """The expiry address of a queue (``broker.settlement.expiry``); empty where expired
+    messages are dropped."""
     to = rule.expiry_address or ""
     is_dropped = policy_of(rule, queue.backout_threshold) is Policy.IBM
     return "" if is_dropped or to == rule.match else to

@@ -11,14 +11,14 @@ from django.db import transaction
 from django.db.models import Count, Max, QuerySet
 from django.db.models.functions import Now
 
-from broker import journal
-from broker.clock import database_now
 from broker.errors import OperationNotPlanned
 from broker.models import Act, Course, Kind, Operation, OperationItem, Queue
 from broker.operations import canaries, fates, ledger, pacing
 from broker.operations.auditing import note
 from broker.operations.canaries import Why
 from broker.operations.ledger import Item
+from broker.queueing import journal
+from broker.sql.clock import database_now
 
 Stage, State, Status = Course.Stage, Operation.State, OperationItem.Status
 

@@ -9,22 +9,22 @@ from functools import partial
 from typing import Any
 
 from broker import sql
-from broker.dead_letters import dead_letter as put_aside
-from broker.discards import discard
 from broker.errors.messages import MalformedDeadLetterHeader
-from broker.expiry import REASON as HAD_EXPIRED
-from broker.expiry import drop_all
-from broker.expiry import make_resources as make_expiry_resources
-from broker.failures import make_resources
+from broker.formats.mq.chain import without_dead_letter_header
 from broker.models import DeadLetter, Kind, Operation, Place
-from broker.moves import Copy, Dress, Held, Record, copy, end
-from broker.mq.chain import without_dead_letter_header
 from broker.operations import patching
 from broker.operations.batches import Batch, batches
 from broker.operations.ledger import Item, note
 from broker.operations.outcomes import Outcome
 from broker.operations.taking import Taken, reinstate
-from broker.report_messages import tell_of_expiry
+from broker.queueing.transfer import Copy, Dress, Held, Record, copy, end
+from broker.settlement.backout import make_resources
+from broker.settlement.dead_letters import dead_letter as put_aside
+from broker.settlement.discards import discard
+from broker.settlement.expiry import REASON as HAD_EXPIRED
+from broker.settlement.expiry import drop_all
+from broker.settlement.expiry import make_resources as make_expiry_resources
+from broker.settlement.report_messages import tell_of_expiry
 
 REMOVED = "An operator removed it."
 BY_AN_OPERATOR = "An operator sent it to the dead letters."
@@ -174,8 +174,8 @@ def dead_letter(batch: Batch) -> None:
 
 
 def reprioritize(batch: Batch) -> None:
-    """Give entries another priority. What is ready goes to the head of it: a place
-    among what is new may be below what gets have settled (see ``broker.floors``)."""
+    """Give entries another priority. Ready entries go to its head: a place among new
+    ones may be below the low watermark of gets (``broker.queueing.low_watermarks``)."""
     priority = int(batch.operation.argument)
     for place, entries in batch.taken():
         record = batch.record(Kind.REPRIORITIZE, place, priority=priority)

@@ -12,13 +12,14 @@ from typing import Any
 
 from django.db import transaction
 
-from broker import patches, redaction
 from broker.errors.patches import NotRepaired
+from broker.formats import patches
+from broker.formats.patches import HeaderOperation, Patch
 from broker.models import DeadLetter, Operation, OperationItem, OperationPatch
 from broker.operations.orders import Chosen, Order
 from broker.operations.planning import plan, queue_id_of
 from broker.operations.stepping import start
-from broker.patches import HeaderOperation, Patch
+from broker.security import redaction
 
 Status = OperationItem.Status
 

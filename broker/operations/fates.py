@@ -16,13 +16,13 @@ from django.db import transaction
 from django.db.models import Q
 
 from broker import sql
-from broker.clock import database_now
-from broker.fingerprints import fingerprint
+from broker.formats.error_fingerprint import fingerprint
 from broker.models import Course, DeadLetter, Kind, Operation, OperationItem, Place
 from broker.operations import causes, traces
 from broker.operations.ledger import Item
 from broker.operations.taking import Reach
 from broker.operations.traces import Part
+from broker.sql.clock import database_now
 
 Fate = OperationItem.Fate
 

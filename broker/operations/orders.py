@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from broker.filters import KEYS, Filter, Term
-from broker.filters.values import Is
+from broker.formats.filters import KEYS, Filter, Term
+from broker.formats.filters.values import Is
 from broker.models import Operation, Place
-from broker.triage import Selection
+from broker.monitoring.dead_letters import Selection
 
 Entry = tuple[int, int]  # message and queue
 

@@ -24,7 +24,7 @@ class Outcome(StrEnum):
     NOT_STORED = "not_stored"
     NOT_IN_BIN = "not_in_bin"
 
-    # The patch of its operation does not fit it; as ``broker.patches.Misfit``.
+    # The patch of its operation does not fit it; as ``broker.formats.patches.Misfit``.
     UNCHANGED = "unchanged"
     GUARD_FAILED = "guard_failed"
     NO_SUCH_PATH = "no_such_path"

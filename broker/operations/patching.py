@@ -14,18 +14,19 @@ from django.db import transaction
 from django.db.models import F, Func, IntegerField, TextField
 from django.db.models.functions import Cast
 
-from broker import lossless, patches, redaction
-from broker.authorities import Principal
 from broker.errors import OperationNotPlanned
 from broker.errors.patches import NotPatchable, PatchNotLooked
+from broker.formats import lossless_json, patches
+from broker.formats.patches import LARGEST, Patch, Repair, Subject, Unfit
+from broker.formats.patches.documents import Whole
+from broker.formats.patches.headers import FIELDS, PROPERTY
 from broker.models import Act, Message, Operation, OperationItem, OperationPatch
 from broker.operations import approvals, auditing
 from broker.operations.batches import Batch
 from broker.operations.ledger import Item, note, planned
 from broker.operations.outcomes import Outcome
-from broker.patches import LARGEST, Patch, Repair, Subject, Unfit
-from broker.patches.documents import Whole
-from broker.patches.headers import FIELDS, PROPERTY
+from broker.security import redaction
+from broker.security.authorities import Principal
 
 Kind, State, Status = Operation.Kind, Operation.State, OperationItem.Status
 PATCHABLE = (Kind.RESUBMIT, Kind.MOVE)
@@ -250,7 +251,7 @@ def subject_of(row: Message) -> Subject:
     """
     columns = {name: getattr(row, column) for name, column in FIELDS.items()}
     said = {name: value for name, value in columns.items() if value is not None}
-    properties = lossless.loads(row.document)  # type: ignore[attr-defined]
+    properties = lossless_json.loads(row.document)  # type: ignore[attr-defined]
     said |= {PROPERTY + name: value for name, value in properties.items()}
     is_small = "body" not in row.get_deferred_fields()
     described = (row.descriptor or {}).keys() & DESCRIBED.keys()

@@ -8,17 +8,20 @@ from typing import Any
 
 from django.db import transaction
 
-from broker import filters, finding, redaction, sql
+from broker import sql
 from broker.errors import NoSuchQueue, NotResubmittable
 from broker.errors.operations import InvalidPriority, NothingChosen, ReasonMissing
-from broker.filters import Filter
+from broker.formats import filters
+from broker.formats.filters import Filter
+from broker.formats.selectors import Selector, parse
 from broker.models import Act, Operation, OperationItem, Place, Queue
+from broker.monitoring import search
+from broker.monitoring.dead_letters import Selection
 from broker.operations import approvals
 from broker.operations.auditing import note
 from broker.operations.courses import hold
 from broker.operations.orders import Chosen, Only, Order, Sought
-from broker.selectors import Selector, parse
-from broker.triage import Selection
+from broker.security import redaction
 
 Kind, Status = Operation.Kind, OperationItem.Status
 
@@ -176,8 +179,8 @@ def freeze_found(
     """Make the items of what is found now; return how many."""
     wanted = choosable(sought)
     planned = 0
-    with finding.patiently(finding.PATIENCE):
-        for found in finding.keys(wanted, within=sought.within, now=now):
+    with search.patiently(search.PATIENCE):
+        for found in search.keys(wanted, within=sought.within, now=now):
             some = list(filter(sought.keeps, found))
             (added,) = sql.fetch_one(
                 "plan_found",
@@ -211,11 +214,11 @@ def foresee(sought: Sought, now: datetime | None = None) -> Seen:
     """
     wanted = choosable(sought)
     if sought.only is None:
-        counted = finding.count(wanted, within=sought.within, now=now)
-        states = finding.states_of(wanted)
+        counted = search.count(wanted, within=sought.within, now=now)
+        states = search.states_of(wanted)
         seen = Seen(counted.messages, counted.is_exact, states)
     else:
-        page = finding.find(wanted, within=sought.within, limit=MOST_NAMED, now=now)
+        page = search.find(wanted, within=sought.within, limit=MOST_NAMED, now=now)
         kept = [one for one in page.rows if sought.keeps(one.key)]
         states = frozenset(one.state for one in kept)
         seen = Seen(len(kept), is_exact=True, states=states)

@@ -9,13 +9,13 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from broker.clock import database_now
 from broker.errors import OperationNotPlanned
 from broker.models import Act, Course, Operation
 from broker.operations import approvals, courses, patching
 from broker.operations.auditing import note
 from broker.operations.doing import do
 from broker.operations.undoing import take_back
+from broker.sql.clock import database_now
 
 State = Operation.State
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from broker import arrivals, sql
+from broker import sql
 from broker.models import Place
-from broker.moves import Held, Record, columns
+from broker.queueing import notifications
+from broker.queueing.transfer import Held, Record, columns
 
 
 @dataclass(slots=True)
@@ -85,4 +86,4 @@ def reinstate(entries: Sequence[Taken], record: Record) -> None:
         dues=[entry.due_at for entry in entries],
         **parameters,
     )
-    arrivals.announce_on_commit(set(ready))
+    notifications.announce_on_commit(set(ready))

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from broker import sql
-from broker.clock import database_now
 from broker.models import Kind, Operation, Place, Queue
 from broker.operations.ledger import Item
 from broker.operations.outcomes import Outcome
 from broker.operations.taking import Found, Reach, Taken
+from broker.sql.clock import database_now
 
 Spot = tuple[int, int]  # a queue, and a message on it
 

@@ -10,10 +10,10 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from broker import sql
-from broker.clock import database_now
 from broker.errors.operations import NotUndoable
 from broker.models import Act, Operation, OperationItem
 from broker.operations.auditing import note
+from broker.sql.clock import database_now
 
 State, Status = Operation.State, OperationItem.Status
 

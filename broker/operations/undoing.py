@@ -13,12 +13,12 @@ from datetime import datetime
 
 from broker import sql
 from broker.models import Kind, Operation, Place
-from broker.moves import Record, end
 from broker.operations import traces
 from broker.operations.ledger import Done, Item, note
 from broker.operations.outcomes import Outcome
 from broker.operations.taking import Taken, reinstate
 from broker.operations.traces import Part, Spot
+from broker.queueing.transfer import Record, end
 
 IN_PLACE = (Operation.Kind.PRIORITY, Operation.Kind.DELIVER)
 

@@ -2,7 +2,7 @@
 --
 -- Locks    none.
 -- Index    none: there are few.
--- Returns  the fields of broker.credentials.CREDENTIAL, then those of USER; one row, or
+-- Returns  the fields of broker.security.credentials.CREDENTIAL, then those of USER; one row, or
 --          none: it is not known, or revoked, or expired, or its user is not active.
 SELECT credential.id, credential.name, credential.user_id, credential.patterns,
     credential.may_get, credential.may_browse, credential.may_put,

@@ -3,7 +3,7 @@
 -- Order    highest priority first, then position.
 -- Locks    none: looking changes nothing.
 -- Index    broker_ready_pkey, broker_message_pkey
--- Returns  the fields of broker.browse.Browsed; fewer than asked for where some are no
+-- Returns  the fields of broker.queueing.browse.Browsed; fewer than asked for where some are no
 --          longer there.
 SELECT found.id, 1, found.priority, found.pos, found.backout_count, NULL::timestamptz,
     found.expires_at, NULL::bigint, message.put_at, message.content_type,

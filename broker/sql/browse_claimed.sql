@@ -3,7 +3,7 @@
 -- Order    id; from one on.
 -- Locks    none: looking changes nothing.
 -- Index    none: claims are few, and a row for each get.
--- Returns  the fields of broker.browse.Browsed.
+-- Returns  the fields of broker.queueing.browse.Browsed.
 SELECT held.id, 2, held.priority, held.id, held.backout_count, held.deadline,
     held.expires_at, held.uow, message.put_at, message.content_type, message.subject,
     message.producer, octet_length(message.body), substring(message.body for 160)

@@ -3,7 +3,7 @@
 -- Order    due time, then id; from one of each on.
 -- Locks    none: looking changes nothing.
 -- Index    broker_delayed_queue, broker_message_pkey
--- Returns  the fields of broker.browse.Browsed.
+-- Returns  the fields of broker.queueing.browse.Browsed.
 SELECT found.id, 3, found.priority, found.id, found.backout_count, found.due_at,
     found.expires_at, NULL::bigint, message.put_at, message.content_type,
     message.subject, message.producer, octet_length(message.body),

@@ -3,8 +3,8 @@
 -- Order    the order of gets, from where each lane is to be looked at.
 -- Locks    none: an entry that is chosen may be gone when it is got.
 -- Index    broker_ready_pkey, broker_message_pkey
--- Returns  the fields of broker.choosing.Look. Documents are those of
---          broker.selectors.document, and only where no path decides.
+-- Returns  the fields of broker.queueing.selective_get.Look. Documents are those of
+--          broker.formats.selectors.document, and only where no path decides.
 WITH queue AS MATERIALIZED (
     SELECT id FROM broker_queue
     WHERE name = %(queue)s::text AND (NOT paused OR %(though_paused)s::boolean)

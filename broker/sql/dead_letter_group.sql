@@ -5,7 +5,7 @@
 -- Order    the largest group first.
 -- Locks    none: looking changes nothing.
 -- Index    broker_dead_letter_fingerprint, broker_ready_pkey
--- Returns  the fields of broker.triage.Group.
+-- Returns  the fields of broker.monitoring.dead_letters.Group.
 WITH alike AS MATERIALIZED (
     SELECT fingerprint, pattern, cause, origin_queue, queue_id, died_at, resubmit_count,
         message_id, reason

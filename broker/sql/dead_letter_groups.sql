@@ -6,7 +6,7 @@
 -- Order    the largest group first.
 -- Locks    none: looking changes nothing.
 -- Index    none: it reads every dead letter.
--- Returns  the fields of broker.triage.Group.
+-- Returns  the fields of broker.monitoring.dead_letters.Group.
 WITH part AS (
     SELECT fingerprint, pattern, cause, origin_queue, queue_id, reason,
         count(*) AS messages, min(died_at) AS first_at, max(died_at) AS last_at,

@@ -6,7 +6,7 @@
 -- Order    message, descending; from one on.
 -- Locks    none: looking changes nothing.
 -- Index    broker_dead_letter_pkey, broker_ready_pkey, broker_message_pkey
--- Returns  the fields of broker.triage.Letter.
+-- Returns  the fields of broker.monitoring.dead_letters.Letter.
 WITH seen AS MATERIALIZED (
     SELECT message_id, queue_id, (
         SELECT true

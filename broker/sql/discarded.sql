@@ -3,7 +3,7 @@
 -- Order    when it was discarded, message and queue, descending; from one of each on.
 -- Locks    none: looking changes nothing.
 -- Index    broker_discarded_order
--- Returns  the fields of broker.discards.Binned.
+-- Returns  the fields of broker.settlement.discards.Binned.
 SELECT found.message_id, found.queue_id, found.queue, found.discarded_at,
     found.keep_until, found.reason, found.why, found.backout_count, found.expires_at,
     coalesce(message.content_type, ''), coalesce(octet_length(message.body), 0),

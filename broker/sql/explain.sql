@@ -6,7 +6,7 @@
 -- Order    by queue.
 -- Locks    none: looking changes nothing.
 -- Index    broker_ready_pkey, broker_delayed_pkey
--- Returns  the fields of broker.explain.Entry.
+-- Returns  the fields of broker.monitoring.explain.Entry.
 WITH own AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),

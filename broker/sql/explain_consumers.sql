@@ -7,7 +7,7 @@
 -- Order    by queue, then handler; at most one row for each process that only holds.
 -- Locks    none: looking changes nothing.
 -- Index    none: the tables hold a row for what runs just now.
--- Returns  the fields of broker.explain.Consumer; and of queue 0 the live dispatchers.
+-- Returns  the fields of broker.monitoring.explain.Consumer; and of queue 0 the live dispatchers.
 WITH alive AS MATERIALIZED (
     SELECT id, kind, kind || ' ' || pid || ' on ' || host AS process
     FROM broker_owner AS owner WHERE id IN (

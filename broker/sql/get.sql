@@ -5,7 +5,7 @@
 -- Locks    the entries, until this transaction ends; then the claim holds them. The
 --          unit of work, so that it does not end meanwhile.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.get.Delivery; those of a message that is not near are
+-- Returns  the fields of broker.queueing.get.Delivery; those of a message that is not near are
 --          NULL. No row: nothing is ready, the queue is paused or gives nothing to pools,
 --          or the unit of work or the owner is no more.
 WITH unit AS MATERIALIZED (

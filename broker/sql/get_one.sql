@@ -5,7 +5,7 @@
 --          back, and what is new from its floor on.
 -- Locks    the entry, until this transaction ends; then the claim holds it.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.get.Delivery; those of a message that is not near are
+-- Returns  the fields of broker.queueing.get.Delivery; those of a message that is not near are
 --          NULL. No row: nothing is ready, the queue is paused or gives nothing to pools,
 --          or the owner is no more.
 WITH taken AS (

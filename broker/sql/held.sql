@@ -2,7 +2,7 @@
 --
 -- Locks    none: its caller has locked the unit of work.
 -- Index    broker_claim_pkey, broker_message_pkey
--- Returns  the fields of broker.get.Delivery; its place in the lane is not known any
+-- Returns  the fields of broker.queueing.get.Delivery; its place in the lane is not known any
 --          more, and is its id. No row where the unit of work does not hold it.
 SELECT claim.uow, claim.queue_id, entry.id, entry.backout_count, entry.delivery_count,
     entry.priority, message.address, message.body, message.content_type,

@@ -4,7 +4,7 @@
 -- Order    by id.
 -- Locks    the queues, against their end; others may put, get and change them.
 -- Index    one_address_a_name
--- Returns  the fields of broker.routing.Taker; the one queue that is meant takes all.
+-- Returns  the fields of broker.queueing.routing.Taker; the one queue that is meant takes all.
 SELECT queue.id, queue.routing_type,
     CASE WHEN %(only_queue)s::text IS NULL THEN queue.selector ELSE '' END
 FROM broker_queue AS queue

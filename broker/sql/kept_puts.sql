@@ -3,7 +3,7 @@
 -- Order    as it is to be done.
 -- Locks    the rows, which are gone.
 -- Index    broker_prepared_put_pkey
--- Returns  the fields of broker.prepared.Part.
+-- Returns  the fields of broker.transactions.prepared.Part.
 WITH taken AS (
     DELETE FROM broker_prepared_put WHERE uow = %(uow)s::bigint
     RETURNING ord, fields, body, headers, envelope

@@ -3,7 +3,7 @@
 -- Order    as it happened.
 -- Locks    none.
 -- Index    broker_event_ids
--- Returns  the fields of broker.journal.LifelineEvent.
+-- Returns  the fields of broker.queueing.journal.LifelineEvent.
 SELECT seq, at, kind, queue_id, came_from, went_to, uow, actor, detail,
     array_position(ids, %(message_id)s::bigint) - 1
 FROM broker_event

@@ -2,7 +2,7 @@
 --
 -- Locks    none.
 -- Index    one_address_a_name
--- Returns  the fields of broker.arrival_rules.Ruling: the settings that say something of
+-- Returns  the fields of broker.queueing.arrival_expiry.Ruling: the settings that say something of
 --          arrivals, for whatever address; each with the time, and whether a queue of
 --          this address has to be asked.
 SELECT match, no_expiry, expiry_delay_ms, min_expiry_delay_ms, max_expiry_delay_ms,

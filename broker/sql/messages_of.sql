@@ -2,7 +2,7 @@
 --
 -- Locks    none: their entries are in a claim.
 -- Index    broker_message_pkey
--- Returns  the id of each message, and the fields of broker.get.Delivery that are its.
+-- Returns  the id of each message, and the fields of broker.queueing.get.Delivery that are its.
 SELECT message.id, message.address, message.body, message.content_type,
     message.properties, message.message_id, message.correlation_id, message.reply_to,
     message.subject, message.group_id, message.producer, message.put_at, message.durable,

@@ -4,7 +4,7 @@
 -- Order    the oldest first; from one on.
 -- Locks    none: looking changes nothing.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  the fields of broker.units_of_work.OpenUnit.
+-- Returns  the fields of broker.transactions.administration.OpenUnit.
 WITH lock AS MATERIALIZED (
     SELECT objid::bigint AS owner_id FROM pg_locks
     WHERE granted AND locktype = 'advisory' AND classid = %(lock_class)s::integer::oid

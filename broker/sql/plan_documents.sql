@@ -4,7 +4,7 @@
 -- Locks    none.
 -- Index    broker_item_next, broker_ready_pkey, broker_delayed_pkey, broker_message_pkey
 -- Returns  the item; whether the selector's path matches it; its document, as
---          broker.selectors.document makes it, where there is no path. What is gone or
+--          broker.formats.selectors.document makes it, where there is no path. What is gone or
 --          has expired has no document.
 WITH wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),  -- parsed once, not each time
 seen AS MATERIALIZED (

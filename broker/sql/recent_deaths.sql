@@ -5,7 +5,7 @@
 -- Order    the largest group first.
 -- Locks    none: looking changes nothing.
 -- Index    broker_dead_letter_pkey, broker_ready_pkey
--- Returns  the fields of broker.triage.Growing.
+-- Returns  the fields of broker.monitoring.dead_letters.Growing.
 SELECT fingerprint, pattern, origin_queue, queue_id, count(*), min(died_at), max(died_at)
 FROM (
     SELECT * FROM broker_dead_letter ORDER BY message_id DESC LIMIT %(scan)s::bigint

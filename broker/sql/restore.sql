@@ -2,7 +2,7 @@
 --
 -- Locks    the entry of the bin: of two who restore it, one finds it gone.
 -- Index    broker_discarded_pkey
--- Returns  the fields of broker.moves.Held; no row where the bin does not have it, or
+-- Returns  the fields of broker.queueing.transfer.Held; no row where the bin does not have it, or
 --          not any longer than until now.
 WITH own AS (
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at

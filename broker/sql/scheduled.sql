@@ -3,7 +3,7 @@
 -- Order    due time, then message, then queue; from one of each on.
 -- Locks    none: looking changes nothing.
 -- Index    broker_delayed_queue, broker_message_pkey
--- Returns  the fields of broker.scheduled.Scheduled.
+-- Returns  the fields of broker.monitoring.delayed.Scheduled.
 SELECT found.queue_id, found.id, found.due_at, found.priority, found.backout_count,
     found.expires_at, message.put_at, message.content_type, message.subject,
     octet_length(message.body)

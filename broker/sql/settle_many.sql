@@ -7,7 +7,7 @@
 --
 -- Locks    the units of work, by id, so that they do not end meanwhile; their claims.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  number and the fields of broker.moves.Held: for each entry that does not end
+-- Returns  number and the fields of broker.queueing.transfer.Held: for each entry that does not end
 --          well, by number and id. Or else, where something is not held, the numbers of
 --          that, and nulls.
 WITH unit AS MATERIALIZED (

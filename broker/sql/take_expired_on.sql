@@ -3,7 +3,7 @@
 -- Order    none; but none is taken that is not among the first of its priority.
 -- Locks    the entries; what another transaction holds is skipped.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.moves.Held, by id. No row where the queue is paused.
+-- Returns  the fields of broker.queueing.transfer.Held, by id. No row where the queue is paused.
 WITH taken AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(

@@ -3,7 +3,7 @@
 -- Order    the longest expired first.
 -- Locks    the entries; what another transaction holds is skipped.
 -- Index    broker_ready_expiry
--- Returns  the fields of broker.moves.Held, by queue and id.
+-- Returns  the fields of broker.queueing.transfer.Held, by queue and id.
 WITH taken AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(

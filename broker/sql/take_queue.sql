@@ -3,7 +3,7 @@
 -- Order    of each place: ready as gets take them, delayed by due time.
 -- Locks    the entries; what another transaction holds is skipped.
 -- Index    broker_ready_pkey, broker_delayed_queue
--- Returns  where it was, and the fields of broker.moves.Held but the last; at most
+-- Returns  where it was, and the fields of broker.queueing.transfer.Held but the last; at most
 --          ``limit``.
 WITH ready AS (
     DELETE FROM broker_ready

@@ -2,7 +2,7 @@
 --
 -- Locks    the unit of work, so that it does not end meanwhile.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  the fields of broker.settle.Held, by id; fewer than asked for where the unit
+-- Returns  the fields of broker.settlement.settle.Held, by id; fewer than asked for where the unit
 --          of work no longer holds them.
 WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = %(uow)s::bigint FOR UPDATE

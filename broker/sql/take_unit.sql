@@ -2,7 +2,7 @@
 --
 -- Locks    the unit of work: of two who end it, one finds it gone.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  the fields of broker.settle.Held, by queue and id; then the caller puts each
+-- Returns  the fields of broker.settlement.settle.Held, by queue and id; then the caller puts each
 --          where it goes, in the same transaction.
 WITH ended AS (
     DELETE FROM broker_unit_of_work WHERE id = %(uow)s::bigint RETURNING id

@@ -3,8 +3,8 @@
 -- Order    by message, then queue.
 -- Locks    none: looking changes nothing.
 -- Index    broker_claim_pkey, broker_message_pkey
--- Returns  the fields of broker.units_of_work.HeldEntry: first those of
---          broker.moves.Held, as take_unit.sql would return them.
+-- Returns  the fields of broker.transactions.administration.HeldEntry: first those of
+--          broker.queueing.transfer.Held, as take_unit.sql would return them.
 SELECT claim.queue_id, entry.id, entry.priority, entry.backout_count,
     entry.delivery_count, entry.expires_at, coalesce(entry.expires_at
         <= coalesce(%(now)s::timestamptz, statement_timestamp()), false),

@@ -5,7 +5,7 @@
 --
 -- Locks    none: looking changes nothing.
 -- Index    broker_ready_pkey, broker_delayed_queue, broker_message_pkey
--- Returns  the fields of broker.waiting.Waiting, of each queue.
+-- Returns  the fields of broker.monitoring.wait_times.Waiting, of each queue.
 SELECT wanted.queue_id, (
         SELECT min(message.put_at)
         FROM generate_series(0, 9) AS lane (priority),

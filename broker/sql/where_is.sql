@@ -3,7 +3,7 @@
 -- Order    by queue.
 -- Locks    none: looking changes nothing.
 -- Index    broker_ready_pkey, broker_delayed_pkey
--- Returns  the fields of broker.browse.Whereabouts.
+-- Returns  the fields of broker.queueing.browse.Whereabouts.
 SELECT * FROM (
     SELECT ready.queue_id, 1 AS place, ready.priority, ready.backout_count,
         NULL::timestamptz AS until, ready.expires_at, NULL::bigint AS uow,

@@ -18,8 +18,8 @@ from pydantic import Field
 from broker import operations as orders
 from broker.errors.operations import ReasonMissing
 from broker.models import Operation
+from broker.monitoring.dead_letters import NEWEST
 from broker.operations import Chosen, Only, Order, Sought
-from broker.triage import NEWEST
 from console import approvals, ledgers, rights, searches
 from console.api.courses import Canary, Pace
 from console.api.letters import Which, selection_of

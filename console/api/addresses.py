@@ -7,9 +7,9 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Path, Router, Schema
 
-from broker import authorities
-from broker.addresses import decisions
+from broker.config.address_settings import decisions
 from broker.models import Queue
+from broker.security import authorities
 from console.api.problems import REFUSED, require
 
 router = Router(tags=["addresses"])

@@ -9,8 +9,8 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import AwareDatetime, Field
 
-from broker import audit
-from broker.audit import Wanted
+from broker.security import audit
+from broker.security.audit import Wanted
 from console.api.problems import NO_NUL, REFUSED, require
 from console.audit_forms import told
 from console.views.audit import VIEW

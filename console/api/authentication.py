@@ -17,8 +17,8 @@ from ninja.errors import AuthenticationError
 from ninja.security import SessionAuth
 from ninja.security.base import AuthBase
 
-from broker import authorities, credentials
 from broker.models import Credential
+from broker.security import authorities, credentials
 
 KNOWN = "_backout_credential"  # attribute of a request that was asked already
 

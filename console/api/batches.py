@@ -10,13 +10,13 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from broker import authorities
 from broker.amqp.messages import batches
 from broker.amqp.messages.batches import CONTENT_TYPE, Batch
 from broker.amqp.messages.making import message_id
 from broker.errors.messages import InvalidBatch
-from broker.get import Delivery
-from broker.put import NewMessage
+from broker.queueing.get import Delivery
+from broker.queueing.put import NewMessage
+from broker.security import authorities
 from console.api.sending import MOST
 
 BYTES = {"schema": {"type": "string", "format": "binary"}}

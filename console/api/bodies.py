@@ -16,10 +16,10 @@ from ninja import Schema
 from ninja.errors import ValidationError
 from pydantic import AwareDatetime, Field, JsonValue
 
-from broker.get import Delivery
-from broker.put import NewMessage
-from broker.redaction import CLEAR, Veil
-from broker.redelivery import LONGEST_MS
+from broker.queueing.get import Delivery
+from broker.queueing.put import NewMessage
+from broker.security.redaction import CLEAR, Veil
+from broker.settlement.redelivery_policy import LONGEST_MS
 from console.api.problems import NO_NUL
 
 DEFAULT_TYPES = {

@@ -24,15 +24,16 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from broker import authorities, leases, redaction
-from broker import branches as units
 from broker.amqp.messages.batches import Batch
 from broker.errors.messages import InvalidBatch
 from broker.errors.redaction import MaskedMessage
-from broker.leases import Lease
 from broker.models import Queue
-from broker.put import put_many
-from broker.settlements import Accept, BackOut, Release
+from broker.queueing.put import put_many
+from broker.security import authorities, redaction
+from broker.settlement.batch import Accept, BackOut, Release
+from broker.transactions import branches as units
+from broker.transactions import leases
+from broker.transactions.leases import Lease
 from console import masks
 from console.api import authentication, batches, taking
 from console.api.problems import NO_NUL, REFUSED

@@ -10,7 +10,6 @@ from django.http import HttpRequest
 from ninja import Path, Router, Schema
 from pydantic import Field
 
-from broker import authorities
 from broker.bridges.books import Counts
 from broker.bridges.commands import command, link_of
 from broker.bridges.config.edits import state_of
@@ -19,6 +18,7 @@ from broker.errors.bridges import NoSuchBridge
 from broker.errors.queues import NotAuthorized
 from broker.models import Bridge, BridgeDestination, Link, LinkState, LinkStatus
 from broker.models.bridge_names import AS_SOURCE
+from broker.security import authorities
 from console.api.problems import NO_NUL, REFUSED, require
 from console.bridge_pages import sight
 

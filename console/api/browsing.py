@@ -10,10 +10,12 @@ from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker import audit, authorities, browse, pausing
 from broker.models import Message as StoredMessage
 from broker.models import Place, Queue
-from broker.triage import NEWEST
+from broker.monitoring.dead_letters import NEWEST
+from broker.operations import queue_pause
+from broker.queueing import browse
+from broker.security import audit, authorities
 from console import masks
 from console.api.bodies import Message, told
 from console.api.problems import NO_NUL, REFUSED, require
@@ -169,7 +171,7 @@ def switched(
     require(request, PAUSE)
     queue = named(name)
     authorities.require(request.user, "set", name)
-    change = pausing.pause if paused else pausing.resume
+    change = queue_pause.pause if paused else queue_pause.resume
     change(queue.name, user=request.user, reason=reason)
     (found,) = depths.queues(name)
     return state_of(found)

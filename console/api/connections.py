@@ -9,9 +9,9 @@ from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from broker import clients
-from broker.clients import Connected, Wanted
 from broker.models import ClientEndpoint
+from broker.monitoring import connections as clients
+from broker.monitoring.connections import Connected, Wanted
 from console.api.problems import NO_NUL, REFUSED, require
 from console.views.connections import CLOSE, LONGEST_TEXT, ask, seen
 

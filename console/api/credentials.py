@@ -14,8 +14,8 @@ from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import AwareDatetime, Field
 
-from broker import credentials as verbs
 from broker.models import Credential
+from broker.security import credentials as verbs
 from console import cursors
 from console.api.problems import NO_NUL, REFUSED, require
 from console.views.credentials import (

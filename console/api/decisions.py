@@ -12,11 +12,15 @@ from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from broker import authorities
 from broker.errors.operations import ReasonMissing
 from broker.errors.units_of_work import NoSuchXid
 from broker.models import UnitOfWork
-from broker.prepared import back_out_prepared, commit_prepared, release_prepared
+from broker.security import authorities
+from broker.transactions.prepared import (
+    back_out_prepared,
+    commit_prepared,
+    release_prepared,
+)
 from console.api.branches import stored_as
 from console.api.problems import NO_NUL, REFUSED, require
 from console.views import prepared

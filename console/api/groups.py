@@ -13,11 +13,12 @@ from ninja import Path, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker import groups, triage
-from broker.clock import database_now
 from broker.errors.groups import NoSuchGroup
 from broker.models import DeadLetterGroup
-from broker.triage import Group
+from broker.monitoring import dead_letter_groups as groups
+from broker.monitoring import dead_letters
+from broker.monitoring.dead_letters import Group
+from broker.sql.clock import database_now
 from console.api.problems import NO_NUL, REFUSED, Problem, require
 from console.rights import CHANGE
 from console.selections import names_for
@@ -186,7 +187,7 @@ def parts_of(fingerprint: str, names: dict[int, str]) -> list[Group]:
     Raises:
         NoSuchGroup: no letter of it ever lay there.
     """
-    parts = [one for one in triage.groups(fingerprint) if one.queue_id in names]
+    parts = [one for one in dead_letters.groups(fingerprint) if one.queue_id in names]
     if not parts and groups.pattern_of(fingerprint, names) is None:
         raise NoSuchGroup(fingerprint)
     return parts

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router, Schema
 
-from broker import authorities
+from broker.security import authorities
 from console import findings
 from console.api.problems import REFUSED, require
 from console.views import prepared

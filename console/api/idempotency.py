@@ -18,9 +18,9 @@ from django.db import OperationalError, transaction
 from django.http import HttpRequest, HttpResponse
 from psycopg.errors import LockNotAvailable
 
-from broker import answers
 from broker.errors import BrokerError
 from broker.errors.answers import StillUnderWay
+from broker.operations import idempotency
 from console.api import authentication, problems
 
 HEADER = "Idempotency-Key"
@@ -68,7 +68,7 @@ def kept(
     asker, asked = authentication.asker(request), digest_of(request)
     try:
         with transaction.atomic():
-            before = answers.claim(asker, key, asked)
+            before = idempotency.claim(asker, key, asked)
             if before is not None:
                 answer = HttpResponse(
                     before.body, status=before.status, content_type=before.content_type
@@ -79,10 +79,10 @@ def kept(
             if answer.status_code >= 400:
                 transaction.set_rollback(True)
                 return answer
-            answers.keep(
+            idempotency.keep(
                 asker,
                 key,
-                answers.Answer(
+                idempotency.Answer(
                     answer.status_code, answer.headers["Content-Type"], answer.content
                 ),
             )

@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from broker import triage
 from broker.models import DeadLetter, Queue
-from broker.triage import Letter, Selection
+from broker.monitoring import dead_letters
+from broker.monitoring.dead_letters import Letter, Selection
 from console.api.problems import NO_NUL, REFUSED, require
 from console.selections import names_for
 
@@ -33,7 +33,7 @@ class Which(Schema):
 class LettersPage(Which):
     """Which of them, from which message on downwards, and how many at most."""
 
-    before: int = Field(default=triage.NEWEST, ge=1, le=triage.NEWEST)
+    before: int = Field(default=dead_letters.NEWEST, ge=1, le=dead_letters.NEWEST)
     limit: int = Field(default=50, ge=1, le=500)
 
 
@@ -69,7 +69,7 @@ def list_letters(request: HttpRequest, page: Query[LettersPage]) -> dict[str, An
     require(request, VIEW)
     names = names_for(request.user)
     wanted = selection_of(page, names)
-    rows = triage.letters(wanted, before=page.before, limit=page.limit + 1)
+    rows = dead_letters.letters(wanted, before=page.before, limit=page.limit + 1)
     part = rows[: page.limit]
     return {
         "letters": [letter_told(one, names) for one in part],

@@ -10,8 +10,10 @@ from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker import authorities, explain, finding
-from broker.triage import NEWEST
+from broker.monitoring import explain
+from broker.monitoring import search as finding
+from broker.monitoring.dead_letters import NEWEST
+from broker.security import authorities
 from console import exports, found, searches
 from console.api.problems import NO_NUL, REFUSED, require
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from broker import authorities
+from broker.security import authorities
 from console import own_rights
 from console.api.problems import NO_NUL, REFUSED
 

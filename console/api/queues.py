@@ -9,8 +9,9 @@ from django.http import Http404, HttpRequest
 from ninja import Path, Router, Schema
 from pydantic import Field
 
-from broker import authorities, counters
 from broker.models import Queue
+from broker.monitoring import counters
+from broker.security import authorities
 from console.api.problems import REFUSED, require
 from console.views.counters import RESET
 

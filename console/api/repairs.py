@@ -14,15 +14,16 @@ from ninja import Path, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker import lossless, redaction
 from broker import operations as orders
-from broker.authorities import Principal
 from broker.errors.patches import InvalidPatch
+from broker.formats import lossless_json
+from broker.formats.patches import written
+from broker.formats.patches.documents import LONGEST, read_patch
 from broker.models import Operation, OperationPatch
+from broker.monitoring.dead_letters import NEWEST, Selection
 from broker.operations import Chosen, Order, Outcome, Sought
-from broker.patches import written
-from broker.patches.documents import LONGEST, read_patch
-from broker.triage import NEWEST, Selection
+from broker.security import redaction
+from broker.security.authorities import Principal
 from console import ledgers, rights, searches
 from console.api.operations import seen
 from console.api.problems import REFUSED, require
@@ -181,7 +182,7 @@ def said(request: HttpRequest) -> Any:
     if len(request.body) > 4 * LONGEST:
         raise InvalidPatch(f"it is longer than {4 * LONGEST:,} bytes")
     try:
-        return lossless.loads(request.body.decode())
+        return lossless_json.loads(request.body.decode())
     except ValueError as error:
         raise InvalidPatch(f"it is not JSON: {error}") from None
 

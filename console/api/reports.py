@@ -12,7 +12,7 @@ from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker.triage import NEWEST
+from broker.monitoring.dead_letters import NEWEST
 from console.api.acting import Nothing
 from console.api.problems import NO_NUL, REFUSED, require
 from dashboards import asking, cells, results, schedules

@@ -9,10 +9,10 @@ from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from broker import authorities
-from broker import rules as standing
 from broker.errors import NoSuchQueue
 from broker.models import Queue, RuleTable
+from broker.operations import rules as standing
+from broker.security import authorities
 from console.api.problems import NO_NUL, REFUSED, Problem, require
 from console.selections import names_for
 from console.views.rules import CHANGE_RULES, change_mode, save

@@ -8,10 +8,10 @@ from django.http import HttpRequest
 from ninja import Path, Router, Schema
 from pydantic import Field
 
-from broker import authorities
-from broker.clock import database_now
 from broker.models import Queue
-from broker.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_many
+from broker.security import authorities
+from broker.sql.clock import database_now
 from console.api.bodies import MessageToPut, new_message
 from console.api.problems import REFUSED
 

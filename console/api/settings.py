@@ -9,10 +9,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Path, Query, Router, Schema
 from pydantic import Field, JsonValue
 
-from broker import settings_edits, settings_import
+from broker.config import edits, imports
+from broker.config.documents import defined
+from broker.config.imports import FORMATS, Preview
 from broker.models import AddressSetting
-from broker.settings_documents import defined
-from broker.settings_import import FORMATS, Preview
 from console.api.problems import NO_NUL, REFUSED, require
 
 router = Router(tags=["settings"])
@@ -122,11 +122,11 @@ def import_settings(request: HttpRequest, sent: SettingsDocument) -> dict[str, A
     """Tells what would change; with ``apply``, all of it is done, or nothing."""
     for permission in (ADD, CHANGE_, DELETE):
         require(request, permission)
-    document = settings_import.read(sent.document)
+    document = imports.read(sent.document)
     if not sent.apply:
-        found = settings_import.preview(document, sent.mode)
+        found = imports.preview(document, sent.mode)
         return changes_told(found, applied=False)
-    found = settings_import.apply(document, sent.mode, token=sent.token)
+    found = imports.apply(document, sent.mode, token=sent.token)
     return changes_told(found, applied=True)
 
 
@@ -144,7 +144,7 @@ def read_setting(
     found = AddressSetting.objects.filter(match=match).first()
     if found is None:
         raise Http404(f"setting {match}")
-    response.headers["ETag"] = f'"{settings_edits.version(found)}"'
+    response.headers["ETag"] = f'"{edits.version(found)}"'
     return told(found)
 
 
@@ -160,10 +160,8 @@ def define_setting(
     if it is as it was seen; with ``If-None-Match: *`` only if it is new."""
     require(request, CHANGE_)
     require(request, ADD)
-    setting, _ = settings_edits.define(
-        match, said.values, expected=expected_by(request)
-    )
-    response.headers["ETag"] = f'"{settings_edits.version(setting)}"'
+    setting, _ = edits.define(match, said.values, expected=expected_by(request))
+    response.headers["ETag"] = f'"{edits.version(setting)}"'
     return told(setting)
 
 
@@ -175,7 +173,7 @@ def define_setting(
 def remove_setting(request: HttpRequest, match: Path[str]) -> dict[str, Any]:
     """Others decide then. Answers with what it was; ``If-Match`` as for a change."""
     require(request, DELETE)
-    removed = settings_edits.remove(match, expected=expected_by(request))
+    removed = edits.remove(match, expected=expected_by(request))
     if removed is None:
         raise Http404(f"setting {match}")
     return told(removed)

@@ -20,10 +20,12 @@ from django.http import Http404, HttpRequest
 from ninja import Path, Router, Schema
 from pydantic import Field
 
-from broker import arrivals, authorities, leases, redaction
 from broker.models import Queue
-from broker.redelivery import LONGEST_MS
-from broker.settlements import Accept, BackOut, Outcome, Reject, Release
+from broker.queueing import notifications
+from broker.security import authorities, redaction
+from broker.settlement.batch import Accept, BackOut, Outcome, Reject, Release
+from broker.settlement.redelivery_policy import LONGEST_MS
+from broker.transactions import leases
 from console import masks
 from console.api import authentication, idempotency
 from console.api.bodies import Message, MessageToPut, told
@@ -141,14 +143,14 @@ def awaited(
     may_wait = idempotency.HEADER not in request.headers
     ends_s = time.monotonic() + (wait_s if may_wait else 0)
     while True:
-        seen = arrivals.version(queue.pk)
+        seen = notifications.version(queue.pk)
         lease = take()
         left_s = ends_s - time.monotonic()
         if lease is not None or left_s <= 0:
             return lease
         if not connection.in_atomic_block:
             connection.close()  # others need it meanwhile
-        arrivals.wait(queue.pk, seen, longest_s=left_s)
+        notifications.wait(queue.pk, seen, longest_s=left_s)
 
 
 @router.post(

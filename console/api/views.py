@@ -14,7 +14,7 @@ from ninja import Path, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker import authorities
+from broker.security import authorities
 from console import saved_views, searches
 from console.api.problems import NO_NUL, REFUSED, require
 from console.models import SavedView

@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 
-from broker.authorities import held_by
 from broker.bridges.providers.registry import HERE
 from broker.bridges.resubmit import origin_of
-from broker.clock import database_now
 from broker.models import BridgeDestination, DeadLetter, Link
 from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
-from broker.triage import Selection
+from broker.monitoring.dead_letters import Selection
+from broker.security.authorities import held_by
+from broker.sql.clock import database_now
 from console import groups
 from console.bridge_pages import sight
 from console.selections import fields_of, matches

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from django.contrib.auth.models import AnonymousUser, User
 from django.template.loader import render_to_string
 
-from broker import authorities
 from broker.models import Branch, Link, LinkStatus
+from broker.security import authorities
 from console.bridge_pages import sight
 from console.bridge_pages.rows import rows_of
 from dashboards import topics

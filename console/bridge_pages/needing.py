@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Min, QuerySet
 
-from broker.authorities import Held
 from broker.bridges import standing
 from broker.models import Branch, Link, LinkStatus
+from broker.security.authorities import Held
 from dashboards.links import ENDS, ends_here, sees
 
 LOOKED_AT = 200  # links

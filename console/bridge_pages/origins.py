@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from broker.models import DeadLetter, Link, Queue
-from broker.triage import Group
+from broker.monitoring.dead_letters import Group
 
 
 def links_of(groups: Iterable[Group]) -> dict[str, Link]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 
-from broker.authorities import Held
 from broker.bridges import standing
 from broker.bridges.states import Command
 from broker.models import Bridge, Link, LinkStatus
+from broker.security.authorities import Held
 from console.bridge_pages import sight, words
 from console.bridge_pages.steps import Figure, figures_of
 from console.bridge_pages.words import End

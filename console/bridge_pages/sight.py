@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from django.http import Http404
 
-from broker import authorities
 from broker.bridges.commands import link_of
 from broker.errors.bridges import NoSuchBridge, NoSuchLink
 from broker.models import Link, LinkStatus
+from broker.security import authorities
 from dashboards.links import ENDS, ends_here, sees
 
 VIEW = "broker.view_link"

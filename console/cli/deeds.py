@@ -9,14 +9,17 @@ from typing import Any, TextIO
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
-from broker import audit, authorities, finding, redaction, settings_import, triage
-from broker import browse as looking
+from broker.config import imports
+from broker.config.imports import FORMATS, MODES
 from broker.models import AddressSetting, DeadLetter, Operation, Place, Queue
+from broker.monitoring import dead_letters
+from broker.monitoring import search as finding
+from broker.monitoring.dead_letters import Selection
 from broker.operations import Order, Sought
-from broker.put import put as send
-from broker.settings_import import FORMATS, MODES
-from broker.triage import Selection
-from broker.unit_of_work import unit_of_work
+from broker.queueing import browse as looking
+from broker.queueing.put import put as send
+from broker.security import audit, authorities, redaction
+from broker.transactions.scope import unit_of_work
 from console import masks, searches
 from console.api import bodies
 from console.api.browsing import PLACES, Entry
@@ -161,7 +164,7 @@ def groups(which: Selection) -> list[dict[str, Any]]:
             "fingerprint": one.fingerprint,
             "last_died_at": one.last_died_at,
         }
-        for one in triage.groups()
+        for one in dead_letters.groups()
         if matches(one, which)
     ]
 
@@ -179,7 +182,7 @@ def letters(which: Selection, limit: int) -> list[dict[str, Any]]:
             "fingerprint": one.fingerprint,
             "resubmit_count": one.resubmit_count,
         }
-        for one in triage.letters(which, limit=limit)
+        for one in dead_letters.letters(which, limit=limit)
     ]
 
 
@@ -240,8 +243,8 @@ def import_settings(
         people.require(user, f"broker.{deed}_addresssetting")
     if mode not in MODES:
         raise CommandError(f"There is no mode {mode}.", returncode=USAGE)
-    document = settings_import.read(raw)
-    run = settings_import.apply if does else settings_import.preview
+    document = imports.read(raw)
+    run = imports.apply if does else imports.preview
     found = run(document, mode)
     changed = [asdict(one) for one in found.changes if one.deed != "unchanged"]
     left_out = [asdict(one) for one in found.left_out]

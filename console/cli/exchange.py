@@ -11,11 +11,13 @@ from typing import Any, TextIO
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
-from broker import audit, authorities, finding, message_documents
 from broker.models import Message
-from broker.put import NewMessage, put_many
-from broker.redaction import Sight
-from broker.storing import check
+from broker.monitoring import search as finding
+from broker.queueing import message_files
+from broker.queueing.put import NewMessage, put_many
+from broker.queueing.store import check
+from broker.security import audit, authorities
+from broker.security.redaction import Sight
 from console import masks, searches
 from console.cli import people
 from console.cli.options import unreadable
@@ -103,7 +105,7 @@ def write(
                 if (row := rows.get(message_id)) is not None:
                     seen = {"queue": search.within[queue_id]}
                     veil = veils[message_id]
-                    file.write(message_documents.line(row, seen, veil) + "\n")
+                    file.write(message_files.line(row, seen, veil) + "\n")
                     written += 1
             bar.advance(bar.task_ids[0], len(part))
     return written
@@ -123,7 +125,7 @@ def read(path: Path, to: str | None) -> Iterator[NewMessage]:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
-                one = message_documents.read(line, where=f"line {number}")
+                one = message_files.read(line, where=f"line {number}")
                 one = replace(one, address=to) if to else one
                 check([one])
                 yield one

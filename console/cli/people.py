@@ -9,9 +9,9 @@ from contextvars import ContextVar
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
-from broker import audit, authorities
-from broker.audit import Actor
 from broker.models import Queue
+from broker.security import audit, authorities
+from broker.security.audit import Actor
 from console import rights
 
 REFUSED, USAGE = 1, 2

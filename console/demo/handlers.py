@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from broker.get import Delivery
-from broker.handlers import consumes
-from broker.unit_of_work import UnitOfWork
+from broker.client.dispatch.handlers import consumes
+from broker.queueing.get import Delivery
+from broker.transactions.scope import UnitOfWork
 from console.demo import customers
 from console.demo.payments import INTO
 from console.demo.reading import read

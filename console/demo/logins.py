@@ -16,8 +16,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from broker import credentials
 from broker.models import Authority, Credential
+from broker.security import credentials
 
 USER = "demo"
 PATTERN = "shop.#"

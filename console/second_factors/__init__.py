@@ -14,9 +14,9 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models import Q
 
-from broker import audit
-from broker.audit import Thing
 from broker.models import Act
+from broker.security import audit
+from broker.security.audit import Thing
 from console.models import BrowserSession, CodeTries
 
 EVERYBODY, SUPERUSERS = "*", "superusers"  # in place of the name of a group

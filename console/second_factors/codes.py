@@ -19,9 +19,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
-from broker import audit
-from broker.clock import database_now
 from broker.models import Act
+from broker.security import audit
+from broker.sql.clock import database_now
 from console.models import CodeTries
 from console.sign_ins import account
 

@@ -10,8 +10,8 @@ from typing import Any
 from allauth.mfa.models import Authenticator
 from django.db.models.signals import post_delete, post_save
 
-from broker import audit
 from broker.models import Act
+from broker.security import audit
 from console.second_factors import WORDS, Type
 from console.sign_ins import account
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django import template
 
+from broker.errors.mq_codes import Feedback, Reason
 from broker.models import DeadLetter
-from broker.mq.codes import Feedback, Reason
 
 register = template.Library()
 

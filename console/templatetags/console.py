@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from broker.browse import Browsed
 from broker.models import Place
+from broker.queueing.browse import Browsed
 from dashboards.depths import QueueDepth
 
 register = template.Library()

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django import template
 
-from broker import counters
+from broker.monitoring import counters
 
 register = template.Library()
 

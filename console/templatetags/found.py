@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from broker.finding import Count, Found
+from broker.monitoring.search import Count, Found
 from console import found
 from console.templatetags.console import chip
 from console.templatetags.hostile import shown

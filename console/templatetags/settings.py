@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from broker.staircase import Span
+from broker.settlement.redelivery_schedule import Span
 from console import effective
 
 register = template.Library()

@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
-from broker import audit as keeping
 from broker.models import AuditRecord, Operation, Queue
+from broker.security import audit as keeping
 from console import audit_forms, cursors
 from console.audit_forms import WantedForm
 

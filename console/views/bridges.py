@@ -15,13 +15,13 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from broker import authorities
 from broker.bridges import commands, deciding, resubmit, standing
 from broker.bridges.states import Command
 from broker.errors.bridges import BridgeError, CommandRefused
 from broker.errors.operations import NothingChosen
 from broker.models import AuditRecord, Branch, Link, Operation
 from broker.operations import Chosen, Order
+from broker.security import authorities
 from console import rights
 from console.bridge_pages import letters, live, rows, sight, steps, words
 from console.frame import url_of

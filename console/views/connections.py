@@ -14,9 +14,10 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from broker import authorities, clients
-from broker.clients import Connected, Wanted
 from broker.models import ClientConnection, ClientEndpoint, Owner
+from broker.monitoring import connections as clients
+from broker.monitoring.connections import Connected, Wanted
+from broker.security import authorities
 from console import cursors, denials, doors
 
 CLOSE = "broker.close_clientconnection"

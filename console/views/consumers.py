@@ -12,11 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from broker import authorities, stoppages
-from broker.journal import Depth, depths
+from broker.client.dispatch import stoppages
+from broker.config.names import local_queue
+from broker.errors.mq_codes import Reason
 from broker.models import ConnectionConsumer, Owner, Queue, Stoppage
-from broker.mq.codes import Reason
-from broker.names import local_queue
+from broker.queueing.journal import Depth, depths
+from broker.security import authorities
 
 EARLIER = 20  # stoppages that are over
 START = "broker.pause_queue"  # to stop and to start a queue is one permission

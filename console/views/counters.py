@@ -9,8 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
-from broker import authorities, counters
 from broker.models import Queue
+from broker.monitoring import counters
+from broker.security import authorities
 from console.templatetags.counters import WORDS, counters_of
 
 RESET = "broker.pause_queue"  # whoever may stop a queue may count it anew

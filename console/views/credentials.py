@@ -19,8 +19,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
-from broker import credentials as verbs
 from broker.models import Credential
+from broker.security import credentials as verbs
 from console import cursors, doors
 
 PAGE = 100

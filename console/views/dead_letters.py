@@ -14,10 +14,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from broker import groups, triage
-from broker.clock import database_now
 from broker.models import Operation
-from broker.triage import Group
+from broker.monitoring import dead_letter_groups
+from broker.monitoring import dead_letters as triage
+from broker.monitoring.dead_letters import Group
+from broker.sql.clock import database_now
 from console import cursors
 from console.groups import (
     STANDINGS,
@@ -102,7 +103,9 @@ def shown(
         for group in seen.every
         if group.fingerprint == fingerprint and group.queue_id in names
     ]
-    pattern = whole[0].pattern if whole else groups.pattern_of(fingerprint, names)
+    pattern = (
+        whole[0].pattern if whole else dead_letter_groups.pattern_of(fingerprint, names)
+    )
     if pattern is None:
         raise Http404(fingerprint)
     chosen = [group for group in whole if matches(group, selection)]
@@ -132,12 +135,12 @@ def about(
     chosen: list[Group],
     whole: list[Group],
     names: Mapping[int, str],
-    trends: Mapping[str, groups.Trend],
+    trends: Mapping[str, dead_letter_groups.Trend],
 ) -> dict[str, Any]:
     """What is said of a group, how it grows, and what was done with it."""
     at = database_now()
-    said = groups.said_of([fingerprint]).get(fingerprint)
-    last = groups.last_resubmit(fingerprint, names)
+    said = dead_letter_groups.said_of([fingerprint]).get(fingerprint)
+    last = dead_letter_groups.last_resubmit(fingerprint, names)
     operation = None
     if last is not None:
         known = Operation.objects.select_related("created_by")
@@ -146,11 +149,11 @@ def about(
     return {
         "rows": rows,
         "said": said,
-        "standing": groups.standing(said, whole, at),
-        "hours": Hours(trends.get(fingerprint, groups.Trend())),
-        "consumers": groups.consumers_of(fingerprint, names),
-        "sample": groups.SAMPLE,
-        "archived": groups.archived(fingerprint, names),
+        "standing": dead_letter_groups.standing(said, whole, at),
+        "hours": Hours(trends.get(fingerprint, dead_letter_groups.Trend())),
+        "consumers": dead_letter_groups.consumers_of(fingerprint, names),
+        "sample": dead_letter_groups.SAMPLE,
+        "archived": dead_letter_groups.archived(fingerprint, names),
         "last": last,
         "last_operation": operation,
         "people": User.objects.filter(is_active=True).order_by("username"),

@@ -17,11 +17,11 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from broker import authorities
-from broker import discards as bin_of
-from broker.discards import Binned, Cursor, Entry, Restored
 from broker.models import Discarded
-from broker.triage import NEWEST
+from broker.monitoring.dead_letters import NEWEST
+from broker.security import authorities
+from broker.settlement import discards as bin_of
+from broker.settlement.discards import Binned, Cursor, Entry, Restored
 from console import cursors
 from console.selections import LARGEST
 

@@ -13,17 +13,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
-from broker import authorities, errors, operations, patches
+from broker import errors, operations
 from broker.bridges import resubmit
 from broker.errors.operations import NothingChosen
 from broker.errors.patches import NotRepaired
 from broker.errors.redaction import MaskedMessage
+from broker.formats import patches
+from broker.formats.patches import Patch, Subject
+from broker.formats.patches.documents import Whole
+from broker.formats.patches.headers import PROPERTY
 from broker.models import Link
 from broker.models.bridge_names import LINK_PROPERTY
 from broker.operations import Edit
-from broker.patches import Patch, Subject
-from broker.patches.documents import Whole
-from broker.patches.headers import PROPERTY
+from broker.security import authorities
 from console import frame, ledgers, masks, repairs, rights
 from console.bridge_pages import letters
 from console.differences import Difference, difference

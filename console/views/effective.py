@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from broker import authorities
-from broker.addresses import by_specificity, decided, merge
+from broker.config.address_settings import by_specificity, decided, merge
 from broker.models import Address, AddressSetting, Queue
-from broker.staircase import staircase
+from broker.security import authorities
+from broker.settlement.redelivery_schedule import staircase
 from console import effective, stairs
 
 LISTED = 200  # addresses to choose from

@@ -13,11 +13,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from broker import filters, finding
 from broker.errors import BrokerError
 from broker.errors.messages import InvalidFilter, SearchTooLong
 from broker.errors.redaction import MaskedSearch
-from broker.filters import Filter
+from broker.formats import filters
+from broker.formats.filters import Filter
+from broker.monitoring import search as finding
 from console import (
     completions,
     cursors,

@@ -12,9 +12,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from broker import authorities
 from broker.models import Queue
-from broker.triage import NEWEST
+from broker.monitoring.dead_letters import NEWEST
+from broker.security import authorities
 from console.bridge_pages import sight
 from console.frame import Frame
 

@@ -15,9 +15,10 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from broker import errors, groups, triage
-from broker.clock import database_now
+from broker import errors
 from broker.errors.groups import InvalidTicket, NoSuchGroup
+from broker.monitoring import dead_letter_groups, dead_letters
+from broker.sql.clock import database_now
 from console.rights import CHANGE as MAY_CHANGE
 from console.selections import names_for
 from console.views.dead_letters import shown
@@ -38,7 +39,7 @@ class DescribeForm(forms.Form):
     """Who looks after a group, what is known, and where that is written down."""
 
     owner = forms.ModelChoiceField(User.objects.filter(is_active=True), required=False)
-    note = forms.CharField(max_length=groups.LONGEST_NOTE, required=False)
+    note = forms.CharField(max_length=dead_letter_groups.LONGEST_NOTE, required=False)
     ticket = forms.CharField(required=False)
 
 
@@ -63,11 +64,11 @@ def say(request: HttpRequest, fingerprint: str) -> HttpResponse:
     if not deed.is_valid():
         return redirect("console:dead_letter_group", fingerprint)
     names = names_for(request.user)
-    if groups.pattern_of(fingerprint, names) is None:
+    if dead_letter_groups.pattern_of(fingerprint, names) is None:
         raise NoSuchGroup(fingerprint)
     known = {
         (group.origin_queue, group.cause)
-        for group in triage.groups(fingerprint)
+        for group in dead_letters.groups(fingerprint)
         if group.queue_id in names
     }
     deeds: dict[str, Callable[[], str]] = {
@@ -97,18 +98,22 @@ def describe(request: HttpRequest, fingerprint: str) -> str:
     if not form.is_valid():
         raise forms.ValidationError(
             f"Choose one of the people, and write a note of at most"
-            f" {groups.LONGEST_NOTE:,} characters."
+            f" {dead_letter_groups.LONGEST_NOTE:,} characters."
         )
-    groups.describe(fingerprint, **form.cleaned_data)
+    dead_letter_groups.describe(fingerprint, **form.cleaned_data)
     return "Saved who looks after it, the note and the ticket"
 
 
-def acknowledge(request: HttpRequest, fingerprint: str, known: groups.Known) -> str:
-    groups.acknowledge(fingerprint, request.user, known)
+def acknowledge(
+    request: HttpRequest, fingerprint: str, known: dead_letter_groups.Known
+) -> str:
+    dead_letter_groups.acknowledge(fingerprint, request.user, known)
     return "Acknowledged"
 
 
-def snooze(request: HttpRequest, fingerprint: str, known: groups.Known) -> str:
+def snooze(
+    request: HttpRequest, fingerprint: str, known: dead_letter_groups.Known
+) -> str:
     form = SnoozeForm(request.POST)
     if not form.is_valid():
         raise forms.ValidationError(
@@ -116,12 +121,14 @@ def snooze(request: HttpRequest, fingerprint: str, known: groups.Known) -> str:
         )
     until = database_now() + SPANS[form.cleaned_data["span"]]
     above = form.cleaned_data["above"]
-    groups.snooze(fingerprint, request.user, known, until=until, above=above)
+    dead_letter_groups.snooze(
+        fingerprint, request.user, known, until=until, above=above
+    )
     return f"Put off until {until:%Y-%m-%d %H:%M} UTC"
 
 
 def wake(fingerprint: str) -> str:
-    groups.ask_again(fingerprint)
+    dead_letter_groups.ask_again(fingerprint)
     return "It asks for somebody again"
 
 

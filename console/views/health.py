@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from broker import audit, authorities
-from broker.advice import FULL
-from broker.mq import mqdlh
+from broker.config.lint import FULL
+from broker.formats.mq import mqdlh
+from broker.security import audit, authorities
 from console import findings
 from console.views import prepared
 from console.views.audit import VIEW

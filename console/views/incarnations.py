@@ -7,9 +7,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from broker import authorities
-from broker.incarnations import Incarnations, incarnations
-from broker.triage import NEWEST
+from broker.monitoring.dead_letters import NEWEST
+from broker.monitoring.message_copies import Incarnations, incarnations
+from broker.security import authorities
 from console.stories import Story, story_of
 from console.views.messages import covers
 

@@ -12,15 +12,15 @@ from django.utils import timezone
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 
-from broker import authorities, redaction
 from broker.amqp.messages.envelope import content_encoding
-from broker.endings import Explanation
 from broker.errors.redaction import MaskedMessage
-from broker.explain import explain
 from broker.models import DeadLetter, Message
 from broker.models.bridge_names import LINK_PROPERTY
-from broker.redaction import Veil
-from broker.triage import NEWEST
+from broker.monitoring.dead_letters import NEWEST
+from broker.monitoring.explain import explain
+from broker.monitoring.outcomes import Explanation
+from broker.security import authorities, redaction
+from broker.security.redaction import Veil
 from console import frame, masks, viewers
 from console.bridge_pages import letters
 from console.bridge_pages.letters import Carried

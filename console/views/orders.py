@@ -16,11 +16,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from broker import authorities, errors, operations
+from broker import errors, operations
 from broker.errors.messages import InvalidSelector, SearchTooLong
 from broker.errors.operations import InvalidPriority, NothingChosen
 from broker.models import DeadLetter, Operation, Place, Queue
 from broker.operations import Chosen, Order, Sought
+from broker.security import authorities
 from console import ledgers, rights, searches, wording
 from console.order_forms import ChosenForm, FoundForm, OrderForm, in_quotes, narrowed
 from console.selections import (

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from broker import authorities
+from broker.security import authorities
 from console import overview as needs
 from dashboards import depths
 

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from broker.authorities import ALL
+from broker.security.authorities import ALL
 from console import own_rights
 
 LONGEST = 255

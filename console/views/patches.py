@@ -11,8 +11,9 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from broker import authorities, operations
+from broker import operations
 from broker.models import Operation
+from broker.security import authorities
 from console import ledgers, rights
 from console.patch_forms import PatchForm
 from console.views.operations import HtmxRequest, seen, shown

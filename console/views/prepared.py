@@ -17,11 +17,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from broker import authorities
 from broker.errors.units_of_work import NoSuchXid
 from broker.models import Claim, PreparedPut, Queue
 from broker.models import UnitOfWork as UnitRow
-from broker.prepared import Prepared, back_out_prepared, commit_prepared, prepared
+from broker.security import authorities
+from broker.transactions.prepared import (
+    Prepared,
+    back_out_prepared,
+    commit_prepared,
+    prepared,
+)
 
 DECIDE = "broker.resubmit_message"  # to bring messages on, or back, is one permission
 BACKED_OUT = "An operator backed out its prepared unit of work: "

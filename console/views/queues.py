@@ -15,9 +15,10 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from broker import authorities, pausing
-from broker.browse import browse
 from broker.models import Place, Queue
+from broker.operations import queue_pause as pausing
+from broker.queueing.browse import browse
+from broker.security import authorities
 from console import cursors, findings, histories, masks, order_forms, queue_list, rights
 from dashboards import ages, attention, topics
 from dashboards import depths as counting

@@ -18,12 +18,12 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from broker import authorities
-from broker import rules as standing
 from broker.errors.messages import SearchTooLong
 from broker.errors.rules import Fault, InvalidRules, RulesChanged
 from broker.models import Queue, RulePass, RuleTable
-from broker.rules.reading import LENGTH
+from broker.operations import rules as standing
+from broker.operations.rules.reading import LENGTH
+from broker.security import authorities
 from console import cursors
 from console.selections import PageForm, names_for
 from dashboards import depths

@@ -12,12 +12,12 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from broker import authorities
-from broker import scheduled as waiting
-from broker.failures import rules_of
 from broker.models import AddressSetting, Queue
-from broker.redelivery import redelivery_delay
-from broker.scheduled import Scheduled
+from broker.monitoring import delayed as waiting
+from broker.monitoring.delayed import Scheduled
+from broker.security import authorities
+from broker.settlement.backout import rules_of
+from broker.settlement.redelivery_policy import redelivery_delay
 from console import cursors, rights
 
 PAGE = 50

@@ -41,8 +41,8 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from broker import audit
 from broker.models import Act
+from broker.security import audit
 from console import second_factors
 from console.second_factors import codes, gate
 from console.second_factors.forms import (

@@ -12,10 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from broker import authorities, units_of_work
 from broker.models import Queue
-from broker.rehearsing import Ending, rehearse
-from broker.units_of_work import Nature, OpenUnit
+from broker.monitoring.backout_preview import Ending, rehearse
+from broker.security import authorities
+from broker.transactions import administration
+from broker.transactions.administration import Nature, OpenUnit
 from console import cursors, fates
 
 PAGE = 50
@@ -65,7 +66,7 @@ def units(request: HttpRequest) -> HttpResponse:
     names = names_seen(held)
     within = None if held.everywhere("inquire") else list(names)
     first = min(after, cursors.LARGEST - 1) + 1
-    found = units_of_work.open_units(within=within, first=first, limit=PAGE + 1)
+    found = administration.open_units(within=within, first=first, limit=PAGE + 1)
     shown = found[:PAGE]
     context = {
         "rows": [(unit, queues_of(unit, names)) for unit in shown],
@@ -85,7 +86,7 @@ def unit(request: HttpRequest, uow: int) -> HttpResponse:
     found = seen(held, uow, names)
     if found is None:
         return render(request, "console/units/ended.html", {"uow": uow}, status=404)
-    entries = units_of_work.entries_of(uow)
+    entries = administration.entries_of(uow)
     sees_all = held.everywhere("inquire")
     visible = [one for one in entries if sees_all or one.held.queue_id in names]
     offered = ENDINGS[found.nature]
@@ -127,7 +128,7 @@ def back_out(request: HttpRequest, uow: int) -> HttpResponse:
         context = {"unit": found, "queues": queues_of(found, names), "form": form}
         status = 422 if form.is_bound else 200
         return render(request, "console/units/back_out.html", context, status=status)
-    units_of_work.force(
+    administration.force(
         uow,
         why=FORCED + form.cleaned_data["reason"],
         actor=request.user.get_username(),
@@ -144,7 +145,7 @@ def names_seen(held: authorities.Held) -> dict[int, str]:
 
 def seen(held: authorities.Held, uow: int, names: Mapping[int, str]) -> OpenUnit | None:
     """A unit of work, if this person may see something of it."""
-    found = units_of_work.open_unit(uow)
+    found = administration.open_unit(uow)
     if found is None or held.everywhere("inquire"):
         return found
     return found if any(one in names for one in found.queue_ids) else None

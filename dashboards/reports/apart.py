@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker.filters import PROPERTY
+from broker.formats.filters import PROPERTY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

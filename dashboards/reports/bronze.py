@@ -30,8 +30,8 @@ from django.db import connection, transaction
 from psycopg import pq as libpq
 from psycopg.conninfo import make_conninfo
 
-from broker.fingerprints import fingerprint
-from broker.journal import has_read
+from broker.formats.error_fingerprint import fingerprint
+from broker.queueing.journal import has_read
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.reports import fields, pace

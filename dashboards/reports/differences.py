@@ -14,8 +14,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from broker.errors.messages import InvalidFilter
-from broker.filters import KEYS, PROPERTY, Kind, Term, equal, parse
-from broker.filters.values import Alternative, Between, Is, Text, Value
+from broker.formats.filters import KEYS, PROPERTY, Kind, Term, equal, parse
+from broker.formats.filters.values import Alternative, Between, Is, Text, Value
 from dashboards.reports import Column, Inputs, Parameter, Rows, Values, report
 from dashboards.reports.apart import (
     BETWEEN,

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from broker import redaction
-from broker.redaction import Veil
+from broker.security import redaction
+from broker.security.redaction import Veil
 from dashboards.reports.apart import CUT
 
 VERSION = 1  # of the columns of a file; sources.py has a reader for each

@@ -2,7 +2,7 @@
 
 Of a letter that is gone the archive keeps where it died, of what, and its group. What
 else a rule asks of it, nobody can say any more; then neither it nor any later rule is
-judged. The rest is ``broker.rules.matching``.
+judged. The rest is ``broker.operations.rules.matching``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 from django.conf import settings
 
 from broker.errors import BrokerError
+from broker.errors.mq_codes import Reason
 from broker.models import DeadLetter
-from broker.mq.codes import Reason
-from broker.rules import Action, Rule, Table, parsed, read, rules_of
-from broker.rules.matching import Letter, fits_one
-from broker.rules.writing import rule_words
+from broker.operations.rules import Action, Rule, Table, parsed, read, rules_of
+from broker.operations.rules.matching import Letter, fits_one
+from broker.operations.rules.writing import rule_words
 from dashboards.reports.errors import ReportError
 
 # What became of a letter.

@@ -2,10 +2,10 @@
 
 An entry is a message on a queue. Its stays there follow each other: each begins by
 coming from nowhere, and ends by going nowhere. The order of an entry's lines is that of
-its life-line (``broker.journal``): by time, then by ``seq``, which has an order within
-one connection only. A statement's time is that of its beginning, so two that follow
-closely may stand the wrong way round; then each line is put after the one that left the
-entry where it finds it.
+its life-line (``broker.queueing.journal``): by time, then by ``seq``, which has an
+order within one connection only. A statement's time is that of its beginning, so two
+that follow closely may stand the wrong way round; then each line is put after the one
+that left the entry where it finds it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What would have become of a message that failed, under another redelivery policy.
 
 Pure: neither Django nor Spark, so that it runs wherever Spark computes. Who waits how
-long, and who is given up, is the broker's own rule (``broker.redelivery``).
+long, and who is given up, is the broker's own rule
+(``broker.settlement.redelivery_policy``).
 
 Whether an attempt that nobody made would have failed goes by its time:
 
@@ -23,7 +24,7 @@ from datetime import timedelta
 from enum import Enum, auto
 from typing import Any
 
-from broker.redelivery import Redeliver, dispose
+from broker.settlement.redelivery_policy import Redeliver, dispose
 
 MOST = 1000  # attempts that are followed; then a message is said to go on
 FOR_EVER = 2**62

@@ -17,8 +17,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Greatest, Now
 
-from broker import audit
 from broker.models import Act
+from broker.security import audit
 from dashboards.models import ReportRun
 from dashboards.reports import discover, locks
 from dashboards.reports.errors import Cancelled

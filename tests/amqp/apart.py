@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-from broker import owner
+from broker.queueing import processes
 
 LEAVE = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -24,7 +24,7 @@ def own_database(name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        owner.resign()
+        processes.resign()
         with connection.cursor() as cursor:
             cursor.execute(LEAVE)
         connection.creation.destroy_test_db(configured, verbosity=0)

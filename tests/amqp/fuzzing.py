@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from broker import fsck
+from broker.monitoring import fsck
 from tests.amqp.apart import own_database
 from tests.amqp.course import Course
 from tests.amqp.launching import HOST, Process, launched, login

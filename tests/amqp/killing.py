@@ -30,12 +30,13 @@ from django.db import connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
-from broker import fsck, settle
 from broker.amqp import ports
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.performatives import DeliveryState
 from broker.amqp.protocol.sections import body_of, split
 from broker.models import Claim, Delayed, Message, Ready
+from broker.monitoring import fsck
+from broker.settlement import settle
 from tests.amqp.exchange import Gets, Looks, Puts, Told
 from tests.amqp.launching import HOST, TROUBLE, Process, launch, login
 from tests.amqp.ledger import Ledger

@@ -22,7 +22,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection
 
-from broker import credentials
+from broker.security import credentials
 from console import sockets
 
 HOST = "127.0.0.1"

@@ -16,7 +16,7 @@ from broker.amqp.protocol.types import Int, Timestamp
 from broker.errors import InvalidMessage
 from broker.errors.messages import InvalidBatch
 from broker.models import RoutingType
-from broker.storing import REPAIRED, NewMessage
+from broker.queueing.store import REPAIRED, NewMessage
 from tests.amqp.messages_drawn import BARE, BEFORE
 from tests.amqp.test_messages_ibm import DESCRIPTORS, annotations_of, written
 from tests.amqp.written import (

@@ -8,9 +8,9 @@ import pytest
 
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.types import Described, Symbol
-from broker.clock import database_now
 from broker.models import Claim, Event, Ready
-from broker.put import NewMessage, put, put_many
+from broker.queueing.put import NewMessage, put, put_many
+from broker.sql.clock import database_now
 from tests.amqp.getting import (
     SETTLED,
     Getting,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
-from broker import owner
 from broker.amqp.puts.storing import Put, store
 from broker.amqp.transactions.discharging import Discharge, current_xid, end
 from broker.errors import LockLost, NoSuchAddress
 from broker.errors.queues import QueueFull
-from broker.get import get
 from broker.models import Message
-from broker.put import NewMessage, put
-from broker.settlements import Accept, Settlement
+from broker.queueing import processes
+from broker.queueing.get import get
+from broker.queueing.put import NewMessage, put
+from broker.settlement.batch import Accept, Settlement
 from tests.make import make_messages, make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 def held(body: bytes = b"1") -> Settlement:
     """A delivery that somebody has, and that is accepted."""
     put("orders", body)
-    (one,) = get("orders", owner=owner.current())
+    (one,) = get("orders", owner=processes.current())
     return Settlement(one.uow, one.queue_id, [one.message_id], Accept())
 
 

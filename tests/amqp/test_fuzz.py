@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker import fsck
+from broker.monitoring import fsck
 from tests.amqp.fuzzing import FEW, QUEUES, Plan, fuzz
 from tests.amqp.launching import launched, login
 from tests.make import make_queue

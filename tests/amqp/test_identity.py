@@ -11,7 +11,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from broker import credentials
 from broker.amqp.clients.login import Access
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.frames import SASL, SASL_HEADER, Frames, frame
@@ -22,6 +21,7 @@ from broker.amqp.protocol.performatives import (
     encode_performative,
 )
 from broker.models import ClientConnection
+from broker.security import credentials
 from tests.amqp.certifying import Certified
 from tests.amqp.listening import PASSWORD, Listening, Wire, listener
 

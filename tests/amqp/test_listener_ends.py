@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from django.db import connection, transaction
 
-from broker import clients
 from broker.amqp.protocol.events import Attached, Received
 from broker.amqp.protocol.performatives import Source, Target
 from broker.amqp.protocol.sections import split
 from broker.models import Authority, ClientConnection, Queue
-from broker.put import put
+from broker.monitoring import connections
+from broker.queueing.put import put
 from tests.amqp.listening import PASSWORD, Listening, Wire, listener
 from tests.console.until import until
 from tests.make import make_queue, make_setting, make_user
@@ -40,7 +40,7 @@ def ends_its_session(here: Listening, client: Wire) -> None:
 
 def is_closed_by_an_operator(here: Listening, client: Wire) -> None:
     row = ClientConnection.objects.get(container_id="first")
-    clients.close_connection(row.pk, here.user)
+    connections.close_connection(row.pk, here.user)
     client.closed()
 
 

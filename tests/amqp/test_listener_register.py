@@ -10,14 +10,16 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models.functions import Now
 
-from broker import clients, credentials, owner
 from broker.amqp.protocol import conditions
 from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.events import Attached, Begun, Detached
 from broker.amqp.protocol.performatives import Source, Target
 from broker.amqp.protocol.types import Symbol
 from broker.models import Authority, ClientConnection, ClientEndpoint
-from broker.settle import back_out_overdue
+from broker.monitoring import connections
+from broker.queueing import processes
+from broker.security import credentials
+from broker.settlement.settle import back_out_overdue
 from tests.amqp.listening import PASSWORD, Listening, Wire, listener
 from tests.broker.elsewhere import kill, process, said
 from tests.console.until import until
@@ -99,7 +101,7 @@ def test_an_operator_closes_a_connection(here: Listening) -> None:
     client, other = here.client(container_id="first"), here.client(container_id="other")
     row = ClientConnection.objects.get(container_id="first")
 
-    clients.close_connection(row.pk, here.user)
+    connections.close_connection(row.pk, here.user)
 
     error = client.closed().error
     assert error is not None
@@ -115,7 +117,7 @@ def test_an_operator_closes_one_endpoint(here: Listening) -> None:
     puts, gets = put_to(client, "orders"), get_from(client, "orders")
     until(lambda: ClientEndpoint.objects.count() == 2)
 
-    clients.close_endpoint(ClientEndpoint.objects.get(kind="gets").pk, here.user)
+    connections.close_endpoint(ClientEndpoint.objects.get(kind="gets").pk, here.user)
 
     event = client.expect(Detached)
     assert event.endpoint is gets
@@ -261,17 +263,17 @@ def test_a_process_that_was_taken_for_dead_writes_everything_anew(
     client = here.client(container_id="stays")
     put_to(client, "orders")
     until(ClientEndpoint.objects.exists)
-    before = owner.current()
+    before = processes.current()
 
-    owner.resign()
+    processes.resign()
     ClientEndpoint.objects.all().delete()
     ClientConnection.objects.all().delete()
 
     until(ClientEndpoint.objects.exists)
     row = ClientConnection.objects.get()
     assert row.container_id == "stays"
-    assert row.owner_id == owner.current() != before
-    clients.close_connection(row.pk, here.user)
+    assert row.owner_id == processes.current() != before
+    connections.close_connection(row.pk, here.user)
     assert client.closed().error is not None
 
 

@@ -24,11 +24,11 @@ from broker.amqp.protocol.types import (
     UInt,
     ULong,
 )
-from broker.get import Delivery
 from broker.models import Queue
-from broker.put import put_many
-from broker.storing import NewMessage
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.get import Delivery
+from broker.queueing.put import put_many
+from broker.queueing.store import NewMessage
+from broker.transactions.scope import UnitOfWork
 from tests.amqp.messages_drawn import BARE, BEFORE
 from tests.amqp.written import (
     HEADER,

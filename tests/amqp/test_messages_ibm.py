@@ -14,9 +14,9 @@ from broker.amqp.messages.descriptors import ANNOTATIONS, HEADERS, PROPERTIES
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.sections import map_of, split
 from broker.amqp.protocol.types import Int, Symbol
-from broker.mq.codes import Feedback, MsgType, Report
-from broker.mq.descriptor import COLUMNS, OCTETS, STORED, TEXTS, Descriptor
-from broker.storing import NewMessage
+from broker.errors.mq_codes import Feedback, MsgType, Report
+from broker.formats.mq.descriptor import COLUMNS, OCTETS, STORED, TEXTS, Descriptor
+from broker.queueing.store import NewMessage
 from tests.amqp.written import (
     annotated,
     application,

@@ -21,7 +21,7 @@ from broker.amqp.protocol.sections import (
     split,
 )
 from broker.amqp.protocol.types import Byte, Int, Timestamp, ULong
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.amqp.messages_drawn import BARE
 from tests.amqp.written import (
     NOON_MS,

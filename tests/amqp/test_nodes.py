@@ -12,7 +12,7 @@ from broker.amqp.protocol.events import Detached
 from broker.amqp.protocol.sections import encode_section
 from broker.amqp.protocol.types import Byte, Described, Symbol, ULong
 from broker.models import Message, QueueAlias, RoutingType
-from broker.put import put
+from broker.queueing.put import put
 from tests.amqp.listening import PASSWORD, listener
 from tests.amqp.putting import (
     body_of,

@@ -27,7 +27,7 @@ from broker.amqp.gets.outcomes import (
 )
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.types import Symbol, Timestamp
-from broker.settlements import Accept, BackOut, Reject, Release
+from broker.settlement.batch import Accept, BackOut, Reject, Release
 from tests.make import NOON
 
 NOON_MS = int(NOON.timestamp() * 1000)

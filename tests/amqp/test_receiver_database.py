@@ -10,11 +10,11 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 
-from broker import owner
 from broker.amqp.protocol import performatives as p
 from broker.amqp.puts import crediting
 from broker.amqp.threads import Batches
 from broker.models import Message, Queue
+from broker.queueing import processes
 from tests.amqp.listening import Listening, listener
 from tests.amqp.putting import command, message, speaking
 from tests.console.until import until
@@ -55,7 +55,7 @@ def away(here: Listening) -> Iterator[None]:
     parameters = {
         key: value
         for key, value in connection.get_connection_params().items()
-        if key not in owner.NOT_OURS
+        if key not in processes.NOT_OURS
     }
     with psycopg.connect(**parameters | {"dbname": "postgres"}, autocommit=True) as by:
         by.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')

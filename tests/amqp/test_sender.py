@@ -10,10 +10,10 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import DETACH_FORCED, RESOURCE_DELETED
 from broker.amqp.protocol.sections import split
 from broker.amqp.protocol.types import Described, Symbol
-from broker.clock import database_now
 from broker.models import Claim, Ready, UnitOfWork
-from broker.put import NewMessage, put, put_many
-from broker.settle import back_out
+from broker.queueing.put import NewMessage, put, put_many
+from broker.settlement.settle import back_out
+from broker.sql.clock import database_now
 from tests.amqp.getting import SETTLED, attach, bodies, counts, getting, listener
 from tests.amqp.listening import Listening
 from tests.console.until import until

@@ -7,7 +7,7 @@ import pytest
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.events import Ended
 from broker.models import Claim, CountsWhenLost, Queue, Ready, UnitOfWork
-from broker.put import put, put_many
+from broker.queueing.put import put, put_many
 from tests.amqp.getting import SETTLED, Getting, attach, bodies, getting, listener
 from tests.amqp.listening import Listening
 from tests.console.until import until

@@ -12,7 +12,7 @@ from django.db import connection
 
 from broker.amqp.protocol import performatives as p
 from broker.models import Claim, Ready, UnitOfWork
-from broker.put import NewMessage, put, put_many
+from broker.queueing.put import NewMessage, put, put_many
 from tests.amqp.getting import Getting, attach, bodies, counts, getting, listener
 from tests.amqp.putting import Speaker
 from tests.broker.elsewhere import Background

@@ -9,13 +9,13 @@ from datetime import timedelta
 import pytest
 import pytest_asyncio
 
-from broker import arrivals
 from broker.amqp.gets.waking import Waking
 from broker.amqp.threads import Pool
-from broker.arrivals import Arrivals
-from broker.clock import database_now
 from broker.models import Queue
-from broker.put import put
+from broker.queueing import notifications
+from broker.queueing.notifications import Arrivals
+from broker.queueing.put import put
+from broker.sql.clock import database_now
 from tests.make import make_queue
 
 LONG_S = 600.0  # nothing here waits that long, unless a wake-up was lost
@@ -38,8 +38,8 @@ class Waiter:
 def alone(monkeypatch: pytest.MonkeyPatch) -> Arrivals:
     """This process as if it had just begun, and there were no other."""
     mine = Arrivals()
-    monkeypatch.setattr(arrivals, "_arrivals", mine)
-    monkeypatch.setattr(arrivals, "POLL_S", LONG_S)
+    monkeypatch.setattr(notifications, "_arrivals", mine)
+    monkeypatch.setattr(notifications, "POLL_S", LONG_S)
     monkeypatch.setattr(Arrivals, "run_in_background", lambda *_: None)
     return mine
 
@@ -56,7 +56,7 @@ async def waking(alone: Arrivals) -> AsyncIterator[Waking]:
 
 def lie_down(waking: Waking, *waiters: Waiter) -> None:
     for one in waiters:
-        assert waking.sleep(one, arrivals.version(one.queue_id))
+        assert waking.sleep(one, notifications.version(one.queue_id))
 
 
 async def settled() -> None:
@@ -68,8 +68,8 @@ async def settled() -> None:
 async def test_what_comes_between_the_look_and_the_sleep_is_not_lost(
     waking: Waking,
 ) -> None:
-    seen = arrivals.version(QUEUE)
-    arrivals.here().note([QUEUE])
+    seen = notifications.version(QUEUE)
+    notifications.here().note([QUEUE])
     assert not waking.sleep(Waiter(), seen)
 
 
@@ -77,7 +77,7 @@ async def test_what_comes_from_another_thread_wakes_the_loop(waking: Waking) -> 
     waiter = Waiter()
     lie_down(waking, waiter)
 
-    await asyncio.to_thread(arrivals.here().note, [QUEUE])
+    await asyncio.to_thread(notifications.here().note, [QUEUE])
 
     await asyncio.wait_for(waiter.woken.wait(), LONG_S)
 
@@ -88,11 +88,11 @@ async def test_an_arrival_wakes_one_and_the_next_only_if_there_was_something(
     first, second, third = waiters = Waiter(), Waiter(), Waiter()
     lie_down(waking, *waiters)
 
-    arrivals.here().note([QUEUE])
+    notifications.here().note([QUEUE])
     await settled()
     assert [one.woken.is_set() for one in waiters] == [True, False, False]
 
-    version = arrivals.version(QUEUE)
+    version = notifications.version(QUEUE)
     waking.looked(first, version, found=True)
     await settled()
     assert [one.woken.is_set() for one in waiters] == [True, True, False]
@@ -107,8 +107,8 @@ async def test_everybody_has_a_turn(waking: Waking) -> None:
     lie_down(waking, *waiters)
     order = []
     for _ in range(8):
-        arrivals.here().note([QUEUE])
-        version, found = arrivals.version(QUEUE), True
+        notifications.here().note([QUEUE])
+        version, found = notifications.version(QUEUE), True
         for _ in range(2):  # the first finds what came, and the second nothing
             await settled()
             (one,) = [waiter for waiter in waiters if waiter.woken.is_set()]
@@ -126,11 +126,11 @@ async def test_what_comes_while_one_looks_wakes_the_next_all_the_same(
 ) -> None:
     first, second = Waiter(), Waiter()
     lie_down(waking, first, second)
-    arrivals.here().note([QUEUE])
+    notifications.here().note([QUEUE])
     await settled()
-    before = arrivals.version(QUEUE)
+    before = notifications.version(QUEUE)
 
-    arrivals.here().note([QUEUE])
+    notifications.here().note([QUEUE])
     await settled()
     waking.looked(first, before, found=False)
     await settled()
@@ -141,12 +141,12 @@ async def test_what_comes_while_one_looks_wakes_the_next_all_the_same(
 async def test_all_who_choose_look_one_after_the_other(waking: Waking) -> None:
     waiters = [Waiter(chooses=True) for _ in range(3)]
     lie_down(waking, *waiters)
-    arrivals.here().note([QUEUE])
+    notifications.here().note([QUEUE])
 
     for one in waiters:
         await settled()
         assert one.woken.is_set()
-        waking.looked(one, arrivals.version(QUEUE), found=False)
+        waking.looked(one, notifications.version(QUEUE), found=False)
 
 
 async def test_one_who_leaves_instead_of_looking_wakes_the_next(
@@ -154,7 +154,7 @@ async def test_one_who_leaves_instead_of_looking_wakes_the_next(
 ) -> None:
     first, second = Waiter(), Waiter()
     lie_down(waking, first, second)
-    arrivals.here().note([QUEUE])
+    notifications.here().note([QUEUE])
     await settled()
 
     waking.leave(first)
@@ -174,7 +174,7 @@ async def test_nobody_is_woken_once_it_has_stopped(waking: Waking) -> None:
     waiter = Waiter()
     lie_down(waking, waiter)
     waking.stop()
-    arrivals.here().note([QUEUE])
+    notifications.here().note([QUEUE])
     await settled()
     assert not waiter.woken.is_set()
 
@@ -189,8 +189,8 @@ class TestWithoutHints:
         alone: Arrivals,
         monkeypatch: pytest.MonkeyPatch,
     ) -> AsyncIterator[Waking]:
-        monkeypatch.setattr(arrivals, "POLL_S", 0.05)
-        monkeypatch.setattr(arrivals, "announce", lambda _: None)
+        monkeypatch.setattr(notifications, "POLL_S", 0.05)
+        monkeypatch.setattr(notifications, "announce", lambda _: None)
         loop = asyncio.get_running_loop()
         pool = Pool(loop, "database", threads=1)
         waking = Waking(loop, pool.run)
@@ -213,7 +213,7 @@ class TestWithoutHints:
     async def test_what_falls_due_is_found_when_it_does(
         self, looking: Waking, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(arrivals, "POLL_S", LONG_S)
+        monkeypatch.setattr(notifications, "POLL_S", LONG_S)
         queue: Queue = await looking.database(make_queue)
         due_at = await looking.database(database_now) + timedelta(seconds=0.3)
         await looking.database(put, "orders", b"x", deliver_at=due_at)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from broker import owner, shared_subscriptions, subscriptions
 from broker.errors.queues import SubscriptionInUse
 from broker.models import (
     ClientConnection,
@@ -15,6 +14,7 @@ from broker.models import (
     Queue,
     Subscription,
 )
+from broker.queueing import processes, shared_subscriptions, subscriptions
 from tests.make import NOON, make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -27,7 +27,7 @@ def elsewhere() -> Owner:
     """Another process that lives."""
     make_queue("news")
     return Owner.objects.create(
-        pk=owner.current() + 1, kind="listener", host="b", pid=1, started_at=NOON
+        pk=processes.current() + 1, kind="listener", host="b", pid=1, started_at=NOON
     )
 
 
@@ -46,7 +46,7 @@ def gets(process: Owner, queue: Queue) -> None:
 
 
 def test_the_last_of_this_process_leaves_it_to_the_others(elsewhere: Owner) -> None:
-    shared = shared_subscriptions.share("news", owner=owner.current(), **KEY)
+    shared = shared_subscriptions.share("news", owner=processes.current(), **KEY)
     gets(elsewhere, shared.queue)
 
     shared_subscriptions.leave_shared(**KEY)
@@ -72,7 +72,7 @@ def test_it_outlives_the_process_that_began_it(elsewhere: Owner) -> None:
 
 
 def test_who_joins_finds_the_same(elsewhere: Owner) -> None:
-    first = shared_subscriptions.share("news", owner=owner.current(), **KEY)
+    first = shared_subscriptions.share("news", owner=processes.current(), **KEY)
     second = shared_subscriptions.share("news", owner=elsewhere.pk, **KEY)
     other = shared_subscriptions.share(
         "news", owner=elsewhere.pk, client_id="you", name="team"
@@ -82,9 +82,13 @@ def test_who_joins_finds_the_same(elsewhere: Owner) -> None:
 
 
 def test_another_selector_waits_for_the_consumers_to_go(elsewhere: Owner) -> None:
-    first = shared_subscriptions.share("news", owner=owner.current(), **KEY)
+    first = shared_subscriptions.share("news", owner=processes.current(), **KEY)
     gets(elsewhere, first.queue)
-    red: dict[str, Any] = {"selector": "color = 'red'", "owner": owner.current(), **KEY}
+    red: dict[str, Any] = {
+        "selector": "color = 'red'",
+        "owner": processes.current(),
+        **KEY,
+    }
 
     with pytest.raises(SubscriptionInUse):
         shared_subscriptions.share("news", **red)
@@ -98,7 +102,9 @@ def test_another_selector_waits_for_the_consumers_to_go(elsewhere: Owner) -> Non
 
 
 def test_nobody_unsubscribes_what_another_process_consumes(elsewhere: Owner) -> None:
-    kept = subscriptions.subscribe("news", durable=True, owner=owner.current(), **KEY)
+    kept = subscriptions.subscribe(
+        "news", durable=True, owner=processes.current(), **KEY
+    )
     gets(elsewhere, kept.queue)
 
     with pytest.raises(SubscriptionInUse):

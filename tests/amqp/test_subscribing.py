@@ -13,7 +13,7 @@ from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.protocol.types import Described, Symbol
 from broker.models import Address, Queue, Subscription
-from broker.put import put
+from broker.queueing.put import put
 from tests.amqp.listening import Listening
 from tests.amqp.putting import Speaker, body_of, refused, speaking
 from tests.make import make_queue

@@ -6,7 +6,7 @@ import pytest
 
 from broker.amqp.protocol import performatives as p
 from broker.models import Message
-from broker.put import put
+from broker.queueing.put import put
 from tests.amqp.listening import listener
 from tests.amqp.putting import (
     accept,

@@ -9,8 +9,8 @@ from broker.amqp.nodes.wanted import MARK
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Receiver
-from broker.browse import where_is
-from broker.put import put
+from broker.queueing.browse import where_is
+from broker.queueing.put import put
 from tests.amqp.listening import listener
 from tests.amqp.putting import (
     Speaker,

@@ -6,9 +6,9 @@ import pytest
 
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.events import Detached
-from broker.browse import where_is
 from broker.models import Message, Place
-from broker.put import put
+from broker.queueing.browse import where_is
+from broker.queueing.put import put
 from tests.amqp.listening import listener
 from tests.amqp.putting import (
     accept,

@@ -11,7 +11,6 @@ from urllib.parse import quote_plus
 
 import pytest
 
-from broker import credentials
 from broker.amqp.clients import cbs
 from broker.amqp.clients.login import Access
 from broker.amqp.protocol import performatives as p
@@ -20,6 +19,7 @@ from broker.amqp.protocol.encoding import encode
 from broker.amqp.protocol.events import Received
 from broker.amqp.protocol.sections import Properties, encode_section, map_of, split
 from broker.models import ClientConnection, Credential
+from broker.security import credentials
 from tests.amqp.listening import Listening, listener
 from tests.amqp.putting import Speaker
 from tests.console.until import until

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from broker.amqp.protocol.performatives import Flow
 from broker.management.commands.broker_listen import allow_many_sockets
 from broker.models import Claim, Ready
-from broker.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_many
 from tests.amqp.apart import own_database
 from tests.amqp.course import GET, Course, said
 from tests.amqp.launching import HOST, Process, launched, login

@@ -11,8 +11,8 @@ from broker.amqp.messages import to_put, to_send
 from broker.amqp.protocol.encoding import encode
 from broker.amqp.protocol.sections import Header, split
 from broker.amqp.protocol.types import Symbol
-from broker.get import Delivery
-from broker.storing import NewMessage
+from broker.queueing.get import Delivery
+from broker.queueing.store import NewMessage
 from tests.make import NOON
 
 HEADER, DELIVERY_ANNOTATIONS, ANNOTATIONS = 0x70, 0x71, 0x72

@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 
 from django.db import connection
 
-from broker.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_many
 from broker.tasks import BEAT_S, vacuum_bloated
-from broker.unit_of_work import unit_of_work
+from broker.transactions.scope import unit_of_work
 from tests.bench import ground
 from tests.bench.body import BODY
 from tests.bench.figures import Figure

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from django.conf import settings
 from django.db import connection
 
-from broker import owner
+from broker.queueing import processes as owner
 from tests.bench import meters
 from tests.bench.meters import NOTHING, Spent
 from tests.bench.workloads import WORKLOADS

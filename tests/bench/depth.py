@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from statistics import median
 
-from broker import browse
 from broker.models import Place, Queue, Ready
+from broker.queueing import browse
 from tests.bench import ground
 from tests.bench.clients import Order
 from tests.bench.figures import Figure

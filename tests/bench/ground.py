@@ -10,7 +10,9 @@ from typing import Any
 import psycopg
 from django.db import connection
 
-from broker import fsck, journal, owner, partitions
+from broker.monitoring import fsck
+from broker.queueing import journal, processes
+from broker.sql import partitions
 from tests.bench import rabbit, rival
 from tests.bench.live import QUEUE as LIVE
 from tests.bench.workloads import ATTEMPTS, GRAVEYARD
@@ -81,7 +83,7 @@ def settle_down() -> None:
 @contextmanager
 def held_snapshot() -> Iterator[None]:
     """Somebody reads, elsewhere, and does not end."""
-    reader: psycopg.Connection = owner.connect()
+    reader: psycopg.Connection = processes.connect()
     reader.execute("SET idle_in_transaction_session_timeout = 0")
     reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     reader.execute("SELECT 1")  # takes the snapshot

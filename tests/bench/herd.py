@@ -19,10 +19,11 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from broker import owner, tasks
+from broker import tasks
 from broker.models import Kind, Queue
-from broker.put import NewMessage, put, put_many
-from broker.unit_of_work import unit_of_work
+from broker.queueing import processes
+from broker.queueing.put import NewMessage, put, put_many
+from broker.transactions.scope import unit_of_work
 from tests.bench import ground
 from tests.bench.body import BODY
 from tests.bench.figures import Figure, percentile
@@ -218,11 +219,11 @@ def serve(
     work: Callable[[Connection], list[float]], told: Connection, database: str
 ) -> None:
     settings.DATABASES["default"]["NAME"] = database
-    owner.current()
+    processes.current()
     told.send("ready")
     seen = work(told)
     told.send(seen)
-    owner.resign()
+    processes.resign()
     connection.close()
 
 

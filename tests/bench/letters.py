@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 
 from broker import operations
 from broker.models import Operation
+from broker.monitoring.dead_letters import Selection
 from broker.operations import Chosen, Order
-from broker.triage import Selection
 from tests.bench import ground, rabbit
 from tests.bench.clients import Order as Work
 from tests.bench.figures import Figure

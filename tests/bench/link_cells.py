@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from broker.bridges.ends import opened
 from broker.bridges.runner import Runner
 from broker.models import Link, LinkState
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import unit_of_work
+from broker.queueing.put import NewMessage, put_many
+from broker.transactions.scope import unit_of_work
 from tests.bench import ground
 from tests.broker.bridges.linking import make_link
 

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 import amqp
 from django.db import connection
 
-from broker import partitions
 from broker.models import Queue
+from broker.sql import partitions
 from tests.bench import ground
 from tests.bench.link_cells import (
     AHEAD,

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from django.conf import settings
 from django.db import connection
 
-from broker import owner
+from broker.queueing import processes
 from tests.bench.figures import percentile
 from tests.bench.workloads import get, put
 
@@ -89,7 +89,7 @@ def live(marks: Connection, database: str) -> None:
                 break
             marks.send(took)
             took = Took()
-    owner.resign()
+    processes.resign()
     connection.close()
 
 

@@ -18,11 +18,11 @@ from multiprocessing.connection import Connection
 from django.conf import settings
 from django.db import connection
 
-from broker import owner
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.performatives import Accepted, DeliveryState
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import unit_of_work
+from broker.queueing import processes as owner
+from broker.queueing.put import NewMessage, put_many
+from broker.transactions.scope import unit_of_work
 from tests.amqp.exchange import Gets, Puts, Told
 from tests.bench.clients import FOR_EVER, Slice
 

@@ -12,7 +12,7 @@ from statistics import median
 import psutil
 import psycopg
 
-from broker import owner
+from broker.queueing import processes
 
 COMMITS = 200
 INSERT = "INSERT INTO bench_heap (body) VALUES ('x')"
@@ -26,7 +26,7 @@ SETTINGS = (
 
 
 def describe() -> list[str]:
-    with owner.connect() as connection:
+    with processes.connect() as connection:
         settings = ", ".join(f"{name} {setting(connection, name)}" for name in SETTINGS)
         memory = psutil.virtual_memory().total / 2**30
         load = ", ".join(f"{load:.1f}" for load in os.getloadavg())

@@ -10,10 +10,10 @@ from django.db import transaction
 
 from broker import operations
 from broker.models import Address, AuditRecord, Operation, Queue, RoutingType
+from broker.monitoring.dead_letters import Selection
 from broker.operations import Chosen, Order
-from broker.put import NewMessage, put_many
-from broker.triage import Selection
-from broker.unit_of_work import unit_of_work
+from broker.queueing.put import NewMessage, put_many
+from broker.transactions.scope import unit_of_work
 from tests.bench import ground
 
 DEEP, ONCE = "deep", "once"  # queues: with most messages, and where one attempt is all

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 from django.db import connection
 
-from broker import owner
+from broker.queueing import processes
 from tests.bench.workloads import floor
 
 WRITTEN = "SELECT (pg_current_wal_insert_lsn() - '0/0')::float"
@@ -45,7 +45,7 @@ def read() -> Spent:
 
 @cache
 def meter() -> psycopg.Connection:
-    return owner.connect()
+    return processes.connect()
 
 
 def processor_s(pid: int) -> float:

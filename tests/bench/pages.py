@@ -15,8 +15,8 @@ from urllib.parse import quote, unquote_plus
 from django.contrib.auth.models import User
 from django.test import Client, override_settings
 
-from broker import triage
 from broker.models import ClientConnection, Message, Operation
+from broker.monitoring import dead_letters
 from console import api
 from dashboards.models import ReportRun
 from tests.bench import ground, machine, many, report
@@ -80,7 +80,7 @@ def paths() -> Paths:
 
 def large() -> list[str]:
     """Pages about much; of those that go on, also one that is deep."""
-    largest = triage.groups()[0].fingerprint
+    largest = dead_letters.groups()[0].fingerprint
     everything = Operation.objects.latest("pk").pk
     deep = Message.objects.filter(address=DEEP).order_by("pk")
     middle = deep[deep.count() // 2].pk
@@ -117,7 +117,7 @@ def lists_of_the_api() -> list[str]:
         "message_id": Message.objects.latest("pk").pk,
         "operation_id": Operation.objects.latest("pk").pk,
         "connection_id": ClientConnection.objects.latest("pk").pk,
-        "fingerprint": triage.groups()[0].fingerprint,
+        "fingerprint": dead_letters.groups()[0].fingerprint,
         "slug": "dead-letters",
         "run_id": ReportRun.objects.filter(report="dead-letters").latest("pk").pk,
     }

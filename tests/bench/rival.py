@@ -12,7 +12,7 @@ import psycopg
 from procrastinate.schema import SchemaManager
 from psycopg.types.json import Jsonb
 
-from broker import owner
+from broker.queueing import processes
 
 DEFER = """
 SELECT procrastinate_defer_jobs_v1(ARRAY[
@@ -28,7 +28,7 @@ WORKER = "SELECT id FROM procrastinate_register_worker_v1() AS worker (id)"
 @cache
 def connect() -> psycopg.Connection:
     """A connection with the plans that it has out of the box."""
-    connection = owner.connect()
+    connection = processes.connect()
     connection.execute("SET plan_cache_mode = auto")
     return connection
 

@@ -9,9 +9,9 @@ from functools import cache
 
 import psycopg
 
-from broker import owner
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import unit_of_work
+from broker.queueing import processes
+from broker.queueing.put import NewMessage, put_many
+from broker.transactions.scope import unit_of_work
 from tests.bench import rabbit, rival
 from tests.bench.body import BODY
 
@@ -33,7 +33,7 @@ def heap(_: str, batch: int) -> int:
 
 @cache
 def floor() -> psycopg.Connection:
-    return owner.connect()
+    return processes.connect()
 
 
 def put(queue: str, batch: int) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from broker.get import Delivery
 from broker.models import CountsWhenLost
-from broker.prefetched import Prefetched
-from broker.settlements import Accept, BackOut, Reject, Release, Settlement
+from broker.queueing.get import Delivery
+from broker.settlement.batch import Accept, BackOut, Reject, Release, Settlement
+from broker.transactions.prefetch import Prefetched
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
 
-from broker import floors, owner
+from broker.queueing import low_watermarks, processes
 from tests.conftest import HOT
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ class Arranged:
 
 def forget_messages() -> None:
     """Empty the queues and keep the map: quicker than ``empty_the_broker``."""
-    owner.renew()
-    floors.FLOORS.forget()
+    processes.renew()
+    low_watermarks.FLOORS.forget()
     with connection.cursor() as cursor:
         cursor.execute("; ".join(f"DELETE FROM broker_{table}" for table in WRITTEN))
-        cursor.execute("DELETE FROM broker_owner WHERE id <> %s", [owner.current()])
+        cursor.execute("DELETE FROM broker_owner WHERE id <> %s", [processes.current()])
 
 
 def keep() -> list[str]:

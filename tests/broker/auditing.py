@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from broker import audit
-from broker.audit import Thing
 from broker.models import Act, AuditRecord
+from broker.security import audit
+from broker.security.audit import Thing
 
 
 def note(name: str = "orders", **fields: Any) -> None:

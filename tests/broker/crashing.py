@@ -13,8 +13,8 @@ from django.core.management import call_command
 from django.db import connection, connections
 from psycopg.conninfo import make_conninfo
 
-from broker import owner
-from broker.floors import FLOORS
+from broker.queueing import processes as owner
+from broker.queueing.low_watermarks import FLOORS
 from console import checks, cluster
 from tests.console.until import until
 

@@ -8,10 +8,10 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from broker import operations
-from broker.get import Delivery
 from broker.models import Operation, Queue, Ready
-from broker.put import put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.get import Delivery
+from broker.queueing.put import put_many
+from broker.transactions.scope import UnitOfWork
 from tests.make import (
     NOON,
     make_messages,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker import owner
-from broker.endings import Explanation
 from broker.models import ConnectionConsumer, Queue
-from broker.put import put
+from broker.monitoring.outcomes import Explanation
+from broker.queueing import processes
+from broker.queueing.put import put
 
 
 def sent(queue: str = "orders", **fields: Any) -> int:
@@ -24,7 +24,7 @@ def consumer(
 ) -> ConnectionConsumer:
     """A ConnectionConsumer of this process, which lives."""
     return ConnectionConsumer.objects.create(
-        owner_id=owner.current(),
+        owner_id=processes.current(),
         queue=queue,
         handler=handler,
         selector=selector,

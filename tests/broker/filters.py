@@ -8,9 +8,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from broker.filters import KEYS, PROPERTY, WORD, Filter, Key, Kind, Term
-from broker.filters.building import place
-from broker.filters.values import Alternative, Between, Compared, Is, Moment, Text
+from broker.formats.filters import KEYS, PROPERTY, WORD, Filter, Key, Kind, Term
+from broker.formats.filters.building import place
+from broker.formats.filters.values import (
+    Alternative,
+    Between,
+    Compared,
+    Is,
+    Moment,
+    Text,
+)
 
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 PARTS = st.text(CHARACTERS, max_size=5) | st.sampled_from(

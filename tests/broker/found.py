@@ -9,8 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from broker.filters import Filter, Term
-from broker.filters.values import Alternative, Between, Compared, Is, Moment, Text
+from broker.formats.filters import Filter, Term
+from broker.formats.filters.values import (
+    Alternative,
+    Between,
+    Compared,
+    Is,
+    Moment,
+    Text,
+)
 from broker.models import (
     Claim,
     DeadLetter,
@@ -21,9 +28,9 @@ from broker.models import (
     Ready,
     RoutingType,
 )
-from broker.poison import Removing
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import put
+from broker.settlement.poison import Removing
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out
 from tests.make import NOON, make_queue, make_setting, minutes
 

@@ -6,7 +6,7 @@ from broker import operations
 from broker.models import Course, Operation
 from broker.operations import canaries
 from broker.operations.canaries import Halt
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import plan
 from tests.make import NOON, minutes, seconds
 

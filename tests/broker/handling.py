@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from broker.connection_consumers import ConnectionConsumer, ServerSession
-from broker.dispatch import Dispatcher
-from broker.get import Delivery
-from broker.handlers import Handle, Handler
+from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
+from broker.client.dispatch.dispatcher import Dispatcher
+from broker.client.dispatch.handlers import Handle, Handler
+from broker.errors.mq_codes import Report
 from broker.models import Queue
-from broker.mq.codes import Report
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.get import Delivery
+from broker.queueing.put import put
+from broker.transactions.scope import UnitOfWork
 from tests.make import make_queue
 
 

@@ -16,12 +16,12 @@ from typing import TypeVar
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from broker.mq import descriptor, mqdlh
-from broker.mq.codes import Ccsid, Enc, Format
-from broker.mq.descriptor import Descriptor
-from broker.mq.folders import Element, Folder, Value
-from broker.mq.mqdlh import DeadLetterHeader
-from broker.mq.rfh2 import Rfh2
+from broker.errors.mq_codes import Ccsid, Enc, Format
+from broker.formats.mq import descriptor, mqdlh
+from broker.formats.mq.descriptor import Descriptor
+from broker.formats.mq.folders import Element, Folder, Value
+from broker.formats.mq.mqdlh import DeadLetterHeader
+from broker.formats.mq.rfh2 import Rfh2
 
 Drawn = TypeVar("Drawn")
 

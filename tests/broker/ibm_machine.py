@@ -1,7 +1,4 @@
-"""The single steps of consumers that handle poison messages as IBM MQ's do.
-
-Each is taken by the broker and by its model, which must then agree.
-"""
+"""Steps of consumers that handle poison messages as IBM MQ's, by broker and model."""
 
 from __future__ import annotations
 
@@ -22,17 +19,20 @@ from hypothesis.stateful import (
     rule,
 )
 
-from broker import delays, expiry, fsck, owner, poison, settle
-from broker.disposal import Blocked, dispose, unfit
+from broker.client.dispatch.undeliverable import Blocked, dispose, unfit
 from broker.errors import LockLost
 from broker.errors.units_of_work import BackedOut, SecondMark
-from broker.get import Delivery
 from broker.models import Claim, Delayed, Discarded, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
-from broker.poison import Last, Removing
-from broker.put import put
-from broker.redelivery import NoPlace
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import delayed as delays
+from broker.queueing import processes
+from broker.queueing.get import Delivery
+from broker.queueing.put import put
+from broker.settlement import expiry, poison, settle
+from broker.settlement.poison import Last, Removing
+from broker.settlement.redelivery_policy import NoPlace
+from broker.transactions.scope import UnitOfWork
 from tests.broker.ibm_model import WISHES, IbmModel, Sent, Session, report_of
 from tests.broker.model import DELAY, LONG, Place
 from tests.broker.test_queue_machine import vacuum_now_and_then
@@ -81,7 +81,7 @@ class IbmSteps(RuleBasedStateMachine):
                 self.the_broker_s_own_check_finds_nothing()
             transaction.set_rollback(True)
             self.rollback.__exit__(None, None, None)
-            owner.resign()
+            processes.resign()
 
     # What producers and consumers do.
 
@@ -238,8 +238,8 @@ class IbmSteps(RuleBasedStateMachine):
     @rule()
     def the_process_is_killed(self) -> None:
         """Its connection ends; whatever it held is backed out by the system."""
-        dead = owner.current()
-        owner.resign()
+        dead = processes.current()
+        processes.resign()
         held = UnitOfWorkRow.objects.filter(owner_id=dead)
         for _ in range(10_000):  # the server takes a moment to free its lock
             settle.back_out_overdue(limit=100, now=self.model.now)

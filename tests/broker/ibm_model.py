@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 
 from hypothesis import strategies as st
 
+from broker.errors.mq_codes import Report
 from broker.models import Message
-from broker.mq.codes import Report
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 from tests.broker.model import Model, Place, Unit
 
 NEVER = 10**9  # attempts: the broker itself moves nothing

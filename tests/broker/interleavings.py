@@ -28,8 +28,10 @@ import pytest
 from django.db import DatabaseError, connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 
-from broker import floors, fsck, sql
+from broker import sql
 from broker.errors import BrokerError
+from broker.monitoring import fsck
+from broker.queueing import low_watermarks
 from tests.broker.arranging import Arranged
 
 Choices = tuple[int, ...]  # which session took each step: 0 is left, 1 is right
@@ -317,7 +319,7 @@ def stepping() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sql, "run", run)
-        patch.setattr(floors, "SAMPLE_S", 0.0)
+        patch.setattr(low_watermarks, "SAMPLE_S", 0.0)
         yield
 
 

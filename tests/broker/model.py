@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import count
 
 from broker.models import Message
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 
 DELAY = timedelta(seconds=10)
 LONG = timedelta(seconds=300)  # a unit of work's time

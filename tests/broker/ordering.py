@@ -7,7 +7,7 @@ from typing import Any
 from broker import operations
 from broker.models import Delayed, Discarded, Operation, Queue
 from broker.operations import Chosen, Order
-from broker.put import put_many
+from broker.queueing.put import put_many
 from tests.broker.dying import operator
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 

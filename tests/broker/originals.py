@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.get import Delivery
-from broker.mq.rfh2 import Rfh2
+from broker.formats.mq.rfh2 import Rfh2
+from broker.queueing.get import Delivery
 from tests.make import NOON, minutes
 
 MSG_ID, CORREL_ID = "1d" * 24, "c0" * 24

@@ -6,10 +6,10 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
-from broker import owner
 from broker.bridges.books import Counts
-from broker.get import HIGHEST, HIGHS, LOWEST, NEW, PRIORITIES
 from broker.models import Queue
+from broker.queueing import processes
+from broker.queueing.get import HIGHEST, HIGHS, LOWEST, NEW, PRIORITIES
 from tests.make import NOON
 
 LANES = {
@@ -173,7 +173,7 @@ def common_of(queue: Queue) -> dict[str, Any]:
         "address": "orders",
         "queue": "orders",
         "queue_id": queue.pk,
-        "owner": owner.current(),
+        "owner": processes.current(),
         "uow": None,
         "claim_id": 0,
         "limit": 3,
@@ -203,7 +203,7 @@ def common_of(queue: Queue) -> dict[str, Any]:
         "xid": "x",
         "detail": "{}",
         "dead_owners": [1],
-        "lock_class": owner.LOCK_CLASS,
+        "lock_class": processes.LOCK_CLASS,
         "timeout": timedelta(seconds=1),
         "synchronous_commit": None,
         "taker_ids": [queue.pk],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from broker.browse import browse
 from broker.models import Place, Queue
-from broker.prepared import prepare
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.browse import browse
+from broker.transactions.prepared import prepare
+from broker.transactions.scope import UnitOfWork
 from tests.make import NOON
 
 

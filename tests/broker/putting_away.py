@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.connection_consumers import ServerSession
-from broker.get import Delivery
-from broker.mq.chain import chain_of
-from broker.mq.descriptor import Descriptor
-from broker.mq.mqdlh import DeadLetterHeader
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.client.dispatch.connection_consumer import ServerSession
+from broker.formats.mq.chain import chain_of
+from broker.formats.mq.descriptor import Descriptor
+from broker.formats.mq.mqdlh import DeadLetterHeader
+from broker.queueing.get import Delivery
+from broker.queueing.put import put
+from broker.transactions.scope import UnitOfWork
 
 
 def rounds(server: ServerSession) -> None:

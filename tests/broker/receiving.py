@@ -7,10 +7,10 @@ from typing import Any
 from django.conf import settings
 
 from broker.client import Connection, Consumer, Session, SessionMode, connect
-from broker.journal import Depth, depths
 from broker.models import Discarded, Queue
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.journal import Depth, depths
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork
 from tests.make import NOON, make_messages, make_queue
 
 AUTO, CLIENT, TRANSACTED = SessionMode.AUTO, SessionMode.CLIENT, SessionMode.TRANSACTED

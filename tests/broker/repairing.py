@@ -8,7 +8,7 @@ from typing import Any
 from broker import operations
 from broker.models import Message, Operation
 from broker.operations import Edit
-from broker.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_many
 from tests.broker.dying import ERROR, back_out, on, operator, plan
 from tests.make import NOON, make_queue, make_setting
 

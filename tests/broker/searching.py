@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from django.db.models import Max
 
-from broker import choosing, floors
-from broker.choosing import Search
-from broker.floors import FLOORS
-from broker.get import Delivery
+from broker.formats.selectors import parse
 from broker.models import Message, Queue
-from broker.put import NewMessage, put_many
-from broker.selectors import parse
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import low_watermarks, selective_get
+from broker.queueing.get import Delivery
+from broker.queueing.low_watermarks import FLOORS
+from broker.queueing.put import NewMessage, put_many
+from broker.queueing.selective_get import Search
+from broker.transactions.scope import UnitOfWork
 from tests.make import make_queue
 
 RED = parse("colour = 'red'")
@@ -26,8 +26,8 @@ assert IN_PYTHON.path is None
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every get samples first; and a statement looks at few entries."""
-    monkeypatch.setattr(floors, "SAMPLE_S", 0.0)
-    monkeypatch.setattr(choosing, "SCAN", 10)
+    monkeypatch.setattr(low_watermarks, "SAMPLE_S", 0.0)
+    monkeypatch.setattr(selective_get, "SCAN", 10)
     FLOORS.forget()
     yield
     FLOORS.forget()

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection
 
-from broker.selectors import Selector, parse
+from broker.formats.selectors import Selector, parse
 
 MATCH = """
     SELECT jsonb_path_match(asked.document::jsonb, asked.path::jsonpath, '{}', true)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker import fsck, journal, owner
-from broker.get import Delivery, get
 from broker.models import (
     Kind,
     Queue,
 )
-from broker.prefetched import Prefetched
-from broker.put import put_many
-from broker.settlements import (
-    Accept,
-    BackOut,
-    Outcome,
-    Settlement,
-    settle,
-)
+from broker.monitoring import fsck
+from broker.queueing import journal, processes
+from broker.queueing.get import Delivery, get
+from broker.queueing.put import put_many
+from broker.settlement.batch import Accept, BackOut, Outcome, Settlement, settle
+from broker.transactions.prefetch import Prefetched
 from tests.make import NOON, make_messages, make_queue, make_setting
 
 
@@ -46,7 +41,9 @@ def kinds(delivery: Delivery) -> list[Kind]:
 
 
 def bodies(queue: str) -> list[bytes]:
-    return [each.body for each in get(queue, owner=owner.current(), limit=9, now=NOON)]
+    return [
+        each.body for each in get(queue, owner=processes.current(), limit=9, now=NOON)
+    ]
 
 
 def healthy() -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from django.db import connection, transaction
 
-from broker import fsck, journal, owner, settle
 from broker.errors import LockLost
-from broker.get import get
 from broker.models import Claim, Queue, UnitOfWork
-from broker.put import put_many
+from broker.monitoring import fsck
+from broker.queueing import journal, processes
+from broker.queueing.get import get
+from broker.queueing.put import put_many
+from broker.settlement import settle
 from tests.make import make_messages, make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -26,7 +28,7 @@ def taken(count: int) -> int:
     """A unit of work that holds as many entries, each by a get of its own."""
     uow = None
     for number in range(count):
-        (delivery,) = get("orders", owner=owner.current(), uow=uow, claim_id=number)
+        (delivery,) = get("orders", owner=processes.current(), uow=uow, claim_id=number)
         uow = delivery.uow
     assert uow is not None
     return uow

@@ -10,9 +10,15 @@ from django.core.exceptions import ValidationError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.addresses import DEFAULTS, decided, decisions, merge, settings_for
+from broker.config.address_settings import (
+    DEFAULTS,
+    decided,
+    decisions,
+    merge,
+    settings_for,
+)
 from broker.models import AddressSetting
-from broker.redelivery import longest_delay_ms
+from broker.settlement.redelivery_policy import longest_delay_ms
 from tests.make import make_setting
 
 RULES = st.lists(

@@ -10,10 +10,10 @@ from django.db import connection
 from django.db.models import Model
 from pytest_django import Settings
 
-from broker.advice import Advice, advice
 from broker.checks import settings_are_meant
+from broker.config.lint import Advice, advice
 from broker.models import AddressSetting, ModelQueue, Queue, QueueAlias
-from broker.put import put_many
+from broker.queueing.put import put_many
 from tests.make import make_messages, make_queue, make_setting
 
 pytestmark = pytest.mark.django_db

@@ -9,10 +9,10 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from pytest_django import Settings
 
-from broker import answers
-from broker.answers import Answer
 from broker.errors.answers import AnotherRequest
 from broker.models import KeptAnswer
+from broker.operations import idempotency
+from broker.operations.idempotency import Answer
 from tests.console.until import until
 from tests.make import NOON
 
@@ -21,19 +21,19 @@ DONE = Answer(200, "application/json", b"{}")
 
 @pytest.mark.django_db
 def test_a_key_is_claimed_once_and_then_answers() -> None:
-    assert answers.claim("user 1", "k", b"digest") is None
-    answers.keep("user 1", "k", DONE)
+    assert idempotency.claim("user 1", "k", b"digest") is None
+    idempotency.keep("user 1", "k", DONE)
 
-    assert answers.claim("user 1", "k", b"digest") == DONE
-    assert answers.claim("user 2", "k", b"another") is None
+    assert idempotency.claim("user 1", "k", b"digest") == DONE
+    assert idempotency.claim("user 2", "k", b"another") is None
 
 
 @pytest.mark.django_db
 def test_a_key_is_for_one_request() -> None:
-    answers.claim("user 1", "k", b"digest")
+    idempotency.claim("user 1", "k", b"digest")
 
     with pytest.raises(AnotherRequest):
-        answers.claim("user 1", "k", b"another")
+        idempotency.claim("user 1", "k", b"another")
 
 
 @pytest.mark.django_db
@@ -43,11 +43,11 @@ def test_answers_are_forgotten_when_they_were_kept_long_enough(
     settings.BACKOUT_ANSWERS_KEPT_HOURS = 1
     for minute in range(3):
         at = NOON + timedelta(minutes=minute)
-        answers.claim("user 1", str(minute), b"", now=at)
+        idempotency.claim("user 1", str(minute), b"", now=at)
 
     hour_later = NOON + timedelta(hours=1, minutes=1)
-    assert answers.forget_old(limit=1, now=hour_later) == 1
-    assert answers.forget_old(limit=10, now=hour_later) == 1
+    assert idempotency.forget_old(limit=1, now=hour_later) == 1
+    assert idempotency.forget_old(limit=10, now=hour_later) == 1
     assert KeptAnswer.objects.get().key == "2"
 
 
@@ -59,16 +59,16 @@ def test_who_comes_meanwhile_waits_for_the_end(
 
     def second() -> None:
         with transaction.atomic():
-            got.append(answers.claim("user 1", "k", b"digest"))
+            got.append(idempotency.claim("user 1", "k", b"digest"))
         connection.close()
 
     with transaction.atomic():
-        answers.claim("user 1", "k", b"digest")
+        idempotency.claim("user 1", "k", b"digest")
         waiting = threading.Thread(target=second)
         waiting.start()
         until(one_is_blocked)
         if commits:
-            answers.keep("user 1", "k", DONE)
+            idempotency.keep("user 1", "k", DONE)
         else:
             transaction.set_rollback(True)
     waiting.join(timeout=30)
@@ -83,13 +83,13 @@ def test_nobody_waits_longer_than_for_a_lock(transactional_db: None) -> None:
         try:
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute("SET LOCAL lock_timeout = '50ms'")
-                answers.claim("user 1", "k", b"digest")
+                idempotency.claim("user 1", "k", b"digest")
         except OperationalError as error:
             refused.append(error)
         connection.close()
 
     with transaction.atomic():
-        answers.claim("user 1", "k", b"digest")
+        idempotency.claim("user 1", "k", b"digest")
         waiting = threading.Thread(target=second)
         waiting.start()
         waiting.join(timeout=30)

@@ -18,7 +18,7 @@ from broker.errors.operations import (
 )
 from broker.models import Approval, AuditRecord, Operation, OperationItem, Queue
 from broker.operations import Chosen, Order, approvals
-from broker.put import put_many
+from broker.queueing.put import put_many
 from tests.broker.auditing import detail
 from tests.broker.dying import on
 from tests.make import NOON, make_messages, make_queue, make_user, minutes

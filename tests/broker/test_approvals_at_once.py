@@ -8,12 +8,13 @@ from collections.abc import Callable
 from django.contrib.auth.models import User
 from django.db import connection
 
-from broker import audit, operations
+from broker import operations
 from broker.errors import OperationNotPlanned
 from broker.errors.operations import NotApprovable
 from broker.models import AuditRecord, Operation, Queue
 from broker.operations import Chosen, Order, approvals
-from broker.put import put_many
+from broker.queueing.put import put_many
+from broker.security import audit
 from tests.make import make_messages, make_queue, make_user
 
 

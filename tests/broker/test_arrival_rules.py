@@ -11,16 +11,25 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker import expiry, fsck, journal, sql
-from broker.addresses import DEFAULTS
-from broker.arrival_rules import FIELDS, LONGEST_MS, applied, lifetime_by, lifetime_ms
-from broker.arrival_rules import expiry as expiry_by
+from broker import sql
 from broker.client import SessionMode
-from broker.clock import database_now
+from broker.config.address_settings import DEFAULTS
 from broker.errors import NoSuchAddress
 from broker.models import AddressSetting, Kind, Message, Queue, Ready
-from broker.put import NewMessage, put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.arrival_expiry import (
+    FIELDS,
+    LONGEST_MS,
+    applied,
+    lifetime_by,
+    lifetime_ms,
+)
+from broker.queueing.arrival_expiry import expiry as expiry_by
+from broker.queueing.put import NewMessage, put, put_many
+from broker.settlement import expiry
+from broker.sql.clock import database_now
+from broker.transactions.scope import UnitOfWork
 from tests.broker.receiving import AUTO, TRANSACTED, session
 from tests.make import NOON, make_messages, make_queue, make_setting, seconds
 

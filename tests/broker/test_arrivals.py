@@ -10,10 +10,10 @@ import redis
 from django.conf import settings
 from django.db import transaction
 
-from broker import arrivals
-from broker.arrivals import Arrivals
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import notifications
+from broker.queueing.notifications import Arrivals
+from broker.queueing.put import put
+from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Background, Elsewhere, process, said, tell
 from tests.console.until import until
 from tests.make import make_queue
@@ -23,7 +23,7 @@ LONG_S = 600.0  # nothing here waits that long, unless a wake-up was lost
 NOBODY_THERE = "redis://127.0.0.1:1"
 
 PUTTER = """
-from broker.put import put
+from broker.queueing.put import put
 print("ready", flush=True)
 input()
 put("orders", b"from afar")
@@ -37,8 +37,8 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Arrivals:
     """This process as if it had just begun, and there were no other."""
     mine = Arrivals()
     mine.threads["arrivals-hear"] = threading.current_thread()
-    monkeypatch.setattr(arrivals, "_arrivals", mine)
-    monkeypatch.setattr(arrivals, "POLL_S", LONG_S)
+    monkeypatch.setattr(notifications, "_arrivals", mine)
+    monkeypatch.setattr(notifications, "POLL_S", LONG_S)
     return mine
 
 
@@ -46,43 +46,45 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Arrivals:
 def without_redis(alone: Arrivals, monkeypatch: pytest.MonkeyPatch) -> Arrivals:
     alone.threads.clear()
     monkeypatch.setattr(settings, "REDIS_URL", NOBODY_THERE)
-    monkeypatch.setattr(arrivals, "AWAY_S", 0.05)
+    monkeypatch.setattr(notifications, "AWAY_S", 0.05)
     return alone
 
 
 def test_an_arrival_between_the_look_and_the_wait_is_not_lost(alone: Arrivals) -> None:
-    seen = arrivals.version(7)
-    arrivals.announce({7})
-    waiter = Background(lambda: arrivals.wait(7, seen, longest_s=LONG_S))
+    seen = notifications.version(7)
+    notifications.announce({7})
+    waiter = Background(lambda: notifications.wait(7, seen, longest_s=LONG_S))
     waiter.join()
 
 
 def test_an_arrival_wakes_every_waiter_of_its_queue(alone: Arrivals) -> None:
-    waiters = [Background(lambda: arrivals.wait(7, 0, longest_s=LONG_S)) for _ in "abc"]
+    waiters = [
+        Background(lambda: notifications.wait(7, 0, longest_s=LONG_S)) for _ in "abc"
+    ]
 
-    arrivals.announce({7})
+    notifications.announce({7})
 
     for waiter in waiters:
         waiter.join()
 
 
 def test_an_arrival_on_another_queue_does_not_count(alone: Arrivals) -> None:
-    waiter = Background(lambda: arrivals.wait(7, 0, longest_s=LONG_S))
+    waiter = Background(lambda: notifications.wait(7, 0, longest_s=LONG_S))
 
-    arrivals.announce({8})
+    notifications.announce({8})
 
-    assert arrivals.version(7) == 0
+    assert notifications.version(7) == 0
     assert waiter.thread.is_alive()
-    arrivals.announce({7})
+    notifications.announce({7})
     waiter.join()
 
 
 def test_all_can_be_woken_to_stop(alone: Arrivals) -> None:
     """Also who waits for a queue to which nothing has ever come."""
-    waiter = Background(lambda: arrivals.wait(7, 0, longest_s=LONG_S))
+    waiter = Background(lambda: notifications.wait(7, 0, longest_s=LONG_S))
     until(lambda: alone.changed._waiters)  # type: ignore[attr-defined]
 
-    arrivals.wake_all()
+    notifications.wake_all()
 
     waiter.join()
 
@@ -91,12 +93,12 @@ def test_what_is_put_wakes_when_it_is_committed_and_not_before(
     elsewhere: Elsewhere, alone: Arrivals
 ) -> None:
     orders = make_queue("orders")
-    before = arrivals.version(orders.pk)
+    before = notifications.version(orders.pk)
     elsewhere.begin()
     elsewhere(put, "orders")
-    uncommitted = arrivals.version(orders.pk)
+    uncommitted = notifications.version(orders.pk)
     elsewhere.commit()
-    assert (before, uncommitted, arrivals.version(orders.pk)) == (0, 0, 1)
+    assert (before, uncommitted, notifications.version(orders.pk)) == (0, 0, 1)
 
 
 def test_what_is_rolled_back_wakes_nobody(
@@ -106,7 +108,7 @@ def test_what_is_rolled_back_wakes_nobody(
     with transaction.atomic():
         put("orders")
         transaction.set_rollback(True)
-    assert arrivals.version(orders.pk) == 0
+    assert notifications.version(orders.pk) == 0
 
 
 def test_what_comes_back_wakes_too(transactional_db: None, alone: Arrivals) -> None:
@@ -114,20 +116,20 @@ def test_what_comes_back_wakes_too(transactional_db: None, alone: Arrivals) -> N
     put("orders")
     work = UnitOfWork()
     work.get("orders")
-    before = arrivals.version(orders.pk)
+    before = notifications.version(orders.pk)
     work.back_out("no such customer")
-    assert arrivals.version(orders.pk) == before + 1
+    assert notifications.version(orders.pk) == before + 1
 
 
 def test_a_put_in_another_process_wakes_a_waiter_here(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     orders = make_queue("orders")
-    monkeypatch.setattr(arrivals, "_arrivals", Arrivals())
-    monkeypatch.setattr(arrivals, "POLL_S", LONG_S)
+    monkeypatch.setattr(notifications, "_arrivals", Arrivals())
+    monkeypatch.setattr(notifications, "POLL_S", LONG_S)
     mine = redis.Redis.from_url(settings.REDIS_URL)
     ears = listeners(mine)
-    waiter = Background(lambda: arrivals.wait(orders.pk, 0, longest_s=LONG_S))
+    waiter = Background(lambda: notifications.wait(orders.pk, 0, longest_s=LONG_S))
     until(lambda: listeners(mine) > ears)
 
     with process(PUTTER) as putter:
@@ -144,10 +146,10 @@ def test_a_put_in_another_process_wakes_a_waiter_here(
 def test_without_redis_a_wait_ends_when_it_is_time_to_look(
     without_redis: Arrivals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrivals, "POLL_S", 0.01)
-    waiter = Background(lambda: arrivals.wait(7, 0, longest_s=LONG_S))
+    monkeypatch.setattr(notifications, "POLL_S", 0.01)
+    waiter = Background(lambda: notifications.wait(7, 0, longest_s=LONG_S))
     waiter.join()
-    assert arrivals.version(7) == 0
+    assert notifications.version(7) == 0
 
 
 def test_without_redis_a_put_is_a_put(
@@ -160,7 +162,7 @@ def test_without_redis_a_put_is_a_put(
     put("orders")
 
     until(lambda: not without_redis.unsaid)
-    assert arrivals.version(orders.pk) == 2
+    assert notifications.version(orders.pk) == 2
     assert len(UnitOfWork().get("orders", 2)) == 2
 
 
@@ -168,15 +170,15 @@ def test_who_listens_is_told_all_queues_of_a_burst(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mine = redis.Redis.from_url(settings.REDIS_URL)
-    monkeypatch.setattr(arrivals, "_arrivals", Arrivals())
+    monkeypatch.setattr(notifications, "_arrivals", Arrivals())
     monkeypatch.setattr(Arrivals, "say", SAY)
     heard: set[bytes] = set()
     with mine.pubsub(ignore_subscribe_messages=True) as ear:
-        ear.subscribe(arrivals.CHANNEL)
+        ear.subscribe(notifications.CHANNEL)
         until(lambda: listeners(mine))
 
         for queue_id in range(1_000_001, 1_000_101):
-            arrivals.announce({queue_id})
+            notifications.announce({queue_id})
 
         wanted = {str(queue_id).encode() for queue_id in range(1_000_001, 1_000_101)}
         until(lambda: wanted <= hear(ear, heard))
@@ -188,17 +190,17 @@ def test_nonsense_on_the_channel_does_no_harm(
 ) -> None:
     mine = redis.Redis.from_url(settings.REDIS_URL)
     here = Arrivals()
-    monkeypatch.setattr(arrivals, "_arrivals", here)
-    monkeypatch.setattr(arrivals, "AWAY_S", 0.01)
+    monkeypatch.setattr(notifications, "_arrivals", here)
+    monkeypatch.setattr(notifications, "AWAY_S", 0.01)
     ears = listeners(mine)
-    arrivals.wait(1, 1)
+    notifications.wait(1, 1)
     until(lambda: listeners(mine) > ears)
 
-    mine.publish(arrivals.CHANNEL, "not a number")
+    mine.publish(notifications.CHANNEL, "not a number")
 
     def heard_again() -> int:
-        mine.publish(arrivals.CHANNEL, "9000001")
-        return arrivals.version(9_000_001)
+        mine.publish(notifications.CHANNEL, "9000001")
+        return notifications.version(9_000_001)
 
     until(heard_again)
     mine.close()
@@ -206,12 +208,12 @@ def test_nonsense_on_the_channel_does_no_harm(
 
 def test_a_fork_begins_with_waiters_of_its_own(alone: Arrivals) -> None:
     alone.pid = os.getpid() + 1
-    assert arrivals.here() is not alone
-    assert arrivals.here() is arrivals.here()
+    assert notifications.here() is not alone
+    assert notifications.here() is notifications.here()
 
 
 def listeners(client: redis.Redis) -> int:
-    ((_, count),) = client.pubsub_numsub(arrivals.CHANNEL)
+    ((_, count),) = client.pubsub_numsub(notifications.CHANNEL)
     return int(count)
 
 

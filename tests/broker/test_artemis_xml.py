@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from broker.addresses import merge
-from broker.artemis_xml import read, unknown, write
+from broker.config.address_settings import merge
+from broker.config.artemis_xml import read, unknown, write
+from broker.config.documents import LeftOut, defined
 from broker.errors.settings import WrongSettings
 from broker.models import AddressSetting
-from broker.settings_documents import LeftOut, defined
 
 BROKER_XML = b"""<?xml version="1.0" encoding="UTF-8" standalone="no"?>
 <configuration xmlns="urn:activemq" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">

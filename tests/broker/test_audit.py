@@ -6,9 +6,10 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db import Error, InternalError, connection, transaction
 
-from broker import audit, credentials, pausing
-from broker.audit import Actor, Thing
 from broker.models import Act, AuditRecord, Queue
+from broker.operations import queue_pause
+from broker.security import audit, credentials
+from broker.security.audit import Actor, Thing
 from tests.broker.auditing import detail, last, note
 from tests.make import make_queue, make_user
 
@@ -25,7 +26,7 @@ def test_a_record_says_who_did_what_to_what_and_why() -> None:
     omar = make_user("omar")
 
     with audit.acting(lambda: Actor.of(omar, "10.0.0.7")):
-        pausing.pause("orders", reason="the bank is down")
+        queue_pause.pause("orders", reason="the bank is down")
 
     one = last()
     assert actor() == ("user", "omar", omar.pk)
@@ -61,7 +62,7 @@ def test_what_cannot_be_recorded_is_not_done() -> None:
         raise RuntimeError("nobody knows")
 
     with pytest.raises(RuntimeError), audit.acting(who), transaction.atomic():
-        pausing.pause("orders")
+        queue_pause.pause("orders")
 
     assert not Queue.objects.get().paused
 
@@ -71,7 +72,7 @@ def test_what_is_undone_leaves_no_record() -> None:
     before = AuditRecord.objects.count()
 
     with transaction.atomic():
-        pausing.pause("orders")
+        queue_pause.pause("orders")
         transaction.set_rollback(True)
 
     assert AuditRecord.objects.count() == before
@@ -164,7 +165,7 @@ def test_refusals_are_recorded_up_to_a_number_of_each() -> None:
 def test_refusals_are_recorded_up_to_a_number_of_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("broker.audit.records.OF_ALL", 25)
+    monkeypatch.setattr("broker.security.audit.records.OF_ALL", 25)
 
     for number in range(40):
         host = f"10.0.0.{number}"

@@ -12,9 +12,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from broker import audit
-from broker.audit import Head
 from broker.models import AuditCheck, AuditRecord
+from broker.security import audit
+from broker.security.audit import Head
 from tests.broker.auditing import note, tampering
 
 RECORDS = 12

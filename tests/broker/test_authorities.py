@@ -6,11 +6,11 @@ import pytest
 from django.contrib.auth.models import AnonymousUser, Group, User
 from django.db import IntegrityError, transaction
 
-from broker import authorities
-from broker.authorities import ALL, allowed, held_by, may, require
+from broker.errors.mq_codes import Reason
 from broker.errors.queues import NotAuthorized
 from broker.models import Authority
-from broker.mq.codes import Reason
+from broker.security import authorities
+from broker.security.authorities import ALL, allowed, held_by, may, require
 from tests.make import make_authority, make_user
 
 pytestmark = pytest.mark.django_db

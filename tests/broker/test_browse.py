@@ -7,11 +7,12 @@ import random
 import pytest
 from django.db import connection
 
-from broker import browse, journal, triage
-from broker.browse import Browsed
 from broker.models import Place, Queue, RoutingType
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import dead_letters
+from broker.queueing import browse, journal
+from broker.queueing.browse import Browsed
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out
 from tests.broker.elsewhere import Elsewhere
 from tests.conftest import HOT, MAP
@@ -183,8 +184,8 @@ def look_at_everything(queue: Queue) -> None:
             assert browse.where_is(entry.message_id)
             assert journal.lifeline(entry.message_id)
     journal.depths()
-    assert triage.groups()
-    assert triage.letters(triage.Selection())
+    assert dead_letters.groups()
+    assert dead_letters.letters(dead_letters.Selection())
 
 
 def fill_with_new_and_returned() -> None:

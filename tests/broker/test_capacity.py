@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from broker import expiry, journal
-from broker.capacity import refusal
 from broker.errors import BrokerError, NoSuchAddress
+from broker.errors.mq_codes import Reason
 from broker.errors.queues import MessageTooBigForQueue, PutInhibited, QueueFull
 from broker.errors.units_of_work import TooMuchUncommitted
 from broker.models import Message, Queue, RoutingType
-from broker.mq.codes import Reason
-from broker.put import NewMessage, put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing import journal
+from broker.queueing.limits import refusal
+from broker.queueing.put import NewMessage, put, put_many
+from broker.settlement import expiry
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.make import NOON, make_messages, make_queue, minutes, seconds
 

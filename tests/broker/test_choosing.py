@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from broker import choosing, sql
-from broker.choosing import Look, Search, browse
-from broker.floors import FLOORS
+from broker import sql
+from broker.formats.selectors import document, parse
 from broker.models import Claim, Event, Kind, Queue
-from broker.put import NewMessage, put, put_many
-from broker.selectors import document, parse
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import selective_get
+from broker.queueing.low_watermarks import FLOORS
+from broker.queueing.put import NewMessage, put, put_many
+from broker.queueing.selective_get import Look, Search, browse
+from broker.transactions.scope import UnitOfWork
 from tests.broker.searching import (
     IN_PYTHON,
     RED,
@@ -262,7 +263,7 @@ def test_a_list_by_selector_goes_on_where_it_ended(
 def test_a_page_ends_after_so_many_looks(
     orders: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choosing, "LOOKS", 2)
+    monkeypatch.setattr(selective_get, "LOOKS", 2)
     put_some(45, red={1, 30})
 
     page = browse("orders", RED)

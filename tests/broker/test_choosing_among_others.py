@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker.choosing import Search
 from broker.models import Queue
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing.put import NewMessage, put_many
+from broker.queueing.selective_get import Search
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.searching import (
     RED,

@@ -7,7 +7,7 @@ import pytest
 from broker.client import SessionMode
 from broker.models import Claim, DeadLetter, Queue
 from broker.models import UnitOfWork as UnitRow
-from broker.settle import back_out_overdue
+from broker.settlement.settle import back_out_overdue
 from tests.broker.elsewhere import kill, process, said
 from tests.broker.receiving import (
     AUTO,

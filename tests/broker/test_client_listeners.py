@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from django.db import connection as database
 
-from broker import arrivals
 from broker.client import Connection, Consumer, Message, Session, SessionMode, connect
 from broker.errors import LockLost
 from broker.models import Delayed, Queue
-from broker.put import put
-from broker.settle import end_badly
+from broker.queueing import notifications
+from broker.queueing.put import put
+from broker.settlement.settle import end_badly
 from tests.broker.receiving import AUTO, CLIENT, TRANSACTED, counts, put_again
 from tests.make import make_queue, make_user
 
@@ -207,7 +207,7 @@ def test_without_inquire_a_listener_is_never_called() -> None:
     said = threading.Event()
     handler = logging.Handler()
     handler.emit = lambda _: said.set()  # type: ignore[assignment,method-assign]
-    logger = logging.getLogger("broker.client.listeners")
+    logger = logging.getLogger("broker.client.jms.listeners")
     logger.addHandler(handler)
     heard = Heard()
     user = make_user(granted=("get",))
@@ -287,9 +287,9 @@ def test_closing_ends_a_receive_that_waits() -> None:
 def test_closing_wakes_whoever_waits(orders: Queue) -> None:
     for close in ("session", "consumer"):
         receiving = connection().session().consumer("orders")
-        before = arrivals.version(orders.pk)
+        before = notifications.version(orders.pk)
         (receiving.session.close if close == "session" else receiving.close)()
-        assert arrivals.version(orders.pk) != before
+        assert notifications.version(orders.pk) != before
 
 
 def test_an_arrival_ends_a_receive_that_waits() -> None:

@@ -11,11 +11,11 @@ from broker.client import Message, SessionMode
 from broker.errors.messages import (
     InvalidSelector,
 )
+from broker.errors.mq_codes import MsgType, Persistence, Report
 from broker.errors.queues import NoSuchSubscription, NotAuthorized
+from broker.formats.mq.rfh2 import Rfh2
 from broker.models import Queue, RoutingType
-from broker.mq.codes import MsgType, Persistence, Report
-from broker.mq.rfh2 import Rfh2
-from broker.put import put
+from broker.queueing.put import put
 from tests.broker.receiving import (
     AUTO,
     CLIENT,

@@ -9,7 +9,7 @@ from broker.errors import LockLost
 from broker.errors.units_of_work import BackedOut
 from broker.models import Queue
 from broker.models import UnitOfWork as UnitRow
-from broker.settle import back_out_overdue
+from broker.settlement.settle import back_out_overdue
 from tests.broker.receiving import (
     AUTO,
     CLIENT,

@@ -6,8 +6,9 @@ from functools import partial
 
 import pytest
 
-from broker import names, owner
 from broker.client import SessionMode
+from broker.config import names
+from broker.errors.mq_codes import Report
 from broker.errors.queues import NotAuthorized
 from broker.models import (
     Authority,
@@ -18,8 +19,8 @@ from broker.models import (
     RoutingType,
     UnitOfWork,
 )
-from broker.mq.codes import Report
-from broker.put import put
+from broker.queueing import processes
+from broker.queueing.put import put
 from tests.broker.receiving import (
     AUTO,
     CLIENT,
@@ -172,7 +173,7 @@ def test_of_a_subscription_the_managed_queue_is_asked() -> None:
 @pytest.mark.spec("POISON-16")
 def test_where_no_threshold_can_be_defined_it_is_twenty() -> None:
     ModelQueue.objects.create(name="MINE", permanent=False)
-    temporary = names.open_model("MINE", owner=owner.current())
+    temporary = names.open_model("MINE", owner=processes.current())
     make_setting(temporary.address.name, max_delivery_attempts=-1, poison_policy="ibm")
     make_queue(DLQ)
     put(temporary.address.name, b"poison", now=NOON)

@@ -14,10 +14,10 @@ from broker.errors.messages import (
     WrongExpiry,
     WrongReportOptions,
 )
+from broker.errors.mq_codes import MsgType, Report
 from broker.errors.queues import NotAuthorized, PutInhibited
 from broker.errors.units_of_work import BackedOut
 from broker.models import Queue, QueueAlias
-from broker.mq.codes import MsgType, Report
 from tests.broker.receiving import AUTO, MODES, TRANSACTED, client, received, session
 from tests.make import NOON, make_queue, make_user, minutes, seconds
 

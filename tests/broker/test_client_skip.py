@@ -15,7 +15,7 @@ from broker.errors.units_of_work import (
     WrongOptions,
 )
 from broker.models import Claim, Queue, UnitOfWork
-from broker.settle import back_out_overdue, end_badly
+from broker.settlement.settle import back_out_overdue, end_badly
 from tests.broker.receiving import (
     AUTO,
     CLIENT,

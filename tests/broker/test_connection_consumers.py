@@ -7,15 +7,9 @@ from typing import Any
 import pytest
 from django.conf import settings as configured
 
-from broker import (
-    connection_consumers,
-    fsck,
-    journal,
-    owner,
-    report_messages,
-    settle,
-)
-from broker.get import Delivery
+from broker.client.dispatch import connection_consumer
+from broker.errors.mq_codes import Report
+from broker.formats.mq.rfh2 import Rfh2
 from broker.models import (
     DeadLetter,
     Discarded,
@@ -24,9 +18,11 @@ from broker.models import (
     Ready,
     RoutingType,
 )
-from broker.mq.codes import Report
-from broker.mq.rfh2 import Rfh2
-from broker.put import put, put_many
+from broker.monitoring import fsck
+from broker.queueing import journal, processes
+from broker.queueing.get import Delivery
+from broker.queueing.put import put, put_many
+from broker.settlement import report_messages, settle
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.handling import Seen, handler, refuse, session
 from tests.broker.putting_away import got, header_of, md_of, poisonous, rounds
@@ -187,7 +183,7 @@ def test_a_session_that_dies_is_backed_out_by_the_system(elsewhere: Elsewhere) -
     put("orders")
 
     def die(_: Delivery) -> None:
-        owner.resign()
+        processes.resign()
         until(lambda: elsewhere(settle.back_out_overdue, limit=10))
 
     session(handler(Seen(die), join=False)).serve()
@@ -249,7 +245,7 @@ def test_what_nobody_wants_stays_in_any_other_case(
 def test_what_is_unwanted_is_found_while_there_is_always_something_wanted(
     dlq: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_consumers, "SWEEP_S", 0.0)
+    monkeypatch.setattr(connection_consumer, "SWEEP_S", 0.0)
     make_queue("orders")
     put("orders", b"small", **SMALL)
     put("orders", b"big", **BIG)

@@ -8,13 +8,9 @@ from typing import Any
 import pytest
 from django.conf import settings as configured
 
-from broker import (
-    connection_consumers,
-    owner,
-    poison,
-    settle,
-)
-from broker.connection_consumers import ServerSession
+from broker.client.dispatch import connection_consumer
+from broker.client.dispatch.connection_consumer import ServerSession
+from broker.errors.mq_codes import Report
 from broker.errors.queues import NotAuthorized
 from broker.models import (
     ConnectionConsumer,
@@ -25,8 +21,9 @@ from broker.models import (
     Ready,
 )
 from broker.models import UnitOfWork as UnitOfWorkRow
-from broker.mq.codes import Report
-from broker.put import put, put_many
+from broker.queueing import processes
+from broker.queueing.put import put, put_many
+from broker.settlement import poison, settle
 from tests.broker.handling import Seen, handler, refuse, running, session
 from tests.broker.putting_away import got, poisonous, rounds
 from tests.console.until import until
@@ -173,7 +170,7 @@ def test_a_dispatchers_connection_consumers_are_there_for_all_to_see() -> None:
     )
     with running(one):
         row = until(ConnectionConsumer.objects.first)
-        assert row.owner_id == owner.current()
+        assert row.owner_id == processes.current()
         assert (row.queue, row.handler) == (orders, one.name)
         assert (row.selector, row.retains_unwanted) == ("size > 5", False)
         assert row.server_sessions == 2
@@ -183,7 +180,7 @@ def test_a_dispatchers_connection_consumers_are_there_for_all_to_see() -> None:
 def test_those_of_a_dead_process_are_forgotten_with_it() -> None:
     make_queue("orders")
     session(handler(Seen()))
-    owner.resign()
+    processes.resign()
     until(lambda: settle.back_out_overdue(limit=10) or not Owner.objects.exists())
     assert not ConnectionConsumer.objects.exists()
 
@@ -217,5 +214,5 @@ def count_reads(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         reads.append(name)
         return poison.attributes_of(name, **rest)
 
-    monkeypatch.setattr(connection_consumers, "attributes_of", attributes_of)
+    monkeypatch.setattr(connection_consumer, "attributes_of", attributes_of)
     return lambda: len(reads)

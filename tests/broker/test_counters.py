@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from broker import counters, delays, expiry, journal
-from broker.counters import Counters, counted, reset, shown
 from broker.models import CounterReset, Event, Kind, Queue, Watermark
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring import counters
+from broker.monitoring.counters import Counters, counted, reset, shown
+from broker.queueing import delayed, journal
+from broker.queueing.put import put, put_many
+from broker.settlement import expiry
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Elsewhere
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes, seconds
 
@@ -136,7 +138,7 @@ def test_a_redelivery_adds_no_message(orders: Queue) -> None:
     with unit_of_work(now=NOON) as work:
         work.get("orders")
         work.back_out("no")
-    delays.wake_due(limit=10, now=NOON + seconds(1))
+    delayed.wake_due(limit=10, now=NOON + seconds(1))
 
     assert counted(orders.pk).messages_added == 1
 

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
-from broker import credentials
 from broker.amqp.clients import rights
-from broker.authorities import ALL, NOTHING, Held
+from broker.formats.wildcards import ANY_WORDS, check_pattern, matches, overlap
 from broker.models import Credential
-from broker.wildcards import ANY_WORDS, check_pattern, matches, overlap
+from broker.security import credentials
+from broker.security.authorities import ALL, NOTHING, Held
 from tests.make import NOON, make_user, minutes, seconds
 
 DB = pytest.mark.django_db
@@ -87,7 +87,7 @@ def test_a_revoked_credential_is_let_in_no_more(
     credential, secret = made()
     ada = make_user("ada")
 
-    with caplog.at_level(logging.INFO, "broker.credentials"):
+    with caplog.at_level(logging.INFO, "broker.security.credentials"):
         assert credentials.revoke(credential, ada)
 
     assert caplog.messages == ["Credential billing was revoked by ada."]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from broker import credentials
 from broker.models import Credential
+from broker.security import credentials
 from tests.make import NOON, make_user, seconds
 
 pytestmark = pytest.mark.django_db

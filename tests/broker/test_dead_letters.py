@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from broker import fsck, journal, settle
-from broker.get import Delivery
 from broker.models import (
     AddressSetting,
     DeadLetter,
@@ -19,8 +17,12 @@ from broker.models import (
     Ready,
     RoutingType,
 )
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.get import Delivery
+from broker.queueing.put import put, put_many
+from broker.settlement import settle
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import ERROR, back_out
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
@@ -55,7 +57,6 @@ def test_minus_one_is_no_limit(no_limit: int) -> None:
 
     for _ in range(50):
         back_out()
-
     assert (count(orders), count(dlq)) == (1, 0)
     assert Ready.objects.get().backout_count == 50
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker import fsck, journal
+from broker.config.auto_create import selector_for
+from broker.formats.selectors import parse
 from broker.models import (
     AddressSetting,
     DeadLetter,
@@ -19,11 +20,11 @@ from broker.models import (
     Ready,
     RoutingType,
 )
-from broker.origins import Hop, resubmits
-from broker.put import put, put_many
-from broker.resources import selector_for
-from broker.selectors import parse
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.provenance import Hop, resubmits
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, on
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 

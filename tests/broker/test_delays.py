@@ -8,12 +8,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from broker import arrivals, delays, fsck, journal, owner
-from broker.browse import browse
-from broker.delays import until_due_s, until_next_due, wake_due, wake_due_on
 from broker.models import AddressSetting, Delayed, Place, Queue, Ready
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring import fsck
+from broker.queueing import delayed, journal, notifications, processes
+from broker.queueing.browse import browse
+from broker.queueing.delayed import until_due_s, until_next_due, wake_due, wake_due_on
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.dying import back_out
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.console.until import until
@@ -119,7 +120,7 @@ def test_the_delay_goes_on_while_the_broker_is_stopped(really: Queue) -> None:
     back_out(at=1)  # and is due a minute later
     put_delayed(1, at=1.5)
 
-    owner.resign()
+    processes.resign()
     connection.close()
 
     assert got(at=1.9) == []
@@ -210,7 +211,7 @@ def waits_for_a_turn() -> None:
             cursor.execute(
                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
                 " AND classid = %s::int::oid AND NOT granted",
-                [delays.TURNS],
+                [delayed.TURNS],
             )
             return bool(cursor.fetchone()[0])
 
@@ -255,11 +256,11 @@ def test_what_is_due_and_in_other_hands_is_looked_at_again_soon(
     elsewhere.begin()
     elsewhere(wake_due, limit=1, now=DUE)
 
-    assert until_due_s("orders") == delays.AGAIN_S  # noon is long over
+    assert until_due_s("orders") == delayed.AGAIN_S  # noon is long over
 
 
 def test_where_nothing_waits_a_consumer_waits_for_the_clock(orders: Queue) -> None:
-    assert until_due_s("orders") == arrivals.POLL_S
+    assert until_due_s("orders") == notifications.POLL_S
 
 
 @pytest.mark.spec("REDEL-3")

@@ -11,12 +11,14 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError
 from pytest_django import Settings
 
-from broker import fsck, journal, owner, tasks
-from broker.get import Delivery, commits_how
+from broker import tasks
 from broker.models import Claim, Queue, Ready
 from broker.models import UnitOfWork as UnitRow
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring import fsck
+from broker.queueing import journal, processes
+from broker.queueing.get import Delivery, commits_how
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker import crashing
 from tests.broker.crashing import Server
 from tests.broker.elsewhere import Elsewhere, process, said
@@ -28,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 
 EITHER = pytest.mark.parametrize("persist", [False, True])
 HOLDER = """
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 print(len(UnitOfWork().get("orders")), flush=True)
 sys.stdin.readline()
 """
@@ -100,7 +102,7 @@ def test_counts_are_1_2_3_over_a_stop(
         counts.append(delivery.backout_count + 1)
         if len(counts) == 1:
             work.back_out("no")
-    owner.resign()  # with the second delivery in its hands
+    processes.resign()  # with the second delivery in its hands
     tasks.back_out_overdue()
 
     assert [*counts, count() + 1] == [1, 2, 3]

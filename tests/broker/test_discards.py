@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker import discards, fsck, partitions
+from broker.errors.mq_codes import Reason, Report
 from broker.models import (
     AddressSetting,
     Discarded,
@@ -15,10 +15,12 @@ from broker.models import (
     Queue,
     RoutingType,
 )
-from broker.mq.codes import Reason, Report
-from broker.poison import Last, Removing
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing.put import put, put_many
+from broker.settlement import discards
+from broker.settlement.poison import Last, Removing
+from broker.sql import partitions
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, on
 from tests.broker.elsewhere import Elsewhere
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes

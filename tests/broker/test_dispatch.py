@@ -9,15 +9,18 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, connection
 
-from broker import arrivals, fsck, handlers, journal, settle
-from broker.dispatch import Dispatcher
+from broker.client.dispatch import handlers
+from broker.client.dispatch.dispatcher import Dispatcher
+from broker.client.dispatch.handlers import Handler, consumes
 from broker.errors.messages import InvalidSelector
-from broker.get import Delivery
-from broker.handlers import Handler, consumes
 from broker.models import Address, Kind, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal, notifications
+from broker.queueing.get import Delivery
+from broker.queueing.put import put, put_many
+from broker.settlement import settle
+from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.broker.handling import Seen, handle_next, handler, refuse, running
 from tests.console.until import until
@@ -212,10 +215,10 @@ def test_to_stop_is_to_finish_what_was_begun_and_no_more(orders: Queue) -> None:
 def test_an_idle_dispatcher_stops_at_once(
     orders: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrivals, "POLL_S", 600.0)
+    monkeypatch.setattr(notifications, "POLL_S", 600.0)
     dispatcher = Dispatcher([handler(Seen())])
     dispatcher.start()
-    until(lambda: arrivals.here().changed._waiters)  # type: ignore[attr-defined]
+    until(lambda: notifications.here().changed._waiters)  # type: ignore[attr-defined]
 
     Background(dispatcher.stop).join()
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from broker import delays, expiry, fsck, journal, settle
 from broker.models import DeadLetter, Kind, Message, Place, Queue, Ready, RoutingType
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import delayed, journal
+from broker.queueing.put import put, put_many
+from broker.settlement import expiry, settle
+from broker.transactions.scope import UnitOfWork
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes, seconds
 
 pytestmark = pytest.mark.django_db
@@ -188,7 +190,7 @@ def test_what_expires_while_it_is_delayed_is_expired_by_the_sweep(
 
     expiry.expire(limit=10, now=SOON)
 
-    assert delays.wake_due(limit=10, now=SOON + minutes(9)) == 0
+    assert delayed.wake_due(limit=10, now=SOON + minutes(9)) == 0
     assert Ready.objects.get().queue_id == expired.pk
     assert journal.depths()[orders.pk].delayed == 0
 
@@ -196,7 +198,7 @@ def test_what_expires_while_it_is_delayed_is_expired_by_the_sweep(
 @pytest.mark.spec("EXP-5")
 def test_what_is_due_and_expired_at_once_is_not_delivered(orders: Queue) -> None:
     put("orders", expires_at=SOON, deliver_at=SOON, now=NOON)
-    delays.wake_due(limit=10, now=SOON)
+    delayed.wake_due(limit=10, now=SOON)
     assert UnitOfWork(now=SOON).get("orders") == []
 
 

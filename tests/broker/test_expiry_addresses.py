@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from broker import expiry, fsck, journal
 from broker.models import (
     Address,
     AddressSetting,
@@ -17,8 +16,11 @@ from broker.models import (
     Ready,
     RoutingType,
 )
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.put import put
+from broker.settlement import expiry
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on, plan, start
 from tests.broker.receiving import TRANSACTED, consumer, make_poison
 from tests.make import NOON, make_queue, make_setting, minutes, seconds

@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from broker import delays, expiry, fsck, journal, tasks
-from broker.expiry import Scans
+from broker import tasks
 from broker.models import Kind, Queue, Ready
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import delayed, journal
+from broker.queueing.put import put, put_many
+from broker.settlement import expiry
+from broker.settlement.expiry import Scans
+from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Elsewhere
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes, seconds
 
@@ -189,7 +192,7 @@ def test_with_the_scan_off_what_expired_while_it_waited_is_not_delivered(
     put("orders", expires_at=SOON, deliver_at=SOON + minutes(1), now=NOON)
     late = SOON + minutes(2)
 
-    delays.wake_due(limit=10, now=late)
+    delayed.wake_due(limit=10, now=late)
 
     assert UnitOfWork(now=late).get("orders") == []
     expiry.expire_on("orders", limit=10, now=late)

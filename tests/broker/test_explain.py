@@ -9,8 +9,6 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from broker import delays, expiry, owner, prepared
-from broker.explain import COUNTED, explain
 from broker.models import (
     Claim,
     Delayed,
@@ -21,8 +19,12 @@ from broker.models import (
     RoutingType,
     Stoppage,
 )
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring.explain import COUNTED, explain
+from broker.queueing import delayed, processes
+from broker.queueing.put import NewMessage, put_many
+from broker.settlement import expiry
+from broker.transactions import prepared
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.explaining import codes, consumer, sent
 from tests.make import NOON, make_queue, make_setting, minutes, seconds
@@ -97,7 +99,7 @@ def test_what_waits_says_until_when_and_after_how_many_backouts(orders: Queue) -
     consumer(orders)
     message_id = sent(now=NOON)
     for n in range(2):
-        delays.wake_due(limit=10, now=NOON + minutes(n))
+        delayed.wake_due(limit=10, now=NOON + minutes(n))
         with unit_of_work(now=NOON + minutes(n)) as work:
             work.get("orders")
             work.back_out("ValueError: no")
@@ -129,7 +131,10 @@ def test_what_a_consumer_holds_says_who_since_when_and_until_when(
     assert one.details["uow"] == work.id
     assert one.details["started_at"] == NOON
     assert one.details["until"] == NOON + timedelta(seconds=300)
-    assert str(owner._current.pid if owner._current else "") in one.details["holder"]
+    assert (
+        str(processes._current.pid if processes._current else "")
+        in one.details["holder"]
+    )
     (late,) = explain(message_id, now=NOON + timedelta(seconds=300))
     assert "for longer than it may" in late.sentence
 
@@ -141,7 +146,7 @@ def test_a_holder_that_died_is_told_from_one_that_lives(elsewhere: Elsewhere) ->
     work.get("orders")
     assert "A consumer of orders has it" in explain(message_id)[0].sentence
 
-    owner.resign()
+    processes.resign()
 
     (one,) = explain(message_id)
     assert one.code == "locked"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from broker import delays, owner
-from broker.explain import explain
 from broker.models import (
     ClientConnection,
     ClientEndpoint,
@@ -13,9 +11,11 @@ from broker.models import (
     Queue,
     Subscription,
 )
-from broker.prefetched import Prefetched
-from broker.settlements import Release, settle
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring.explain import explain
+from broker.queueing import delayed, processes
+from broker.settlement.batch import Release, settle
+from broker.transactions.prefetch import Prefetched
+from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.explaining import codes, consumer, sent
 from tests.broker.taking_ahead import of
@@ -43,7 +43,7 @@ def test_a_consumer_of_a_process_that_died_is_none(elsewhere: Elsewhere) -> None
     message_id = sent()
     assert codes(explain(message_id)) == ["next"]
 
-    owner.resign()
+    processes.resign()
 
     assert codes(explain(message_id)) == ["no-consumer"]
 
@@ -53,8 +53,8 @@ def test_a_dispatcher_without_a_handler_for_the_queue_is_said(
 ) -> None:
     make_queue("orders")
     message_id = sent()
-    owner.resign()
-    owner.current("dispatcher")
+    processes.resign()
+    processes.current("dispatcher")
 
     (one,) = explain(message_id)
 
@@ -74,7 +74,10 @@ def test_who_holds_a_message_of_the_queue_or_subscribes_is_known(
     message_id = sent("answers")
     assert codes(explain(message_id)) == ["no-consumer"]
     Subscription.objects.create(
-        address=answers.address, durable=False, queue=answers, owner_id=owner.current()
+        address=answers.address,
+        durable=False,
+        queue=answers,
+        owner_id=processes.current(),
     )
     assert codes(explain(message_id)) == ["next"]
 
@@ -89,7 +92,7 @@ def test_what_its_consumer_cannot_deliver_says_so_until_another_takes_it(
     (got,) = Prefetched(orders, actor="shop").get(1, now=NOON)
 
     settle([of(refuses, got, actor="shop")], now=NOON)
-    delays.wake_due(limit=1, now=NOON + minutes(1))
+    delayed.wake_due(limit=1, now=NOON + minutes(1))
 
     (one,) = explain(message_id)
     assert one.code == "undeliverable-here"
@@ -123,7 +126,7 @@ def test_a_client_that_gets_is_known_while_its_listener_lives(orders: Queue) -> 
     )
     assert codes(explain(message_id)) == ["no-consumer"]
 
-    client.owner_id = owner.current("listener")
+    client.owner_id = processes.current("listener")
     client.save(update_fields=["owner_id"])
     assert codes(explain(message_id)) == ["next"]
 

@@ -6,14 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from broker import fsck, journal, settle
-from broker.browse import browse
 from broker.errors import LockLost
+from broker.errors.mq_codes import Reason
 from broker.errors.units_of_work import BackedOut
 from broker.models import Address, Kind, Place, Queue
-from broker.mq.codes import Reason
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.browse import browse
+from broker.queueing.put import put, put_many
+from broker.settlement import settle
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
 

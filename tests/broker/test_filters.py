@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.errors.messages import InvalidFilter
-from broker.filters import KEYS, PROPERTY, WORD, Filter, Term, equal, parse
-from broker.filters.keys import CAUSES
-from broker.filters.values import Between, Compared, Is, Moment, Text
+from broker.formats.filters import KEYS, PROPERTY, WORD, Filter, Term, equal, parse
+from broker.formats.filters.keys import CAUSES
+from broker.formats.filters.values import Between, Compared, Is, Moment, Text
 from broker.models import DeadLetter
 from tests.broker.filters import CHARACTERS, filters
 

@@ -9,13 +9,13 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from broker import finding
 from broker.errors.messages import SearchTooLong
-from broker.filters import Filter, parse
-from broker.finding import Count, pages, walking
-from broker.floors import FLOORS
+from broker.formats.filters import Filter, parse
 from broker.models import Message, Queue
-from broker.put import put, put_many
+from broker.monitoring import search
+from broker.monitoring.search import Count, pages, walking
+from broker.queueing.low_watermarks import FLOORS
+from broker.queueing.put import put, put_many
 from tests.broker.dying import make_dead_letters
 from tests.broker.found import FRAGMENTS, NOW, every_entry, make_scene, meets
 from tests.conftest import HOT
@@ -38,7 +38,7 @@ def found(wanted: Filter | str, limit: int = 50) -> Keys:
 def pages_of(wanted: Filter, limit: int) -> Iterator[Keys]:
     within, after = every_queue(), ""
     for _ in range(500):
-        page = finding.find(wanted, within=within, after=after, limit=limit, now=NOW)
+        page = search.find(wanted, within=within, after=after, limit=limit, now=NOW)
         assert len(page.rows) <= limit
         yield [(one.message_id, one.queue_id) for one in page.rows]
         after = page.after
@@ -94,7 +94,7 @@ def test_what_is_found_is_what_a_look_at_each_message_finds() -> None:
         hits += len(expected)
         assert found(wanted, drawn.choice([2, 5, 50])) == expected, text
         if number % 5 == 0:
-            frozen = finding.keys(wanted, within=every_queue(), now=NOW)
+            frozen = search.keys(wanted, within=every_queue(), now=NOW)
             assert [key for some in frozen for key in some] == expected, text
 
     assert hits > 500
@@ -118,7 +118,7 @@ def test_most_fragments_find_some_and_leave_out_some() -> None:
 
 def test_what_is_told_of_a_dead_letter() -> None:
     (letter,) = make_dead_letters(1, subject="order", correlation_id="c1")
-    (one,) = finding.find(parse("state:dead"), within=every_queue()).rows
+    (one,) = search.find(parse("state:dead"), within=every_queue()).rows
 
     assert (one.message_id, one.state, one.cause) == (
         *(letter, "dead", "MAX_DELIVERY_ATTEMPTS"),
@@ -132,10 +132,10 @@ def test_what_is_told_of_a_dead_letter() -> None:
 def test_a_count_goes_on_where_a_page_ended() -> None:
     make_scene()
     within, wanted = every_queue(), parse("queue:*")
-    whole = finding.count(wanted, within=within, now=NOW)
-    page = finding.find(wanted, within=within, limit=4, now=NOW)
+    whole = search.count(wanted, within=within, now=NOW)
+    page = search.find(wanted, within=within, limit=4, now=NOW)
 
-    rest = finding.count(wanted, within=within, after=page, now=NOW)
+    rest = search.count(wanted, within=within, after=page, now=NOW)
 
     assert (page.count.messages, page.count.is_exact) == (4, False)
     total = page.count + rest
@@ -149,12 +149,12 @@ def test_queues_that_may_not_be_looked_at_have_nothing() -> None:
     put("orders")
     put("other")
 
-    page = finding.find(Filter(), within={other.pk: "other"})
+    page = search.find(Filter(), within={other.pk: "other"})
 
     assert [one.queue_id for one in page.rows] == [other.pk]
-    assert finding.find(parse("queue:orders"), within={other.pk: "other"}).rows == []
-    assert finding.find(Filter(), within={}).rows == []
-    assert finding.count(Filter(), within={orders.pk: "orders"}).messages == 1
+    assert search.find(parse("queue:orders"), within={other.pk: "other"}).rows == []
+    assert search.find(Filter(), within={}).rows == []
+    assert search.count(Filter(), within={orders.pk: "orders"}).messages == 1
 
 
 def test_a_search_that_is_not_over_says_so_and_goes_on(
@@ -168,11 +168,11 @@ def test_a_search_that_is_not_over_says_so_and_goes_on(
     wanted = parse(f"body:{1}")
     within = every_queue()
 
-    page = finding.find(parse("body:nowhere"), within=within)
+    page = search.find(parse("body:nowhere"), within=within)
     assert (page.rows, page.looked_at, page.is_limited) == ([], 10, True)
-    rest = finding.find(parse("body:nowhere"), within=within, after=page.after)
+    rest = search.find(parse("body:nowhere"), within=within, after=page.after)
     assert rest.is_limited
-    counted = finding.count(parse("body:nowhere"), within=within)
+    counted = search.count(parse("body:nowhere"), within=within)
     assert (counted.messages, counted.is_exact, counted.looked_at) == (0, False, 10)
     expected = [pk for number, pk in enumerate(ids, 1) if "1" in str(number)]
     assert [pk for pk, _ in found(wanted)] == expected[::-1]
@@ -182,9 +182,9 @@ def test_a_page_that_is_full_looked_no_further_than_it_had_to() -> None:
     make_queue("orders")
     put_many(make_messages(40))
 
-    page = finding.find(Filter(), within=every_queue(), limit=10)
+    page = search.find(Filter(), within=every_queue(), limit=10)
     assert (len(page.rows), page.looked_at, page.is_limited) == (10, 11, False)
-    last = finding.find(Filter(), within=every_queue(), limit=40)
+    last = search.find(Filter(), within=every_queue(), limit=40)
     assert (len(last.rows), last.after, last.is_limited) == (40, "", False)
 
 
@@ -193,10 +193,10 @@ def test_a_count_ends_somewhere() -> None:
     put_many(make_messages(5))
     within = every_queue()
 
-    counted = finding.count(Filter(), within=within)
+    counted = search.count(Filter(), within=within)
     assert (counted.messages, counted.is_exact, counted.looked_at) == (5, True, 5)
-    assert finding.count(Filter(), within=within, most=5).is_exact
-    counted = finding.count(Filter(), within=within, most=4)
+    assert search.count(Filter(), within=within, most=5).is_exact
+    counted = search.count(Filter(), within=within, most=4)
     assert (counted.messages, counted.is_exact) == (4, False)
 
 
@@ -205,7 +205,7 @@ def test_a_count_ends_somewhere() -> None:
 )
 def test_what_is_no_cursor_is_refused(after: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        finding.find(Filter(), within=every_queue(), after=after)
+        search.find(Filter(), within=every_queue(), after=after)
 
 
 def patience() -> object:
@@ -229,7 +229,7 @@ def test_a_statement_that_takes_too_long_is_stopped() -> None:
 def test_the_patience_ends_with_the_search() -> None:
     before = patience()
     make_queue("orders")
-    finding.find(Filter(), within=every_queue())
+    search.find(Filter(), within=every_queue())
     assert patience() == before
 
 
@@ -246,8 +246,8 @@ def test_looking_changes_nothing() -> None:
     make_scene()
     before = contents()
     for text in FRAGMENTS[::5]:
-        finding.find(parse(text), within=every_queue())
-        finding.count(parse(text), within=every_queue())
+        search.find(parse(text), within=every_queue())
+        search.count(parse(text), within=every_queue())
 
     assert contents() == before
 
@@ -264,7 +264,7 @@ def test_nothing_of_a_filter_is_in_the_statement() -> None:
         written = walk.statement.as_string(connection.connection)
         for secret in ("DROP", "4711", "1999"):
             assert secret not in written, text
-        assert finding.find(parse(text), within=every_queue()).rows == []
+        assert search.find(parse(text), within=every_queue()).rows == []
 
 
 def test_clocks_may_differ_and_numbers_have_gaps() -> None:

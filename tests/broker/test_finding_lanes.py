@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from broker import finding, sql
-from broker.filters import Filter, parse
-from broker.finding import pages, walking
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import UnitOfWork
+from broker import sql
+from broker.formats.filters import Filter, parse
+from broker.monitoring import search
+from broker.monitoring.search import pages, walking
+from broker.queueing.put import NewMessage, put_many
+from broker.transactions.scope import UnitOfWork
 from tests.broker.test_finding import every_queue, found
 from tests.make import make_messages, make_queue
 
@@ -28,16 +29,16 @@ def test_a_search_stops_when_its_time_is_over_and_goes_on(
     monkeypatch.setattr(walking, "FIRST_SCAN", 5)
     monkeypatch.setattr(walking, "OF_BODIES", 5)
     wanted, within = parse("body:nowhere"), every_queue()
-    soon = finding.Effort(seconds=1)
+    soon = search.Effort(seconds=1)
 
-    page = finding.find(wanted, within=within, effort=soon)
+    page = search.find(wanted, within=within, effort=soon)
     assert (page.rows, page.looked_at, page.is_limited) == ([], 15, True)
-    rest = finding.find(wanted, within=within, after=page.after, effort=soon)
+    rest = search.find(wanted, within=within, after=page.after, effort=soon)
     assert (rest.looked_at, rest.is_limited) == (15, True)
-    counted = finding.count(wanted, within=within, after=rest, effort=soon)
+    counted = search.count(wanted, within=within, after=rest, effort=soon)
     assert (counted.messages, counted.looked_at) == (0, 10)
-    assert finding.count(wanted, within=within, after=rest).is_exact
-    one = finding.find(wanted, within=within, effort=finding.Effort(seconds=0))
+    assert search.count(wanted, within=within, after=rest).is_exact
+    one = search.find(wanted, within=within, effort=search.Effort(seconds=0))
     assert one.looked_at == 5  # a look there always is
 
 
@@ -64,12 +65,12 @@ def test_only_lanes_are_looked_at_that_have_something_there(
         return really(statement, parameters)
 
     monkeypatch.setattr(sql, "ask", ask)
-    all_of_them = finding.find(Filter(), within=every_queue(), limit=100)
+    all_of_them = search.find(Filter(), within=every_queue(), limit=100)
 
     assert len(all_of_them.rows) == 100
     assert max(looked) <= 6  # lanes, of 23
     looked.clear()
-    found_there = finding.find(parse("queue:many.*"), within=every_queue(), limit=10)
+    found_there = search.find(parse("queue:many.*"), within=every_queue(), limit=10)
     assert [one.message_id for one in found_there.rows] == ids[:-11:-1]
     assert (found_there.looked_at, len(looked)) == (11, 2)  # what is above is skipped
 
@@ -87,7 +88,7 @@ def test_what_came_back_is_found_among_the_others(
     work.get("orders", 5)
     work.back_out("not now")
 
-    whole = finding.find(Filter(), within=every_queue(), limit=50)
+    whole = search.find(Filter(), within=every_queue(), limit=50)
 
     assert [one.message_id for one in whole.rows] == ids[::-1]
     assert sum(one.tries for one in whole.rows) == 5

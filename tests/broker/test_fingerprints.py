@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker.fingerprints import LONGEST, fingerprint
+from broker.formats.error_fingerprint import LONGEST, fingerprint
 
 NUMBERS = st.integers(0, 10**30)
 PLAIN_WORDS = st.text("abcdefghijklmnopqrstuvwxyz ", max_size=30)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker import floors
-from broker.floors import FLOORS
 from broker.models import Queue
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing import low_watermarks
+from broker.queueing.low_watermarks import FLOORS
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Elsewhere
 from tests.console.until import until
 from tests.make import make_messages, make_queue
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every get samples first, and none is the one in a minute without floors."""
-    monkeypatch.setattr(floors, "SAMPLE_S", 0.0)
+    monkeypatch.setattr(low_watermarks, "SAMPLE_S", 0.0)
     FLOORS.forget()
     yield
     FLOORS.forget()
@@ -106,7 +106,7 @@ def test_a_get_that_was_undone_is_found_by_the_look_without_floors(
     assert consume(1) == [b"3"]
     elsewhere.roll_back()
 
-    monkeypatch.setattr(floors, "SAFETY_S", 0.0)
+    monkeypatch.setattr(low_watermarks, "SAFETY_S", 0.0)
     FLOORS.safe_until.clear()
     assert consume() == [b"1"]
 

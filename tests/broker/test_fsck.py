@@ -10,10 +10,11 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from broker import discards, expiry, fsck
 from broker.models import Claim, Event, Kind, Queue
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing.put import put, put_many
+from broker.settlement import discards, expiry
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, plan, start
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.console.until import until

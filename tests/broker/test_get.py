@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
-from broker import get
-from broker.get import Delivery
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import unit_of_work
+from broker.queueing import get
+from broker.queueing.get import Delivery
+from broker.queueing.put import NewMessage, put_many
+from broker.transactions.scope import unit_of_work
 from tests.make import NOON, make_queue, minutes
 
 pytestmark = pytest.mark.django_db

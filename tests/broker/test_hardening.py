@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from broker import fsck, hardening, journal, owner, settle, tasks
-from broker.hardening import forget_counts
+from broker import tasks
 from broker.models import Claim, Delayed, Kind, Queue, Ready
-from broker.put import NewMessage, put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring import fsck
+from broker.queueing import journal, processes
+from broker.queueing.put import NewMessage, put, put_many
+from broker.settlement import hardening, settle
+from broker.settlement.hardening import forget_counts
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.dying import back_out
 from tests.make import make_messages, make_queue, make_setting
 
@@ -31,7 +34,7 @@ def counts(queue: str, limit: int = 9) -> Counts:
 
 def restart() -> None:
     """Every connection ends, and what its process held is backed out."""
-    owner.resign()
+    processes.resign()
     connection.close()
     tasks.back_out_overdue()
 

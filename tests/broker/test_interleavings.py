@@ -7,10 +7,11 @@ from math import comb
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from broker import delays, expiry, journal, owner, settle
 from broker.models import Claim, Delayed, Kind, Owner, Queue, Ready
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing import delayed, journal, processes
+from broker.queueing.put import put, put_many
+from broker.settlement import expiry, settle
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.conftest import Explore
 from tests.broker.dying import on
 from tests.broker.interleavings import Ending, Explorer, Scene
@@ -25,7 +26,7 @@ def bodies(work: UnitOfWork, limit: int = 1, queue: str = "orders") -> list[byte
 
 def rest(queue: str = "orders") -> list[bytes]:
     """What a consumer that comes later still gets."""
-    owner.renew()
+    processes.renew()
     return bodies(UnitOfWork(now=NOON), 100, queue)
 
 
@@ -219,7 +220,7 @@ class GetAndWake(Scene):
         return bodies(UnitOfWork(now=NOON + minutes(1)))
 
     def right(self) -> int:
-        return delays.wake_due(limit=10, now=NOON + minutes(1))
+        return delayed.wake_due(limit=10, now=NOON + minutes(1))
 
     def check(self, left: Ending, right: Ending) -> None:
         assert left.result + rest() == [b"1"]

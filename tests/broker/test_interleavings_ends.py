@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 import pytest
 from django.db import connection
 
-from broker import delays, owner, settle
 from broker.errors import BrokerError, LockLost
 from broker.models import Claim, Delayed, Kind, Ready
 from broker.models import UnitOfWork as UnitRow
-from broker.put import put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing import delayed, processes
+from broker.queueing.put import put_many
+from broker.settlement import settle
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.conftest import Explore
 from tests.broker.dying import on
 from tests.broker.interleavings import Ending, Scene
@@ -156,7 +157,7 @@ class BackOutAndWake(Held):
         self.work.back_out("no such customer", spread=0)
 
     def right(self) -> int:
-        return delays.wake_due(limit=10, now=NOON + minutes(1))
+        return delayed.wake_due(limit=10, now=NOON + minutes(1))
 
     def check(self, left: Ending, right: Ending) -> None:
         assert not self.accepted()
@@ -196,8 +197,8 @@ def terminate(pid: int) -> None:
 
 def terminate_owner() -> None:
     """Let the database take this process for dead."""
-    assert owner._current is not None
-    terminate(owner._current.session.info.backend_pid)
+    assert processes._current is not None
+    terminate(processes._current.session.info.backend_pid)
 
 
 class CommitAndKill(Held):

@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 
 from django.db import transaction
 
-from broker import expiry, operations
+from broker import operations
 from broker.models import Kind, Operation, OperationItem, Ready
 from broker.operations.doing import do
 from broker.operations.ledger import Item, planned
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.settlement import expiry
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.conftest import Explore
 from tests.broker.dying import make_dead_letters, on, plan
 from tests.broker.interleavings import Ending, Scene

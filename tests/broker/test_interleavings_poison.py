@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from broker import prepared, settle
 from broker.errors import BrokerError, LockLost
 from broker.models import Kind, PreparedPut
 from broker.models import UnitOfWork as UnitRow
-from broker.poison import Last, Removing
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import put, put_many
+from broker.settlement import settle
+from broker.settlement.poison import Last, Removing
+from broker.transactions import prepared
+from broker.transactions.scope import UnitOfWork
 from tests.broker.conftest import Explore
 from tests.broker.dying import on
 from tests.broker.interleavings import Ending, Scene

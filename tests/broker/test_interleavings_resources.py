@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import pytest
 from django.db import transaction
 
-from broker import resources
+from broker.config import auto_create
 from broker.errors import NoSuchAddress
 from broker.models import Address, DeadLetter, Queue, Ready
-from broker.put import Receipt, put
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import Receipt, put
+from broker.transactions.scope import UnitOfWork
 from tests.broker.conftest import Explore
 from tests.broker.dying import back_out, on
 from tests.broker.interleavings import Ending, Scene
@@ -37,13 +37,13 @@ class Casualties(Scene):
             self.make()
 
     def make(self) -> None:
-        resources.ensure("casualties", origin="orders", prefix="DLQ.", suffix="")
+        auto_create.ensure("casualties", origin="orders", prefix="DLQ.", suffix="")
 
     def right(self) -> int:
         """What a scan does to one queue."""
         (queue,) = Queue.objects.filter(auto_created=True)
-        delete = partial(resources.delete_queue, queue.pk, timedelta(0), NOON)
-        return resources.undisturbed(delete)
+        delete = partial(auto_create.delete_queue, queue.pk, timedelta(0), NOON)
+        return auto_create.undisturbed(delete)
 
     def lie_there(self, count: int) -> None:
         """That many letters lie on the one queue there is, and nothing elsewhere."""
@@ -114,7 +114,7 @@ class MakeAndDelete(Casualties):
             self.make()
 
     def right(self) -> int:
-        return resources.undisturbed(resources.delete_addresses)
+        return auto_create.undisturbed(auto_create.delete_addresses)
 
     def check(self, left: Ending, right: Ending) -> None:
         assert (left.error, right.error) == (None, None)

@@ -6,14 +6,15 @@ from typing import Any, ClassVar
 
 import pytest
 
-from broker import settle, settlements
 from broker.errors import LockLost
-from broker.get import Delivery
 from broker.models import Claim, CountsWhenLost, Kind, Queue, Ready
 from broker.models import UnitOfWork as UnitRow
-from broker.prefetched import Prefetched
-from broker.put import NewMessage, put_many
-from broker.settlements import Accept, BackOut, Outcome, Release, Settlement
+from broker.queueing.get import Delivery
+from broker.queueing.put import NewMessage, put_many
+from broker.settlement import batch as settlements
+from broker.settlement import settle
+from broker.settlement.batch import Accept, BackOut, Outcome, Release, Settlement
+from broker.transactions.prefetch import Prefetched
 from tests.broker.conftest import Explore
 from tests.broker.interleavings import Ending, Scene
 from tests.broker.test_interleavings import done

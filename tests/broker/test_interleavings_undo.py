@@ -10,7 +10,7 @@ from broker import operations
 from broker.models import Kind, Operation, OperationItem
 from broker.operations.ledger import planned
 from broker.operations.undoing import take_back
-from broker.unit_of_work import unit_of_work
+from broker.transactions.scope import unit_of_work
 from tests.broker.conftest import Explore
 from tests.broker.dying import make_dead_letters, on, operator, plan
 from tests.broker.interleavings import Ending, Scene

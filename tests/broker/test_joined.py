@@ -6,11 +6,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError
 
-from broker import journal
-from broker.browse import browse
 from broker.models import Place, Queue
-from broker.put import put, put_many
-from broker.unit_of_work import unit_of_work
+from broker.queueing import journal
+from broker.queueing.browse import browse
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import unit_of_work
 from tests.make import make_messages, make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")

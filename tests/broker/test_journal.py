@@ -17,7 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from broker import fsck, journal, operations
+from broker import operations
 from broker.models import (
     Event,
     Kind,
@@ -28,8 +28,10 @@ from broker.models import (
     Tally,
     Watermark,
 )
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, plan
 from tests.broker.elsewhere import Elsewhere
 from tests.conftest import empty_the_broker

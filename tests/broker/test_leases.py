@@ -6,13 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from broker import fsck, leases, settle
 from broker.errors import LockLost
 from broker.errors.queues import NotAuthorized
-from broker.explain import explain
 from broker.models import Claim, Message, Queue, Ready, UnitOfWork
-from broker.put import NewMessage, put, put_many
-from broker.settlements import Accept, BackOut, Reject, Release
+from broker.monitoring import fsck
+from broker.monitoring.explain import explain
+from broker.queueing.put import NewMessage, put, put_many
+from broker.settlement import settle
+from broker.settlement.batch import Accept, BackOut, Reject, Release
+from broker.transactions import leases
 from tests.make import (
     NOON,
     make_messages,

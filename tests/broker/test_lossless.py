@@ -11,7 +11,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker.lossless import DEEPEST, Manner, Number, dumps, loads, manner_of
+from broker.formats.lossless_json import (
+    DEEPEST,
+    Manner,
+    Number,
+    dumps,
+    loads,
+    manner_of,
+)
 
 SURROGATES = st.characters(categories=["Cs"])
 TEXTS = st.text(st.characters() | SURROGATES, max_size=12)

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from broker import fsck, journal, sql
+from broker import sql
 from broker.models import DeadLetter, Kind, Message, Place, Queue, Ready, RoutingType
-from broker.moves import Dress, Held, Record, copy
-from broker.put import put, put_many
-from broker.routing import route_to
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.put import put, put_many
+from broker.queueing.routing import route_to
+from broker.queueing.transfer import Dress, Held, Record, copy
 from tests.broker.dying import on
 from tests.make import NOON, make_messages, make_queue, minutes
 

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.errors.messages import MalformedDeadLetterHeader, MalformedHeader
-from broker.mq import chain as chains
-from broker.mq.chain import (
+from broker.errors.mq_codes import Format, Report
+from broker.formats.mq import chain as chains
+from broker.formats.mq.chain import (
     chain_of,
     read_chain,
     with_dead_letter_header,
     with_rfh2,
     without_dead_letter_header,
 )
-from broker.mq.codes import Format, Report
-from broker.mq.describing import describe
-from broker.mq.descriptor import Descriptor, check_put
-from broker.mq.folders import Element, Folder
-from broker.mq.mqdlh import DeadLetterHeader
-from broker.mq.rfh2 import Rfh2
+from broker.formats.mq.describing import describe
+from broker.formats.mq.descriptor import Descriptor, check_put
+from broker.formats.mq.folders import Element, Folder
+from broker.formats.mq.mqdlh import DeadLetterHeader
+from broker.formats.mq.rfh2 import Rfh2
 from tests.broker.headers_drawn import BYTE_ORDERS, DESCRIPTORS, FORMATS, RFH2S
 from tests.make import NOON
 

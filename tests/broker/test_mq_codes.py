@@ -12,7 +12,7 @@ from broker.errors.messages import (
     WrongExpiry,
     WrongReportOptions,
 )
-from broker.mq.codes import (
+from broker.errors.mq_codes import (
     Completion,
     GetOptions,
     MsgType,

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.mq.chain import chain_of, read_chain
-from broker.mq.codes import Report
-from broker.mq.describing import LONGEST, Section, describe, describe_descriptor
-from broker.mq.descriptor import Descriptor
-from broker.mq.folders import Element, Folder
-from broker.mq.mqdlh import DeadLetterHeader
-from broker.mq.rfh2 import Rfh2
+from broker.errors.mq_codes import Report
+from broker.formats.mq.chain import chain_of, read_chain
+from broker.formats.mq.describing import LONGEST, Section, describe, describe_descriptor
+from broker.formats.mq.descriptor import Descriptor
+from broker.formats.mq.folders import Element, Folder
+from broker.formats.mq.mqdlh import DeadLetterHeader
+from broker.formats.mq.rfh2 import Rfh2
 from tests.broker.headers_drawn import DESCRIPTORS, FORMATS, NUMBERS
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 
 from broker.errors.messages import MalformedHeader
-from broker.mq.codes import Enc
-from broker.mq.descriptor import SIZE, Descriptor, check_put
+from broker.errors.mq_codes import Enc
+from broker.formats.mq.descriptor import SIZE, Descriptor, check_put
 from tests.broker.headers_drawn import BYTE_ORDERS, DESCRIPTORS, TEN_THOUSAND
 from tests.make import NOON
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.mq.folders import LONGEST, MOST, Element, Folder
-from broker.mq.jms import folders_for_jms
+from broker.formats.mq.folders import LONGEST, MOST, Element, Folder
+from broker.formats.mq.jms import folders_for_jms
 from tests.make import NOON
 
 

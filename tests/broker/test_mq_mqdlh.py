@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.errors.messages import MalformedDeadLetterHeader
-from broker.mq.codes import Enc, PutApplType, Reason
-from broker.mq.mqdlh import SIZE, DeadLetterHeader
+from broker.errors.mq_codes import Enc, PutApplType, Reason
+from broker.formats.mq.mqdlh import SIZE, DeadLetterHeader
 from tests.broker.headers_drawn import BYTE_ORDERS, DEAD_LETTER_HEADERS, TEN_THOUSAND
 from tests.make import NOON
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from broker.errors import InvalidMessage
 from broker.errors.messages import MissingReplyTo, WrongExpiry, WrongReportOptions
-from broker.mq.codes import Report
-from broker.mq.descriptor import check_put
+from broker.errors.mq_codes import Report
+from broker.formats.mq.descriptor import check_put
 
 
 @pytest.mark.spec("MD-5")

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.errors.messages import MalformedFormat, MalformedHeader
-from broker.mq.codes import Enc
-from broker.mq.folders import DEEPEST, LONGEST, MOST, Element, Folder
-from broker.mq.rfh2 import MOST as MOST_FOLDERS
-from broker.mq.rfh2 import Rfh2
+from broker.errors.mq_codes import Enc
+from broker.formats.mq.folders import DEEPEST, LONGEST, MOST, Element, Folder
+from broker.formats.mq.rfh2 import MOST as MOST_FOLDERS
+from broker.formats.mq.rfh2 import Rfh2
 from tests.broker.headers_drawn import (
     BYTE_ORDERS,
     FOLDERS,

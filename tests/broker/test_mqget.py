@@ -8,18 +8,18 @@ from itertools import product
 import pytest
 from django.db import connection
 
-from broker import mqget
+from broker.client import mqget
+from broker.client.mqget import OpenQueue, get_message
 from broker.errors import LockLost, NoSuchQueue
+from broker.errors.mq_codes import GetOptions
 from broker.errors.queues import GetInhibited, NotAuthorized
 from broker.errors.units_of_work import MarkNotPossible, SecondMark, WrongOptions
-from broker.journal import lifeline
 from broker.models import Claim, Kind, Message, Queue, QueueAlias
 from broker.models import UnitOfWork as UnitRow
-from broker.mq.codes import GetOptions
-from broker.mqget import OpenQueue, get_message
-from broker.put import put
-from broker.settle import back_out_overdue
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.journal import lifeline
+from broker.queueing.put import put
+from broker.settlement.settle import back_out_overdue
+from broker.transactions.scope import UnitOfWork
 from tests.broker.receiving import counts, put_again, put_orders
 from tests.make import NOON, make_queue, make_user, minutes, seconds
 

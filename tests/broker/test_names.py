@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from broker import owner, poison, subscriptions
+from broker.client.mqget import OpenQueue, get_message
+from broker.config.names import address_of, local_queue, open_model
 from broker.errors import NoSuchAddress, NoSuchQueue
+from broker.errors.mq_codes import GetOptions
 from broker.models import Address, ModelQueue, Queue, QueueAlias
-from broker.mq.codes import GetOptions
-from broker.mqget import OpenQueue, get_message
-from broker.names import address_of, local_queue, open_model
-from broker.put import put
-from broker.unit_of_work import unit_of_work
+from broker.queueing import processes, subscriptions
+from broker.queueing.put import put
+from broker.settlement import poison
+from broker.transactions.scope import unit_of_work
 from tests.broker.receiving import consumer, received, session
 from tests.make import make_queue
 
@@ -77,7 +78,7 @@ def test_a_model_makes_a_queue_with_its_attributes_as_they_were() -> None:
         max_depth=10,
         max_message_bytes=1000,
     )
-    one, other = (open_model("replies", owner=owner.current()) for _ in range(2))
+    one, other = (open_model("replies", owner=processes.current()) for _ in range(2))
     model.backout_threshold = 9
     model.save()
 
@@ -92,7 +93,7 @@ def test_a_model_makes_a_queue_with_its_attributes_as_they_were() -> None:
 
 def test_what_is_sent_to_a_temporary_queue_arrives() -> None:
     ModelQueue.objects.create(name="replies")
-    queue = open_model("replies", owner=owner.current())
+    queue = open_model("replies", owner=processes.current())
 
     put(queue.address.name, b"yes")
 
@@ -105,7 +106,7 @@ def test_nothing_is_made_from_a_model_that_does_not_exist() -> None:
     make_queue("orders")
 
     with pytest.raises(NoSuchQueue):
-        open_model("orders", owner=owner.current())
+        open_model("orders", owner=processes.current())
 
 
 @pytest.mark.parametrize("permanent", [False, True])
@@ -113,7 +114,7 @@ def test_a_temporary_queue_goes_with_its_owner_and_a_permanent_one_stays(
     permanent: bool,
 ) -> None:
     ModelQueue.objects.create(name="replies", permanent=permanent)
-    queue = open_model("replies", owner=owner.current())
+    queue = open_model("replies", owner=processes.current())
 
     assert not subscriptions.end_dead(limit=10)
     nobody = 2**31 - 1

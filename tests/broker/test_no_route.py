@@ -6,7 +6,6 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from broker import fsck, journal
 from broker.errors import NoSuchAddress
 from broker.models import (
     Address,
@@ -18,9 +17,11 @@ from broker.models import (
     Ready,
     RoutingType,
 )
-from broker.put import Receipt, put, put_many
-from broker.triage import groups
-from broker.unit_of_work import unit_of_work
+from broker.monitoring import fsck
+from broker.monitoring.dead_letters import groups
+from broker.queueing import journal
+from broker.queueing.put import Receipt, put, put_many
+from broker.transactions.scope import unit_of_work
 from tests.broker.dying import on
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 

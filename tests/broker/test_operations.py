@@ -7,9 +7,9 @@ import pytest
 from broker import operations
 from broker.errors import NotResubmittable, OperationNotPlanned
 from broker.models import Message, Operation, OperationItem, Queue
+from broker.monitoring.dead_letters import Selection, groups
 from broker.operations import Outcome
-from broker.triage import Selection, groups
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import make_dead_letters, on, operator, plan, start
 from tests.broker.elsewhere import Elsewhere
 from tests.make import NOON, plan_resubmit

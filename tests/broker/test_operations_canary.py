@@ -19,7 +19,7 @@ from broker.models import (
 )
 from broker.operations import Chosen
 from broker.operations.canaries import Why
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on, plan
 from tests.broker.going_on import START, begun, course_of, halt_of, process, step
 from tests.broker.ordering import make_orders, order, plan_of

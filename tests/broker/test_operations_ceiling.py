@@ -7,10 +7,10 @@ import pytest
 from broker import operations
 from broker.errors import OperationNotPlanned
 from broker.errors.operations import NothingChosen, ReasonMissing
-from broker.filters import parse
+from broker.formats.filters import parse
 from broker.models import DeadLetter, Operation, OperationItem, Queue
+from broker.monitoring.dead_letters import Selection
 from broker.operations import Chosen, Only, Order, Sought
-from broker.triage import Selection
 from tests.broker.dying import back_out, make_dead_letters, on, operator, plan, start
 from tests.broker.ordering import make_orders, order, plan_of
 from tests.make import NOON

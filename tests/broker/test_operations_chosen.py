@@ -8,12 +8,12 @@ from broker import operations
 from broker.errors import NoSuchQueue, NotResubmittable
 from broker.errors.messages import InvalidSelector
 from broker.errors.operations import NothingChosen
+from broker.formats.selectors import parse
 from broker.models import Operation, OperationItem, Place, Queue, RoutingType
+from broker.monitoring.dead_letters import Selection
 from broker.operations import Chosen, Order
-from broker.put import NewMessage, put_many
-from broker.selectors import parse
-from broker.triage import Selection
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import NewMessage, put_many
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import make_dead_letters, operator
 from tests.broker.ordering import make_orders, plan_of
 from tests.make import NOON, make_messages, make_queue, minutes

@@ -13,11 +13,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from broker import fsck, operations
+from broker import operations
 from broker.errors import OperationNotPlanned
 from broker.models import Course, Experience, Operation, OperationItem
+from broker.monitoring import fsck
 from broker.operations import canaries
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on, plan
 from tests.broker.going_on import START
 from tests.make import seconds

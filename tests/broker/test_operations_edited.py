@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from broker import fsck, journal, operations
+from broker import operations
 from broker.errors import NotResubmittable
 from broker.errors.operations import NothingChosen
 from broker.errors.patches import NotRepaired
+from broker.formats.patches import HeaderOperation
 from broker.models import Kind, Message, Operation, Queue
+from broker.monitoring import fsck
 from broker.operations import Edit
-from broker.patches import HeaderOperation
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import journal
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import on, operator, plan, start
 from tests.broker.ordering import delayed_on, make_orders, undo
 from tests.broker.repairing import body_of, edited, make_broken

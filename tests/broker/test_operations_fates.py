@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from broker import expiry, operations
+from broker import operations
 from broker.models import (
     Course,
     Experience,
@@ -17,7 +17,8 @@ from broker.models import (
     RoutingType,
 )
 from broker.operations import Chosen, fates
-from broker.unit_of_work import UnitOfWork
+from broker.settlement import expiry
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, plan, start
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.going_on import process

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from broker import finding, operations
+from broker import operations
 from broker.errors import NoSuchQueue, NotResubmittable
 from broker.errors.operations import NothingChosen
-from broker.filters import parse
+from broker.formats.filters import parse
 from broker.models import Message, Operation, Queue, Ready, RoutingType
+from broker.monitoring import search
 from broker.operations import Order, Sought
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import make_dead_letters, on, operator
 from tests.broker.found import NOW, make_scene
 from tests.broker.ordering import make_orders
@@ -47,7 +48,7 @@ def keys_of(operation: Operation) -> list[tuple[int, int]]:
 )
 def test_what_is_planned_is_what_was_seen(text: str) -> None:
     make_scene()
-    rows = finding.find(parse(text), within=every_queue(), limit=200, now=NOW).rows
+    rows = search.find(parse(text), within=every_queue(), limit=200, now=NOW).rows
     at_hand = [one for one in rows if one.state in ("ready", "delayed", "dead")]
 
     planned = plan_of(text)

@@ -7,10 +7,11 @@ from itertools import count
 
 import pytest
 
-from broker import fsck, operations
+from broker import operations
 from broker.models import Course, Experience, Message, Operation, OperationItem
+from broker.monitoring import fsck
 from broker.operations import canaries
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import make_dead_letters, on, operator, plan
 from tests.broker.elsewhere import kill, process, said
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker import fsck, journal, operations
+from broker import operations
 from broker.errors import NoSuchQueue
 from broker.errors.operations import InvalidPriority
 from broker.models import (
@@ -20,9 +20,11 @@ from broker.models import (
     Ready,
     RoutingType,
 )
+from broker.monitoring import fsck
 from broker.operations import Chosen, Outcome
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import journal
+from broker.queueing.put import NewMessage, put_many
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on
 from tests.broker.ordering import (
     copies_of,

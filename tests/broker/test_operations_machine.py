@@ -8,13 +8,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from broker import delays, expiry, fsck, operations
+from broker import operations
 from broker.errors import NotResubmittable
 from broker.errors.operations import NothingChosen, NotUndoable
 from broker.models import Operation, Ready
+from broker.monitoring import fsck
 from broker.operations import Chosen, Order
-from broker.put import put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import delayed
+from broker.queueing.put import put_many
+from broker.settlement import expiry
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import operator
 from tests.broker.ordering import ORDERS, make_map
 from tests.make import NOON, make_messages, minutes
@@ -67,7 +70,7 @@ class OperationsMachine(RuleBasedStateMachine):
     def time_passes(self, wait: int) -> None:
         self.minute += wait
         now = NOON + minutes(self.minute)
-        delays.wake_due(limit=100, now=now)
+        delayed.wake_due(limit=100, now=now)
         expiry.expire(limit=100, now=now)
 
     @rule(

@@ -7,12 +7,14 @@ import json
 import pytest
 from django.db import connection
 
-from broker import fsck, journal, operations
+from broker import operations
 from broker.errors import OperationNotPlanned
 from broker.errors.patches import InvalidPatch, NotPatchable, PatchNotLooked
 from broker.models import Kind, Message, Operation, OperationPatch, RoutingType
+from broker.monitoring import fsck
 from broker.operations import Outcome, patching
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import journal
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import on, plan
 from tests.broker.ordering import copies_of, make_map, make_orders, notes, plan_of, undo
 from tests.broker.repairing import EUR, body_of, make_broken, patched

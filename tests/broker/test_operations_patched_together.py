@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from broker import fsck, operations
+from broker import operations
 from broker.errors.patches import NotRepaired, PatchNotLooked
 from broker.models import Message, Operation, OperationItem, OperationPatch
+from broker.monitoring import fsck
 from broker.operations import Edit, Outcome
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import on, operator, plan
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.ordering import copies_of, notes

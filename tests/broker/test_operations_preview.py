@@ -7,7 +7,7 @@ import pytest
 from broker import operations
 from broker.models import Event, Operation, OperationItem, Queue
 from broker.operations import Chosen, Outcome, Part
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import operator
 from tests.broker.ordering import (
     ORDERS,

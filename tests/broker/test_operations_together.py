@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from broker import floors, fsck, operations
+from broker import operations
 from broker.models import Message, Operation, OperationItem
+from broker.monitoring import fsck
 from broker.operations import Chosen, Outcome
-from broker.put import put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing import low_watermarks
+from broker.queueing.put import put_many
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.dying import make_dead_letters, on, operator, plan
 from tests.broker.elsewhere import Elsewhere, kill, process, said
 from tests.broker.ordering import (
@@ -61,15 +63,15 @@ def test_of_two_steps_of_an_undo_one_does_nothing(elsewhere: Elsewhere) -> None:
 
 def test_another_priority_is_seen_by_who_has_looked_beyond_it() -> None:
     """Its own number is below the floor of its new priority."""
-    floors.FLOORS.forget()
+    low_watermarks.FLOORS.forget()
     make_queue("orders")
     (early,) = [one.message_id for one in put_many(make_messages(1, priority=0))]
     *_, last = put_many(make_messages(3, priority=1))
-    floors.FLOORS.of("orders")
-    floors.FLOORS.settled = last.message_id
+    low_watermarks.FLOORS.of("orders")
+    low_watermarks.FLOORS.settled = last.message_id
     with unit_of_work() as work:
         work.get("orders")
-    assert floors.FLOORS.lanes["orders"][1] > early
+    assert low_watermarks.FLOORS.lanes["orders"][1] > early
 
     order(Do.PRIORITY, "1", Chosen(ids=(early,)))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker import discards, expiry, fsck, journal, operations, triage
+from broker import operations
 from broker.models import (
     Delayed,
     Kind,
@@ -18,8 +18,11 @@ from broker.models import (
     Ready,
     RoutingType,
 )
+from broker.monitoring import dead_letters, fsck
 from broker.operations import Chosen, Outcome
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import journal
+from broker.settlement import discards, expiry
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on, plan
 from tests.broker.ordering import (
     ORDERS,
@@ -90,14 +93,14 @@ def test_an_undo_brings_everything_back_as_it_was(
 @pytest.mark.spec("ADMIN-7")
 def test_an_undone_resubmit_is_a_dead_letter_in_triage_again() -> None:
     died = make_dead_letters(2, attempts=2)
-    groups, before = triage.groups(), Shot.take()
+    groups, before = dead_letters.groups(), Shot.take()
     operation = operations.start(plan().pk)
-    assert triage.groups() == []
+    assert dead_letters.groups() == []
 
     undo(operation)
 
     assert Shot.take() == before
-    assert triage.groups() == groups
+    assert dead_letters.groups() == groups
     assert on("DLQ") == died
     assert fsck.violations() == []
 

@@ -7,19 +7,21 @@ import os
 import pytest
 from django.db import OperationalError, connection
 
-from broker import failures, fsck, journal, owner, settle
 from broker.errors import LockLost
 from broker.models import Claim, Kind, Message, Owner, Place, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal, processes
+from broker.queueing.put import put, put_many
+from broker.settlement import backout, settle
+from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Elsewhere, kill, process, said, tell
 from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue, make_setting
 
 HOLDER = """
 from broker.errors import LockLost
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 work = UnitOfWork(actor="holder")
 work.put("audit", b"seen")
 print(len(work.get("orders", 10)), flush=True)
@@ -125,9 +127,9 @@ def test_a_zombie_cannot_settle_what_another_holds_by_now(
     put("orders")
     zombie = UnitOfWork()
     zombie.get("orders")
-    break_the_lock_of(owner.current())
+    break_the_lock_of(processes.current())
     until(lambda: settle.back_out_overdue(limit=10))
-    assert owner.renew()
+    assert processes.renew()
     other = UnitOfWork()
     (delivery,) = other.get("orders")
 
@@ -144,7 +146,7 @@ def test_a_process_taken_for_dead_gets_nothing_until_it_is_registered_anew(
 ) -> None:
     make_queue("orders")
     put("orders")
-    before = owner.current()
+    before = processes.current()
     break_the_lock_of(before)
     until(lambda: settle.back_out_overdue(limit=10) == 0 and not owner_row(before))
     work = UnitOfWork()
@@ -152,7 +154,7 @@ def test_a_process_taken_for_dead_gets_nothing_until_it_is_registered_anew(
     assert work.get("orders") == []
     assert len(work.get("orders")) == 1
 
-    assert owner.current() != before
+    assert processes.current() != before
     assert settle.back_out_overdue(limit=10) == 0
 
 
@@ -163,7 +165,7 @@ def test_a_process_that_resigns_gives_back_what_it_still_holds(
     put("orders")
     UnitOfWork().get("orders")
 
-    owner.resign()
+    processes.resign()
 
     until(lambda: settle.back_out_overdue(limit=10))
     assert Ready.objects.get().backout_count == 1
@@ -174,7 +176,7 @@ def test_of_two_sweeps_at_once_one_counts(elsewhere: Elsewhere) -> None:
     make_queue("orders")
     put("orders")
     UnitOfWork().get("orders")
-    owner.resign()
+    processes.resign()
     elsewhere.begin()
     until(lambda: elsewhere(settle.back_out_overdue, limit=10))
 
@@ -212,7 +214,7 @@ def test_a_live_process_that_takes_too_long_is_backed_out_at_its_deadline() -> N
     deadline = UnitOfWorkRow.objects.get().deadline
     assert deadline is not None
 
-    early = settle.back_out_overdue(limit=10, now=deadline - failures.MILLISECOND)
+    early = settle.back_out_overdue(limit=10, now=deadline - backout.MILLISECOND)
     late = settle.back_out_overdue(limit=10, now=deadline)
 
     assert (deadline - NOON).total_seconds() == 300
@@ -231,7 +233,7 @@ def break_the_lock_of(owner_id: int) -> None:
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
             " AND classid = %s AND objid = %s AND database ="
             " (SELECT oid FROM pg_database WHERE datname = current_database())",
-            [owner.LOCK_CLASS, owner_id],
+            [processes.LOCK_CLASS, owner_id],
         )
         assert cursor.fetchall() == [(True,)]
 
@@ -244,9 +246,9 @@ def test_a_database_that_is_away_is_what_django_says_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """So that whoever outlives a lost connection outlives this, too."""
-    owner.resign()
+    processes.resign()
     monkeypatch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
     monkeypatch.setitem(connection.settings_dict, "PORT", "1")
 
     with pytest.raises(OperationalError, match="Connection refused"):
-        owner.current()
+        processes.current()

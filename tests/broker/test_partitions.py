@@ -9,12 +9,15 @@ import pytest
 from django.db import connection
 from django.test import override_settings
 
-from broker import delays, fsck, journal, operations, partitions, triage
+from broker import operations
 from broker.models import DeadLetter, Event, Message, Operation, Queue, Ready
+from broker.monitoring import dead_letters, fsck
 from broker.operations import Chosen, Order
-from broker.partitions import MESSAGES, children
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import delayed, journal
+from broker.queueing.put import put, put_many
+from broker.sql import partitions
+from broker.sql.partitions import MESSAGES, children
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, operator
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.console.until import until
@@ -35,7 +38,6 @@ def test_partitions_of_the_near_future_are_made_ahead(orders: Queue) -> None:
     ids_go_on_at(OLD * MESSAGES)
 
     partitions.make_ahead(today=TODAY)
-
     assert {f"broker_message_p{n}" for n in range(50, 54)} <= children("broker_message")
     days = {f"broker_event_p202603{day}" for day in range(13, 21)}
     assert days <= children("broker_event")
@@ -181,7 +183,7 @@ def test_few_survivors_are_carried_over_and_delivered(orders: Queue) -> None:
     assert [message.pk for message in kept] == [ids[0], *ids[-2:]]
     assert partition_of("message", id=ids[0]) == f"broker_message_p{OLD}"
     holder.commit()
-    delays.wake_due(limit=10, now=NOON + minutes(1))
+    delayed.wake_due(limit=10, now=NOON + minutes(1))
     work = UnitOfWork(now=NOON + minutes(1))
     assert [d.body for d in work.get("orders", 10)] == [b"1", b"300"]
     work.commit()
@@ -214,7 +216,7 @@ def test_a_rewritten_partition_is_healthy(orders: Queue) -> None:
 
     assert Message.objects.count() == 1
     assert fsck.violations() == []
-    assert triage.groups() == []
+    assert dead_letters.groups() == []
 
 
 def test_a_day_of_the_journal_goes_when_all_have_read_it(orders: Queue) -> None:

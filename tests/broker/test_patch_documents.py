@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from broker import lossless, patches
 from broker.errors.patches import InvalidPatch
-from broker.patches import Misfit, Repair, Subject, Unfit
+from broker.formats import lossless_json, patches
+from broker.formats.patches import Misfit, Repair, Subject, Unfit
 from tests.broker.test_patches import CHANGE, JSON, subject
 
 
@@ -112,7 +112,7 @@ def test_a_header_that_is_not_so_leaves_the_message(
     patch = patches.parse(json.dumps({"headers": [operation, change]}))
 
     with pytest.raises(Unfit) as unfit:
-        patches.apply(patch, subject({}, **{"h.a": lossless.Number("1")}))
+        patches.apply(patch, subject({}, **{"h.a": lossless_json.Number("1")}))
 
     assert unfit.value.misfit is why
 

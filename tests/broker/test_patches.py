@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker import lossless, patches
-from broker.patches import LARGEST, Misfit, Repair, Subject, Unfit
+from broker.formats import lossless_json, patches
+from broker.formats.patches import LARGEST, Misfit, Repair, Subject, Unfit
 from tests.broker.test_lossless import VALUES, exact
 
 JSON = "application/json"
@@ -179,13 +179,13 @@ def test_what_a_patch_does_not_touch_stays_the_same_value(
     body: dict[str, Any], value: Any
 ) -> None:
     body.pop("new", None)
-    text = lossless.dumps(body, lossless.Manner(is_ascii=True))
+    text = lossless_json.dumps(body, lossless_json.Manner(is_ascii=True))
     operation = {"op": "add", "path": "/new", "value": value}
-    patch = patches.parse(lossless.dumps({"body": {"patch": [operation]}}))
+    patch = patches.parse(lossless_json.dumps({"body": {"patch": [operation]}}))
 
     repair = patches.apply(patch, subject(text))
 
-    after = lossless.loads((repair.body or b"").decode())
+    after = lossless_json.loads((repair.body or b"").decode())
     assert exact(after) == exact(body | {"new": value})
 
 

@@ -17,13 +17,14 @@ from django.apps import apps
 from django.db import connection
 from psycopg.sql import SQL, Literal
 
-from broker import partitions, sql
-from broker.filters import KEYS, PROPERTY, parse
-from broker.finding import tallies, walking
-from broker.finding.pages import LISTED
-from broker.finding.walking import ONLY_KEYS, Columns, Walk
+from broker import sql
+from broker.formats.filters import KEYS, PROPERTY, parse
 from broker.models import Address, Operation, Queue
-from broker.put import NewMessage, put_many
+from broker.monitoring.search import tallies, walking
+from broker.monitoring.search.pages import LISTED
+from broker.monitoring.search.walking import ONLY_KEYS, Columns, Walk
+from broker.queueing.put import NewMessage, put_many
+from broker.sql import partitions
 from tests.broker.dying import operator
 from tests.broker.plan_parameters import parameters
 from tests.make import NOON, make_queue, minutes

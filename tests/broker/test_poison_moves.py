@@ -10,22 +10,19 @@ from typing import Any
 import pytest
 from django.conf import settings as configured
 
-from broker import fsck
+from broker.errors.mq_codes import Reason, Report
 from broker.errors.units_of_work import BackedOut
-from broker.get import Delivery
+from broker.formats.mq.chain import chain_of
+from broker.formats.mq.descriptor import Descriptor
+from broker.formats.mq.mqdlh import DeadLetterHeader
+from broker.formats.mq.rfh2 import Rfh2
 from broker.models import DeadLetter, Discarded, Ready
-from broker.mq.chain import chain_of
-from broker.mq.codes import Reason, Report
-from broker.mq.descriptor import Descriptor
-from broker.mq.mqdlh import DeadLetterHeader
-from broker.mq.rfh2 import Rfh2
-from broker.poison import Last, Removing
-from broker.put import put
-from broker.redelivery import (
-    NoPlace,
-    Removal,
-)
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing.get import Delivery
+from broker.queueing.put import put
+from broker.settlement.poison import Last, Removing
+from broker.settlement.redelivery_policy import NoPlace, Removal
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import plan, start
 from tests.make import NOON, make_queue, minutes, seconds
 

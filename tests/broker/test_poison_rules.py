@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.conf import settings as configured
 
-from broker import poison
+from broker.errors.mq_codes import OpenOptions, Reason, Report
 from broker.models import AddressSetting, Queue, Ready
-from broker.mq.codes import OpenOptions, Reason, Report
-from broker.put import put
-from broker.redelivery import (
+from broker.queueing.put import put
+from broker.settlement import poison
+from broker.settlement.redelivery_policy import (
     BackoutQueue,
     DeadLetterQueue,
     DiscardAsAsked,
@@ -17,7 +17,7 @@ from broker.redelivery import (
     Removal,
     remove,
 )
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 from tests.make import NOON, make_queue, make_setting
 
 pytestmark = pytest.mark.django_db

@@ -13,17 +13,18 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from broker import delays, fsck
 from broker.client import Consumer
-from broker.client.listeners import Listening
-from broker.get import Delivery
+from broker.client.jms.listeners import Listening
+from broker.errors.mq_codes import Reason, Report
+from broker.formats.mq.chain import chain_of
+from broker.formats.mq.mqdlh import DeadLetterHeader
+from broker.formats.mq.rfh2 import Rfh2
 from broker.models import Discarded, Queue
-from broker.mq.chain import chain_of
-from broker.mq.codes import Reason, Report
-from broker.mq.mqdlh import DeadLetterHeader
-from broker.mq.rfh2 import Rfh2
-from broker.poison import PUT_WITH_CONTEXT
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import delayed
+from broker.queueing.get import Delivery
+from broker.settlement.poison import PUT_WITH_CONTEXT
+from broker.transactions.scope import UnitOfWork
 from tests.broker.receiving import (
     AUTO,
     CLIENT,
@@ -149,7 +150,7 @@ def make_target(user: User, name: str, state: str) -> None:
 def where_it_is() -> End:
     """The one place where the message is."""
     later = NOON + minutes(1)
-    delays.wake_due(limit=10, now=later)
+    delayed.wake_due(limit=10, now=later)
     found = [End("bin", reason) for reason in discarded_reasons()]
     for place, name, read in (
         ("input", "orders", plain),

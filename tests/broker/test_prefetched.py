@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from pytest_django import Settings
 
-from broker import settle
-from broker.choosing import Search
 from broker.errors import LockLost, UnitOfWorkEnded
 from broker.errors.queues import NotAuthorized
+from broker.formats.selectors.parsing import parse
 from broker.models import (
     AddressSetting,
     Claim,
@@ -17,11 +16,12 @@ from broker.models import (
     Ready,
 )
 from broker.models import UnitOfWork as UnitRow
-from broker.put import put
-from broker.selectors.parsing import parse
-from broker.settlements import Release, Settlement
-from broker.settlements import settle as settle_all
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import put
+from broker.queueing.selective_get import Search
+from broker.settlement import settle
+from broker.settlement.batch import Release, Settlement
+from broker.settlement.batch import settle as settle_all
+from broker.transactions.scope import UnitOfWork
 from tests.broker.receiving import DLQ, counts, make_poison, put_orders
 from tests.broker.taking_ahead import accept, back_out, healthy, ids, numbers, taker
 from tests.make import NOON, make_queue, make_setting, make_user, seconds

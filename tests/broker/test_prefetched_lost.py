@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from django.db import OperationalError, connection
 
-from broker import delays, journal, owner, poison, settle
 from broker.errors import LockLost, NoSuchQueue, UnitOfWorkEnded
 from broker.models import (
     AddressSetting,
@@ -18,8 +17,10 @@ from broker.models import (
     Kind,
 )
 from broker.models import UnitOfWork as UnitRow
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import delayed, journal, processes
+from broker.queueing.put import put
+from broker.settlement import poison, settle
+from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import Elsewhere
 from tests.broker.receiving import counts, make_poison, put_orders
 from tests.broker.taking_ahead import accept, healthy, numbers, taker
@@ -69,21 +70,21 @@ def test_a_process_that_was_taken_for_dead_registers_anew(
 ) -> None:
     make_queue()
     put_orders(1)
-    before = owner.current()
+    before = processes.current()
     close_owner()
     assert settle.back_out_overdue(limit=9) == 0  # and forgets the owner
 
     (delivery,) = taker().get(1)
 
-    assert owner.current() != before
+    assert processes.current() != before
     assert accept(delivery) == [None]
 
 
 def close_owner() -> None:
     """As if the server had lost that connection."""
-    assert owner._current is not None
-    owner._current.session.execute("SELECT pg_advisory_unlock_all()")
-    owner._current.session.close()  # which the server notices some time later
+    assert processes._current is not None
+    processes._current.session.execute("SELECT pg_advisory_unlock_all()")
+    processes._current.session.close()  # which the server notices some time later
 
 
 # Lost clients.
@@ -279,8 +280,8 @@ def lose_answer(
         connection.connection.execute("SELECT")
 
     with monkeypatch.context() as patch, pytest.raises(Exception, match="terminat"):
-        patch.setattr(delays, "wake_due_on", broken)
-        patch.setattr("broker.floors.Floors.raise_to", broken)
+        patch.setattr(delayed, "wake_due_on", broken)
+        patch.setattr("broker.queueing.low_watermarks.Floors.raise_to", broken)
         call()
     connection.close()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from django_celery_beat.models import PeriodicTask
 
-from broker import fsck, journal, owner, poison, prepared, settle, tasks
+from broker import tasks
 from broker.models import (
     DeadLetter,
     Delayed,
@@ -18,9 +18,13 @@ from broker.models import (
     Queue,
 )
 from broker.models import UnitOfWork as UnitRow
-from broker.prepared import back_out_prepared, commit_prepared, prepare
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring import fsck
+from broker.queueing import journal, processes
+from broker.queueing.put import put, put_many
+from broker.settlement import poison, settle
+from broker.transactions import prepared
+from broker.transactions.prepared import back_out_prepared, commit_prepared, prepare
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Elsewhere, kill, process, said
 from tests.broker.promising import promise, ready
 from tests.make import NOON, make_messages, make_queue, minutes, seconds
@@ -29,8 +33,8 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 
 MUCH_LATER = NOON + minutes(60 * 24)
 PROMISE = """
-from broker.prepared import prepare
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.prepared import prepare
+from broker.transactions.scope import UnitOfWork
 work = UnitOfWork(coordinated=True)
 work.get("orders", 2)
 work.put("answers", b"done")
@@ -203,7 +207,7 @@ def test_a_poison_message_is_taken_away_as_its_coordinator_decides(
     work.remove(poison.Removing(bad, "orders.back"))
     prepare(work, "branch 1")
     assert ready(back) == 0
-    owner.resign()
+    processes.resign()
     tasks.back_out_overdue()
 
     decide("branch 1")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from broker import journal, prepared, settle
 from broker.errors import BrokerError, LockLost, UnitOfWorkEnded
+from broker.errors.mq_codes import Reason
 from broker.errors.queues import PutInhibited
 from broker.errors.units_of_work import (
     BackedOut,
@@ -20,10 +20,12 @@ from broker.errors.units_of_work import (
 from broker.models import (
     Queue,
 )
-from broker.mq.codes import Reason
-from broker.prepared import back_out_prepared, commit_prepared, prepare
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing import journal
+from broker.queueing.put import put, put_many
+from broker.settlement import settle
+from broker.transactions import prepared
+from broker.transactions.prepared import back_out_prepared, commit_prepared, prepare
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.broker.promising import promise, ready
 from tests.make import NOON, make_messages, make_queue, minutes

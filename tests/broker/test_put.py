@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from broker import journal
-from broker.browse import browse, where_is
 from broker.errors import InvalidMessage, MessageTooLarge, NoSuchAddress
 from broker.models import Message, Place, Queue, RoutingType
-from broker.put import NewMessage, put, put_many
+from broker.queueing import journal
+from broker.queueing.browse import browse, where_is
+from broker.queueing.put import NewMessage, put, put_many
 from tests.make import NOON, make_messages, make_queue, minutes
 
 

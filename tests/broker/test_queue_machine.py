@@ -24,11 +24,15 @@ from hypothesis.stateful import (
     rule,
 )
 
-from broker import delays, expiry, fsck, journal, operations, owner, settle
+from broker import operations
 from broker.errors import LockLost, NotResubmittable
 from broker.models import Claim, Delayed, Queue, Ready
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import delayed as delays
+from broker.queueing import journal, processes
+from broker.queueing.put import put
+from broker.settlement import expiry, settle
+from broker.transactions.scope import UnitOfWork
 from tests.broker.model import DELAY, LONG, Model, Place, Unit
 from tests.make import NOON, make_queue, make_setting, make_user, plan_resubmit
 
@@ -306,7 +310,7 @@ EXAMPLES = count(1)
 def vacuum_now_and_then() -> None:
     """Examples are rolled back, and what they leave slows down the later ones."""
     if next(EXAMPLES) % 20 == 1:
-        with owner.connect() as session:
+        with processes.connect() as session:
             for table in ("ready", "delayed", "claim", "message", "event"):
                 session.execute(f"VACUUM broker_{table}")
 

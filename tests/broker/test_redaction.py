@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker import lossless
+from broker.formats import lossless_json
 from broker.models import RedactionRule
-from broker.redaction import HIDDEN, targets
-from broker.redaction.masking import Seen, body_as_seen, properties_as_seen
+from broker.security.redaction import HIDDEN, targets
+from broker.security.redaction.masking import Seen, body_as_seen, properties_as_seen
 
 JSON, XML, HL7 = "application/json", "application/xml", "application/hl7-v2"
 MARK = "••• masked by rule R"
@@ -195,7 +195,7 @@ def test_an_expression_masks_what_it_matches_however_it_is_spelled(
 def test_numbers_of_json_are_texts_to_an_expression() -> None:
     found = seen('{"n": 41111111, "m": 1.50}', rule("pattern", r"^\d{8}$"))
 
-    assert lossless.loads(found.body.decode())["n"] == MARK
+    assert lossless_json.loads(found.body.decode())["n"] == MARK
     assert b"1.50" in found.body
 
 

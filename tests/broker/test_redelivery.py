@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker.redelivery import (
+from broker.settlement.redelivery_policy import (
     DeadLetter,
     Discard,
     Park,

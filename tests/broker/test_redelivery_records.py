@@ -6,11 +6,14 @@ import pytest
 from django.core.checks import run_checks
 from pytest_django import Settings
 
-from broker import delays, fsck, hardening, journal
-from broker.hardening import forget_counts, records
 from broker.models import Claim, Delayed, Kind, Queue, Ready
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import delayed as delays
+from broker.queueing import journal
+from broker.queueing.put import put, put_many
+from broker.settlement import hardening
+from broker.settlement.hardening import forget_counts, records
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes, seconds
 

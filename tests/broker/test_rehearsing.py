@@ -12,9 +12,9 @@ from django.db import connection, transaction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker import poison, settle, sql
-from broker.addresses import Policy
-from broker.browse import where_is
+from broker import sql
+from broker.config.address_settings import Policy
+from broker.errors.mq_codes import Report
 from broker.models import (
     CountsWhenLost,
     Discarded,
@@ -24,9 +24,17 @@ from broker.models import (
     Ready,
     RoutingType,
 )
-from broker.mq.codes import Report
-from broker.put import put
-from broker.redelivery import (
+from broker.monitoring.backout_preview import (
+    Ending,
+    Expire,
+    Foreseen,
+    Uncounted,
+    rehearse,
+)
+from broker.queueing.browse import where_is
+from broker.queueing.put import put
+from broker.settlement import poison, settle
+from broker.settlement.redelivery_policy import (
     BackoutQueue,
     DeadLetter,
     DeadLetterQueue,
@@ -36,9 +44,8 @@ from broker.redelivery import (
     Redeliver,
     Removal,
 )
-from broker.rehearsing import Ending, Expire, Foreseen, Uncounted, rehearse
-from broker.unit_of_work import UnitOfWork
-from broker.units_of_work import entries_of
+from broker.transactions.administration import entries_of
+from broker.transactions.scope import UnitOfWork
 from tests.make import NOON, make_queue, make_setting, seconds
 
 AT = NOON + seconds(60)
@@ -186,7 +193,7 @@ def test_what_is_foreseen_comes_true(db: None, ending: Ending) -> None:
 
     def end_lost_without_spread(uow: int) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("broker.failures.random.uniform", lambda *_: 0.0)
+            patch.setattr("broker.settlement.backout.random.uniform", lambda *_: 0.0)
             settle.end_lost(uow, "gone", now=AT)
 
     try_one()

@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from broker import connection_consumers, delays, fsck, journal
+from broker.client.dispatch import connection_consumer
+from broker.client.dispatch.handlers import Handler
 from broker.errors import LockLost
 from broker.errors.units_of_work import Reject
-from broker.get import Delivery
-from broker.handlers import Handler
 from broker.models import AddressSetting, DeadLetter, Discarded, Kind, Queue, Ready
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring import fsck
+from broker.queueing import delayed, journal
+from broker.queueing.get import Delivery
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.dying import back_out, on
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
@@ -101,8 +103,8 @@ def test_a_consumer_s_handler_may_reject(join: bool) -> None:
         raise Reject(WHY)
 
     handler = Handler("orders", handle, join=join, batch=1, concurrency=1)
-    consumer = connection_consumers.ConnectionConsumer.open(handler)
-    connection_consumers.ServerSession(consumer).serve()
+    consumer = connection_consumer.ConnectionConsumer.open(handler)
+    connection_consumer.ServerSession(consumer).serve()
     consumer.close()
 
     assert (on("orders"), len(on("DLQ"))) == ([], 1)
@@ -190,7 +192,7 @@ def test_what_is_rejected_where_dead_letters_go_stays_there(
 
 
 def settle_delays(at: float) -> None:
-    delays.wake_due(limit=100, now=NOON + minutes(at))
+    delayed.wake_due(limit=100, now=NOON + minutes(at))
 
 
 def work_of(delivery: Delivery) -> UnitOfWork:

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 from django.conf import settings as configured
 
-from broker import expiry, fsck
-from broker.disposal import SIGNATURE
+from broker.client.dispatch.undeliverable import SIGNATURE
+from broker.errors.mq_codes import PutApplType, Reason, Report
 from broker.errors.queues import NotAuthorized, QueueFull
+from broker.formats.mq.chain import chain_of
+from broker.formats.mq.descriptor import Descriptor
+from broker.formats.mq.mqdlh import DeadLetterHeader
 from broker.models import DeadLetter, Message, Queue, RoutingType
-from broker.mq.chain import chain_of
-from broker.mq.codes import PutApplType, Reason, Report
-from broker.mq.descriptor import Descriptor
-from broker.mq.mqdlh import DeadLetterHeader
-from broker.put import put
-from broker.report_messages import send
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing.put import put
+from broker.settlement import expiry
+from broker.settlement.report_messages import send
+from broker.transactions.scope import UnitOfWork
 from tests.broker.originals import BODY, MSG_ID, original
 from tests.make import NOON, make_authority, make_queue, make_user, minutes, seconds
 

@@ -10,8 +10,8 @@ from django_celery_beat.models import PeriodicTask
 from django_celery_beat.schedulers import ModelEntry
 from pytest_django import Settings
 
-from broker import delays, fsck, owner, resources, sql, tasks
-from broker.discards import restore
+from broker import sql, tasks
+from broker.config import auto_create
 from broker.models import (
     Address,
     ClientConnection,
@@ -20,8 +20,11 @@ from broker.models import (
     Queue,
     RoutingType,
 )
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring import fsck
+from broker.queueing import delayed, processes
+from broker.queueing.put import put, put_many
+from broker.settlement.discards import restore
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from console.celery import app
 from tests.broker.dying import back_out, on
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
@@ -40,7 +43,7 @@ pytestmark = pytest.mark.django_db
     ],
 )
 def test_a_queue_for_each_origin_is_made(prefix: str, suffix: str, name: str) -> None:
-    resources.ensure("DLA", origin="orders", prefix=prefix, suffix=suffix)
+    auto_create.ensure("DLA", origin="orders", prefix=prefix, suffix=suffix)
 
     queue = Queue.objects.select_related("address").get()
     assert (queue.name, queue.address.name) == (name, "DLA")
@@ -148,11 +151,11 @@ def test_what_made_itself_goes_when_it_is_empty_and_is_made_again() -> None:
     back_out()
     first = Queue.objects.get(auto_created=True)
 
-    assert resources.delete_idle(now=NOON) == 0, "a letter lies there"
+    assert auto_create.delete_idle(now=NOON) == 0, "a letter lies there"
     with unit_of_work(now=NOON) as work:
         work.get("DLQ.orders")
-        assert resources.delete_idle(now=NOON) == 0, "somebody has it"
-    assert resources.delete_idle(now=NOON) == 1
+        assert auto_create.delete_idle(now=NOON) == 0, "somebody has it"
+    assert auto_create.delete_idle(now=NOON) == 1
 
     assert not Queue.objects.filter(auto_created=True).exists()
     assert not Address.objects.filter(name="casualties").exists()
@@ -172,8 +175,8 @@ def test_it_stays_while_an_entry_waits_or_a_consumer_does() -> None:
         deliver_at=NOON + minutes(1),
         now=NOON,
     )
-    assert resources.delete_idle(now=NOON) == 0, "one is delayed"
-    delays.wake_due(limit=1, now=NOON + minutes(1))
+    assert auto_create.delete_idle(now=NOON) == 0, "one is delayed"
+    delayed.wake_due(limit=1, now=NOON + minutes(1))
     with unit_of_work(now=NOON) as work:
         work.get(queue.name)
 
@@ -182,27 +185,27 @@ def test_it_stays_while_an_entry_waits_or_a_consumer_does() -> None:
             owner_id=owner_id, queue=queue, handler="", server_sessions=1
         )
 
-    consumer(owner.current())
-    assert resources.delete_idle(now=NOON) == 0, "server sessions feed on it"
+    consumer(processes.current())
+    assert auto_create.delete_idle(now=NOON) == 0, "server sessions feed on it"
     ConnectionConsumer.objects.all().delete()
     consumer(2**31 - 1)
-    assert resources.delete_idle(now=NOON) == 1, "theirs died"
+    assert auto_create.delete_idle(now=NOON) == 1, "theirs died"
 
 
 @pytest.mark.spec("AUTODL-7")
 def test_it_stays_while_a_client_on_the_wire_gets_from_it() -> None:
     queue = make("casualties")
     connection = ClientConnection.objects.create(
-        owner_id=owner.current(),
+        owner_id=processes.current(),
         container_id="shop",
         mechanism="PLAIN",
         host="127.0.0.1:50000",
         is_encrypted=False,
     )
     connection.endpoints.create(session=0, name="gets", kind="gets", queue=queue)
-    assert resources.delete_idle(now=NOON) == 0, "it waits for the next casualty"
+    assert auto_create.delete_idle(now=NOON) == 0, "it waits for the next casualty"
     ClientConnection.objects.update(owner_id=2**31 - 1)
-    assert resources.delete_idle(now=NOON) == 1, "its listener died"
+    assert auto_create.delete_idle(now=NOON) == 1, "its listener died"
 
 
 @pytest.mark.spec("AUTODL-7")
@@ -214,11 +217,11 @@ def test_it_stays_while_something_of_it_can_be_restored() -> None:
     back_out("DLQ.orders")
     binned = Discarded.objects.get()
 
-    assert resources.delete_idle(now=NOON) == 0
+    assert auto_create.delete_idle(now=NOON) == 0
     restore(binned.message_id, binned.queue_id, now=NOON)
     with unit_of_work(now=NOON) as work:
         assert work.get("DLQ.orders")
-    assert resources.delete_idle(now=NOON) == 1
+    assert auto_create.delete_idle(now=NOON) == 1
 
 
 @pytest.mark.spec("AUTODL-7")
@@ -228,7 +231,7 @@ def test_it_stays_for_as_long_as_its_address_s_setting_says() -> None:
     put_many(make_messages(2), now=NOON)
 
     def at(minute: float) -> int:
-        return resources.delete_idle(now=NOON + minutes(minute))
+        return auto_create.delete_idle(now=NOON + minutes(minute))
 
     def empty() -> None:
         with unit_of_work(now=NOON) as work:
@@ -253,7 +256,7 @@ def test_what_somebody_made_or_made_their_own_stays() -> None:
     Queue.objects.filter(pk=mine.pk).update(selector="")
     Address.objects.create(name="nobody's")
 
-    assert resources.delete_idle(now=NOON) == 0
+    assert auto_create.delete_idle(now=NOON) == 0
 
     assert Queue.objects.count() == 2
     assert Address.objects.count() == 3
@@ -298,7 +301,7 @@ def test_without_a_scan_it_stays(settings: Settings) -> None:
 
 
 def make(to: str) -> Queue:
-    resources.ensure(to, origin="orders", prefix="DLQ.", suffix="")
+    auto_create.ensure(to, origin="orders", prefix="DLQ.", suffix="")
     return Queue.objects.get(name="DLQ.orders")
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from broker import authorities, discards, fsck, journal
 from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.discards import DiscardedExpired, NotInDiscardBin
 from broker.errors.queues import (
@@ -16,8 +15,12 @@ from broker.errors.queues import (
     QueueFull,
 )
 from broker.models import Discarded, Kind, Message, Queue, Ready, RoutingType
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.put import put
+from broker.security import authorities
+from broker.settlement import discards
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, on
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.broker.test_discards import WEEK, binned, make_lossy, restore, throw_away

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from broker import journal
 from broker.models import DeadLetter, Kind, Message, Queue, RoutingType
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import journal
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on, plan, start
 from tests.make import NOON, make_queue
 

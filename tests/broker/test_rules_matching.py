@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker.rules import Action, Rule, read
-from broker.rules.deciding import CEILING, Decision, Tried, Why, decide
-from broker.rules.matching import Letter, covers, fits, matches
+from broker.operations.rules import Action, Rule, read
+from broker.operations.rules.deciding import CEILING, Decision, Tried, Why, decide
+from broker.operations.rules.matching import Letter, covers, fits, matches
 from tests.make import NOON, seconds
 
 LETTER = Letter(

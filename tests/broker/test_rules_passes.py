@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from broker import fsck, operations, rules
-from broker.fingerprints import fingerprint
+from broker import operations
+from broker.formats.error_fingerprint import fingerprint
 from broker.models import (
     Discarded,
     Message,
@@ -18,7 +18,9 @@ from broker.models import (
     RulePass,
     RuleTable,
 )
-from broker.rules import Mode
+from broker.monitoring import fsck
+from broker.operations import rules
+from broker.operations.rules import Mode
 from broker.tasks import apply_dead_letter_rules
 from tests.broker.dying import back_out, make_dead_letters, on, plan
 from tests.make import NOON, make_queue, make_user, minutes, seconds

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.errors.rules import InvalidRules
-from broker.rules import Action, Control, Rule, Table, read, write
-from broker.rules.keywords import KEYWORDS, LARGEST, NAME, NUMBERS, Place
-from broker.rules.lines import OURS
-from broker.rules.writing import WIDTH
+from broker.operations.rules import Action, Control, Rule, Table, read, write
+from broker.operations.rules.keywords import KEYWORDS, LARGEST, NAME, NUMBERS, Place
+from broker.operations.rules.lines import OURS
+from broker.operations.rules.writing import WIDTH
 
 TABLE = """\
 *********************************************

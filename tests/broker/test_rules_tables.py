@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from broker import rules, triage
 from broker.errors.rules import InvalidRules, NoSuchRules, RulesChanged
+from broker.formats.mq.chain import chain_of
 from broker.models import Message, Queue, RulePass
-from broker.mq.chain import chain_of
-from broker.rules import Mode
+from broker.monitoring import dead_letters
+from broker.operations import rules
+from broker.operations.rules import Mode
 from tests.broker.dying import make_dead_letters, on
 from tests.broker.test_rules_passes import AFTER, ada, run, write
 from tests.console.poison import make_payments, poison, remove, rfh2, usr
@@ -25,7 +26,7 @@ def ibm_letter() -> int:
     message["descriptor"] |= {"user_identifier": "bank", "msg_type": 1}
     poison(**message)
     remove("")
-    (letter,) = triage.letters(triage.Selection())
+    (letter,) = dead_letters.letters(dead_letters.Selection())
     return letter.message_id
 
 

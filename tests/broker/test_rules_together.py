@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from broker import fsck, operations, rules
+from broker import operations
 from broker.models import Operation, OperationItem, RuleAttempt, RulePass
-from broker.operations import Outcome
-from broker.rules import Mode
+from broker.monitoring import fsck
+from broker.operations import Outcome, rules
+from broker.operations.rules import Mode
 from tests.broker.dying import make_dead_letters, on, operator, plan
 from tests.broker.elsewhere import Elsewhere, kill, process, said
 from tests.make import NOON, make_authority

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from broker.selectors import parse
+from broker.formats.selectors import parse
 from tests.broker.selectors import in_postgresql
 
 TEXT = {

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from broker.errors.messages import InvalidSelector
-from broker.selectors import Selector, parse
-from broker.selectors.parsing import LENGTH
-from broker.selectors.patterns import Pattern
+from broker.formats.selectors import Selector, parse
+from broker.formats.selectors.parsing import LENGTH
+from broker.formats.selectors.patterns import Pattern
 from tests.broker.selectors import in_postgresql
 
 MATCHED = settings(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from broker.errors.messages import InvalidSelector
-from broker.selectors import parse
-from broker.selectors.parsing import LENGTH
+from broker.formats.selectors import parse
+from broker.formats.selectors.parsing import LENGTH
 
 MALFORMED = [
     ("", 1, "the selector ends where a name"),

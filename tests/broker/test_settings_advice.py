@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.advice import Advice, of_setting
+from broker.config.lint import Advice, of_setting
 from broker.models import AddressSetting
 
 

@@ -13,12 +13,12 @@ from django.db import IntegrityError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker import artemis_xml, settings_documents
-from broker.addresses import DEFAULTS, settings_for
+from broker.config import artemis_xml, documents
+from broker.config.address_settings import DEFAULTS, settings_for
+from broker.config.documents import Document, defined
+from broker.config.imports import Difference, apply, preview, read
 from broker.errors.settings import SettingsChanged, WrongSettings
 from broker.models import AddressSetting
-from broker.settings_documents import Document, defined
-from broker.settings_import import Difference, apply, preview, read
 from tests.make import make_setting
 
 WHOLE = st.integers(0, 2**62)
@@ -33,7 +33,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "poison_policy": st.sampled_from(AddressSetting.PoisonPolicy.values),
 } | {
     name: {bool: st.booleans(), str: TEXTS, int: WHOLE}[kind]
-    for name, kind in settings_documents.KINDS.items()
+    for name, kind in documents.KINDS.items()
     if kind is not float and name not in ("max_delivery_attempts", "poison_policy")
 }
 SETTINGS = st.lists(
@@ -54,10 +54,10 @@ def contents(settings: Any) -> dict[str, dict[str, Any]]:
 @pytest.mark.spec("MATCH-5")
 @given(SETTINGS)
 def test_what_is_written_is_read_again(settings: list[AddressSetting]) -> None:
-    text = settings_documents.write(settings)
+    text = documents.write(settings)
 
     assert contents(read(text).settings) == contents(settings)
-    assert settings_documents.write(read(text).settings) == text
+    assert documents.write(read(text).settings) == text
 
 
 @pytest.mark.spec("MATCH-5")
@@ -274,5 +274,5 @@ def test_every_field_has_a_place_in_a_document() -> None:
     kept = columns - {"id", "match", "rules_arrivals"}
     ours = {"poison_policy", "discard_retention_s"}
 
-    assert set(settings_documents.KINDS) == set(DEFAULTS) == kept
+    assert set(documents.KINDS) == set(DEFAULTS) == kept
     assert set(artemis_xml.ELEMENTS) == kept - ours

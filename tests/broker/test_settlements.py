@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from broker import delays, journal
 from broker.models import (
     Claim,
     DeadLetter,
@@ -16,15 +15,10 @@ from broker.models import (
     Kind,
     Ready,
 )
-from broker.prefetched import Prefetched
-from broker.put import put_many
-from broker.settlements import (
-    Accept,
-    BackOut,
-    Reject,
-    Release,
-    settle,
-)
+from broker.queueing import delayed, journal
+from broker.queueing.put import put_many
+from broker.settlement.batch import Accept, BackOut, Reject, Release, settle
+from broker.transactions.prefetch import Prefetched
 from tests.broker.taking_ahead import (
     consumer,
     ground,
@@ -205,7 +199,7 @@ def test_what_waited_by_its_consumer_s_wish_comes_when_it_is_due() -> None:
     settle([of(BackOut(WHY, delay=minutes(5)), one)], now=NOON)
 
     assert ours.get(9, now=NOON + minutes(4)) == []
-    assert delays.wake_due(limit=9, now=NOON + minutes(4)) == 0
+    assert delayed.wake_due(limit=9, now=NOON + minutes(4)) == 0
     (again,) = ours.get(9, now=NOON + minutes(5))
     assert (again.message_id, again.backout_count) == (one.message_id, 1)
 

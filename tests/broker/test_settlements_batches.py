@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from broker import settlements
 from broker.errors import LockLost, MessageTooLarge
 from broker.models import (
     Claim,
@@ -18,8 +17,9 @@ from broker.models import (
     Ready,
 )
 from broker.models import UnitOfWork as UnitRow
-from broker.put import NewMessage
-from broker.settlements import (
+from broker.queueing.put import NewMessage
+from broker.settlement import batch as settlements
+from broker.settlement.batch import (
     Accept,
     BackOut,
     Outcome,

@@ -22,13 +22,15 @@ from hypothesis.stateful import (
     rule,
 )
 
-from broker import delays, fsck, settle, settlements
 from broker.errors import LockLost, UnitOfWorkEnded
 from broker.models import Claim, CountsWhenLost, DeadLetter, Delayed, Ready
 from broker.models import UnitOfWork as UnitRow
-from broker.prefetched import Prefetched
-from broker.put import NewMessage, put_many
-from broker.settlements import (
+from broker.monitoring import fsck
+from broker.queueing import delayed
+from broker.queueing.put import NewMessage, put_many
+from broker.settlement import batch as settlements
+from broker.settlement import settle
+from broker.settlement.batch import (
     Accept,
     BackOut,
     Outcome,
@@ -36,6 +38,7 @@ from broker.settlements import (
     Release,
     Settlement,
 )
+from broker.transactions.prefetch import Prefetched
 from tests.broker.ahead_model import AheadModel, Place, Taker
 from tests.broker.test_queue_machine import vacuum_now_and_then
 from tests.make import NOON, make_messages, make_queue, make_setting, seconds
@@ -269,7 +272,7 @@ class SettlementsMachine(RuleBasedStateMachine):
 
     @rule()
     def delays_run(self) -> None:
-        delays.wake_due(limit=100, now=self.model.now)
+        delayed.wake_due(limit=100, now=self.model.now)
         self.model.fall_due(100)
 
     # What must always be.

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from broker import fsck, settle
 from broker.errors import LockLost
 from broker.errors.units_of_work import BackedOut, MarkNotPossible, SecondMark
-from broker.journal import lifeline
 from broker.models import Claim, Kind, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing.journal import lifeline
+from broker.queueing.put import put, put_many
+from broker.settlement import settle
+from broker.transactions.scope import UnitOfWork
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
 pytestmark = pytest.mark.django_db

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from broker import owner, settle
 from broker.errors.units_of_work import MarkNotPossible
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing import processes
+from broker.queueing.put import put, put_many
+from broker.settlement import settle
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue
 
@@ -21,7 +22,7 @@ def test_the_end_of_a_process_knows_no_mark() -> None:
     work = UnitOfWork(now=NOON)
     work.get("orders", mark=True)
     work.get("orders")
-    owner.resign()
+    processes.resign()
     until(lambda: settle.back_out_overdue(limit=10, now=NOON))
     again = UnitOfWork(now=NOON).get("orders", 2)
     assert [(one.body, one.backout_count) for one in again] == [(b"1", 1), (b"2", 1)]

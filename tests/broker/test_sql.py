@@ -7,8 +7,8 @@ from django.db import connection
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from broker import sql
-from broker.put import NewMessage, put, put_many
-from broker.unit_of_work import unit_of_work
+from broker.queueing.put import NewMessage, put, put_many
+from broker.transactions.scope import unit_of_work
 from tests.make import make_queue
 
 pytestmark = pytest.mark.usefixtures("transactional_db")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.models import AddressSetting
-from broker.redelivery import Redeliver, dispose
-from broker.staircase import NOTHING, Span, staircase
+from broker.settlement.redelivery_policy import Redeliver, dispose
+from broker.settlement.redelivery_schedule import NOTHING, Span, staircase
 from tests.make import make_rule
 
 RULES = st.builds(

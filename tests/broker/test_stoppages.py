@@ -8,19 +8,21 @@ from typing import Any
 import pytest
 from django.conf import settings as configured
 
-from broker import fsck, journal, stoppages
-from broker.connection_consumers import Got, ServerSession
+from broker.client.dispatch import stoppages
+from broker.client.dispatch.connection_consumer import Got, ServerSession
+from broker.errors.mq_codes import Reason, Report
 from broker.errors.queues import DeliveryStopped
-from broker.get import Delivery
 from broker.models import (
     Discarded,
     Message,
     Ready,
     Stoppage,
 )
-from broker.mq.codes import Reason, Report
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.get import Delivery
+from broker.queueing.put import put
+from broker.transactions.scope import UnitOfWork
 from tests.broker.elsewhere import process, said
 from tests.broker.handling import Seen, broken, handler, session, stopped
 from tests.make import make_queue
@@ -154,10 +156,10 @@ def test_all_connection_consumers_of_the_queue_stop_in_all_processes() -> None:
 
 
 CONSUME = """
-from broker.connection_consumers import ConnectionConsumer
+from broker.client.dispatch.connection_consumer import ConnectionConsumer
 from broker.errors import BrokerError
-from broker.handlers import Handler
-from broker.unit_of_work import UnitOfWork
+from broker.client.dispatch.handlers import Handler
+from broker.transactions.scope import UnitOfWork
 try:
     ConnectionConsumer.open(Handler("orders", print, False, 1, 1))
 except BrokerError as error:

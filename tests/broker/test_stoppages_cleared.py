@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.conf import settings as configured
 
-from broker import fsck
+from broker.client.dispatch.stoppages import clear
 from broker.errors.queues import CauseRemains, NotAuthorized
 from broker.models import (
     ConnectionConsumer,
@@ -13,9 +13,9 @@ from broker.models import (
     Ready,
     Stoppage,
 )
-from broker.put import put
-from broker.stoppages import clear
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing.put import put
+from broker.transactions.scope import UnitOfWork
 from tests.broker.handling import Seen, broken, handler, running, session, stopped
 from tests.console.until import until
 from tests.make import NOON, make_authority, make_queue, make_user

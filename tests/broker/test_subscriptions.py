@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from broker import fsck, journal, owner, poison, tasks
+from broker import tasks
 from broker.errors import NoSuchAddress
 from broker.errors.messages import InvalidSelector
+from broker.errors.mq_codes import Reason
 from broker.errors.queues import NoModelQueue, NoSuchSubscription, SubscriptionInUse
 from broker.models import (
     Address,
@@ -22,10 +23,12 @@ from broker.models import (
     RoutingType,
     Subscription,
 )
-from broker.mq.codes import Reason
-from broker.put import put, put_many
-from broker.subscriptions import end_dead, subscribe, unsubscribe
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring import fsck
+from broker.queueing import journal, processes
+from broker.queueing.put import put, put_many
+from broker.queueing.subscriptions import end_dead, subscribe, unsubscribe
+from broker.settlement import poison
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.broker.elsewhere import Elsewhere
 from tests.make import NOON, make_messages, make_queue, seconds
 
@@ -38,19 +41,19 @@ def news(db: None) -> Address:
 
 
 def durable(name: str = "mine", **fields: Any) -> Subscription:
-    known = {"client_id": "app"} | fields
-    return subscribe("news", durable=True, name=name, owner=owner.current(), **known)
+    known: dict[str, Any] = {"client_id": "app", "owner": processes.current()}
+    return subscribe("news", durable=True, name=name, **known | fields)
 
 
 def passing(of: int | None = None, selector: str = "") -> Subscription:
     """One that is not durable."""
-    made_by = owner.current() if of is None else of
-    return subscribe("news", durable=False, owner=made_by, selector=selector)
+    owner = of or processes.current()
+    return subscribe("news", durable=False, owner=owner, selector=selector)
 
 
 def bodies(queue: Queue) -> list[bytes]:
     with unit_of_work() as work:
-        return [delivery.body for delivery in work.get(queue.name, 9)]
+        return [one.body for one in work.get(queue.name, 9)]
 
 
 @pytest.mark.spec("POISON-11")
@@ -121,7 +124,7 @@ def test_a_subscription_needs_an_address_and_a_durable_one_a_name(
     news: Address,
 ) -> None:
     with pytest.raises(NoSuchAddress):
-        subscribe("nothing", durable=False, owner=owner.current())
+        subscribe("nothing", durable=False, owner=processes.current())
     with pytest.raises(ValueError, match="needs a name"):
         durable("")
 
@@ -189,7 +192,7 @@ def test_a_durable_subscription_with_another_topic_or_selector_begins_anew(
             durable=True,
             client_id="app",
             name="mine",
-            owner=owner.current(),
+            owner=processes.current(),
         )
 
     assert second.queue_id != first.queue_id
@@ -246,7 +249,7 @@ def test_a_subscription_is_not_ended_under_its_connection_consumer(
 ) -> None:
     queue = durable().queue
     consumer = ConnectionConsumer.objects.create(
-        owner_id=owner.current(), queue=queue, handler="h", server_sessions=1
+        owner_id=processes.current(), queue=queue, handler="h", server_sessions=1
     )
     with pytest.raises(SubscriptionInUse):
         unsubscribe("app", "mine")
@@ -282,7 +285,7 @@ def test_housekeeping_backs_out_a_dead_process_and_ends_its_subscriptions(
     put_many(make_messages(3, "news"))
     UnitOfWork().get(queue.name, 2)
 
-    owner.resign()  # as if it had died
+    processes.resign()  # as if it had died
     tasks.back_out_overdue()
 
     assert not Owner.objects.exists()
@@ -301,7 +304,6 @@ def test_a_queue_in_somebody_elses_unit_of_work_stays_until_that_ends(
     put("news", b"1")
     work = UnitOfWork()
     work.get(queue.name)
-
     assert not end_dead(limit=5)
     work.commit()
     assert end_dead(limit=5)

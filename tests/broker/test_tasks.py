@@ -11,11 +11,14 @@ from django.apps import apps
 from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 
-from broker import fsck, journal, operations, owner, partitions, tasks
+from broker import operations, tasks
 from broker.models import Experience, Operation, OperationItem, Queue, Ready
 from broker.models import UnitOfWork as UnitOfWorkRow
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal, processes
+from broker.queueing.put import put, put_many
+from broker.sql import partitions
+from broker.transactions.scope import UnitOfWork
 from console.celery import app
 from tests.broker.dying import make_dead_letters, plan, start
 from tests.console.until import until
@@ -154,7 +157,7 @@ def test_a_dead_process_is_found_by_the_task(transactional_db: None) -> None:
     make_queue("orders")
     put("orders")
     UnitOfWork().get("orders")
-    owner.resign()
+    processes.resign()
 
     def swept() -> bool:
         tasks.back_out_overdue()

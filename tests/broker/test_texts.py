@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker.texts import LINE_END, lines_of, opcodes, text_of, with_ends_of
+from broker.formats.text import LINE_END, lines_of, opcodes, text_of, with_ends_of
 
 TYPE = "text/plain"
 CHARSETS = ["utf-8", "utf-16", "UTF-16LE", "utf-32-be", "iso-8859-1", "windows-1252"]

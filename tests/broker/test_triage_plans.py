@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from broker import sql, triage
+from broker import sql
 from broker.models import DeadLetter
+from broker.monitoring import dead_letters
 from tests.console.graveyard import bury
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -60,13 +61,13 @@ def test_many_that_died_at_once_are_grouped_by_equality_alone() -> None:
     keys = {f"{by} Cond" for by in ("Hash", "Merge", "Index")}
     conditions = [one[key] for one in plan for key in keys & one.keys()]
     assert any("message_id" in one for one in conditions), conditions
-    assert sum(group.messages for group in triage.groups()) == LETTERS
+    assert sum(group.messages for group in dead_letters.groups()) == LETTERS
 
 
 def test_one_group_costs_what_it_is_large_however_much_lies_beside_it() -> None:
     assert list(bury(LETTERS, 3))[-1] == LETTERS
-    largest, *_, smallest = triage.groups()
-    gone = triage.letters(largest.selection, limit=1)[0].message_id
+    largest, *_, smallest = dead_letters.groups()
+    gone = dead_letters.letters(largest.selection, limit=1)[0].message_id
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM broker_ready WHERE pos = %s", [gone])
         cursor.execute("ANALYZE broker_dead_letter, broker_message, broker_ready")
@@ -76,11 +77,11 @@ def test_one_group_costs_what_it_is_large_however_much_lies_beside_it() -> None:
     looks = [one for one in plan if one.get("Relation Name") == "broker_ready"]
     assert len(looks) == 2  # which lanes there are, and each letter
     assert max(one["Actual Loops"] for one in looks) == smallest.messages
-    assert triage.groups(smallest.fingerprint) == [smallest]
-    (left,) = triage.groups(largest.fingerprint)
+    assert dead_letters.groups(smallest.fingerprint) == [smallest]
+    (left,) = dead_letters.groups(largest.fingerprint)
     assert left.messages == largest.messages - 1
-    assert triage.groups() == [left, *triage.groups()[1:-1], smallest]
-    assert triage.groups("0" * 12) == []
+    assert dead_letters.groups() == [left, *dead_letters.groups()[1:-1], smallest]
+    assert dead_letters.groups("0" * 12) == []
 
 
 def test_whether_groups_grow_is_looked_up_by_whole_keys() -> None:
@@ -88,7 +89,12 @@ def test_whether_groups_grow_is_looked_up_by_whole_keys() -> None:
     assert list(bury(LETTERS // 2, 3))[-1] == LETTERS // 2
 
     plan = explained(
-        "recent_deaths", scan=1000, now=None, span=triage.LATELY, limit=5, within=[]
+        "recent_deaths",
+        scan=1000,
+        now=None,
+        span=dead_letters.LATELY,
+        limit=5,
+        within=[],
     )
 
     (look,) = [one for one in plan if one.get("Relation Name") == "broker_ready"]
@@ -105,7 +111,7 @@ def test_a_page_of_letters_looks_for_no_more_than_it_shows() -> None:
         "dead_letters",
         **dict.fromkeys(("fingerprint", "origin_queue", "cause", "queue_id")),
         within=[*range(100_000)],
-        before=triage.NEWEST,
+        before=dead_letters.NEWEST,
         scan=200,
         limit=51,
     )
@@ -118,7 +124,7 @@ def test_a_page_of_letters_looks_for_no_more_than_it_shows() -> None:
 def test_letters_that_are_gone_are_not_looked_up_one_by_one() -> None:
     """After thousands were sent back, those that stayed are shown as quickly."""
     assert list(bury(LETTERS // 2, 3))[-1] == LETTERS // 2
-    newest = triage.letters(triage.Selection(), limit=10)
+    newest = dead_letters.letters(dead_letters.Selection(), limit=10)
     kept = DeadLetter.objects.order_by("message_id")[60].message_id
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM broker_ready WHERE pos > %s", [kept])
@@ -128,12 +134,12 @@ def test_letters_that_are_gone_are_not_looked_up_one_by_one() -> None:
         "dead_letters",
         **dict.fromkeys(("fingerprint", "origin_queue", "cause", "queue_id")),
         within=None,
-        before=triage.NEWEST,
+        before=dead_letters.NEWEST,
         scan=200,
         limit=51,
     )
 
-    found = triage.letters(triage.Selection(), limit=51)
+    found = dead_letters.letters(dead_letters.Selection(), limit=51)
     assert [one.message_id for one in found] == sorted(
         DeadLetter.objects.order_by("message_id")[10:61].values_list(
             "message_id", flat=True

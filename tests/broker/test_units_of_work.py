@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
-from broker import journal, settle
-from broker.browse import browse
 from broker.errors import LockLost, UnitOfWorkEnded
-from broker.get import Delivery
 from broker.models import Claim, Place, Queue
 from broker.models import UnitOfWork as UnitRow
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing import journal
+from broker.queueing.browse import browse
+from broker.queueing.get import Delivery
+from broker.queueing.put import put, put_many
+from broker.settlement import settle
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes, seconds
 
 pytestmark = pytest.mark.django_db

@@ -6,23 +6,24 @@ from datetime import timedelta
 
 import pytest
 
-from broker import journal, owner, settle
-from broker.browse import where_is
 from broker.errors import LockLost
 from broker.errors.units_of_work import NotForced
 from broker.models import Kind, Owner, Place
 from broker.models import UnitOfWork as UnitRow
-from broker.prefetched import Prefetched
-from broker.prepared import prepare
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
-from broker.units_of_work import (
+from broker.queueing import journal, processes
+from broker.queueing.browse import where_is
+from broker.queueing.put import put, put_many
+from broker.settlement import settle
+from broker.transactions.administration import (
     Nature,
     entries_of,
     force,
     open_unit,
     open_units,
 )
+from broker.transactions.prefetch import Prefetched
+from broker.transactions.prepared import prepare
+from broker.transactions.scope import UnitOfWork
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +39,7 @@ def test_what_a_process_holds_is_listed_with_whose_it_is() -> None:
 
     assert (unit.id, unit.entries, unit.queue_ids) == (work.id, 2, [queue.pk])
     assert (unit.actor, unit.kind) == ("shop.handle", "application")
-    assert unit.owner_id == owner.current()
+    assert unit.owner_id == processes.current()
     assert unit.is_alive
     assert unit.nature is Nature.LEASED
     assert unit.age == minutes(2)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from broker import tasks, vacuuming
+from broker import tasks
 from broker.models import Delayed
-from broker.put import put_many
-from broker.vacuuming import FEW
+from broker.queueing.put import put_many
+from broker.sql import vacuum
+from broker.sql.vacuum import FEW
 from tests.console.until import until
 from tests.make import NOON, make_messages, make_queue, minutes
 
@@ -49,8 +50,8 @@ def die(count: int) -> None:
 
 
 def vacuumed() -> list[str]:
-    found = vacuuming.bloated()
-    vacuuming.vacuum(found)
+    found = vacuum.bloated()
+    vacuum.vacuum(found)
     return found
 
 
@@ -68,7 +69,7 @@ def test_a_table_of_dead_rows_is_vacuumed_once() -> None:
 @pytest.mark.usefixtures("_alone")
 def test_a_few_dead_rows_are_no_reason() -> None:
     make_queue()
-    vacuuming.vacuum(["broker_delayed"])
+    vacuum.vacuum(["broker_delayed"])
     die(100)
     until(lambda: dead_rows() >= 100)
 
@@ -78,12 +79,12 @@ def test_a_few_dead_rows_are_no_reason() -> None:
 @pytest.mark.usefixtures("_alone")
 def test_a_table_that_grows_is_vacuumed_before_its_rows_are_counted() -> None:
     make_queue()
-    vacuuming.vacuum(vacuuming.HOT)
+    vacuum.vacuum(vacuum.HOT)
     die(3000)  # which this session has told nobody yet, unless it took a second
 
-    found = vacuuming.bloated()
+    found = vacuum.bloated()
     dead_rows()  # told now, so that it is not told once they are gone
-    vacuuming.vacuum(found)
+    vacuum.vacuum(found)
 
     assert "broker_delayed" in found
     assert vacuumed() == []
@@ -104,5 +105,5 @@ def test_a_worker_vacuums_what_was_bloated_four_times_a_second() -> None:
 @pytest.mark.django_db
 def test_within_a_transaction_nothing_is_vacuumed() -> None:
     before = vacuums()
-    vacuuming.vacuum(vacuuming.HOT)
+    vacuum.vacuum(vacuum.HOT)
     assert vacuums() == before

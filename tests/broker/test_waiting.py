@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from broker import triage
 from broker.models import DeadLetter, Ready
-from broker.put import put
-from broker.scheduled import scheduled
-from broker.unit_of_work import unit_of_work
-from broker.waiting import waiting
+from broker.monitoring import dead_letters
+from broker.monitoring.delayed import scheduled
+from broker.monitoring.wait_times import waiting
+from broker.queueing.put import put
+from broker.transactions.scope import unit_of_work
 from tests.console.letters import attempt, die, make_places
 from tests.make import NOON, make_queue, make_setting, minutes, seconds
 
@@ -102,15 +102,15 @@ def test_groups_that_grew_lately_come_with_their_numbers() -> None:
     die("TypeError: no name", attempts=1, now=NOON)
     on = old.queue_id
 
-    found = triage.growing([on], now=NOON + minutes(10))
+    found = dead_letters.growing([on], now=NOON + minutes(10))
 
     assert [(one.pattern, one.messages) for one in found] == [
         ("ValueError: row {n} is bad", 3),
         ("TypeError: no name", 1),
     ]
     assert found[0].last_died_at == NOON + minutes(3) + seconds(0.012)
-    assert triage.growing([], now=NOON + minutes(10)) == []
-    assert len(triage.growing([on], limit=1, now=NOON + minutes(10))) == 1
+    assert dead_letters.growing([], now=NOON + minutes(10)) == []
+    assert len(dead_letters.growing([on], limit=1, now=NOON + minutes(10))) == 1
 
 
 def test_what_was_resubmitted_does_not_grow() -> None:
@@ -119,4 +119,4 @@ def test_what_was_resubmitted_does_not_grow() -> None:
     Ready.objects.filter(queue_id=letter.queue_id).delete()
     assert DeadLetter.objects.exists()
 
-    assert triage.growing([letter.queue_id], now=NOON + minutes(2)) == []
+    assert dead_letters.growing([letter.queue_id], now=NOON + minutes(2)) == []

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from broker.addresses import merge
-from broker.models import AddressSetting
-from broker.wildcards import (
+from broker.config.address_settings import merge
+from broker.formats.wildcards import (
     PLAIN,
     Syntax,
     check_match,
@@ -21,6 +20,7 @@ from broker.wildcards import (
     matches,
     specificity,
 )
+from broker.models import AddressSetting
 
 WORDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=4)
 PARTS = st.lists(st.sampled_from(["a", "bb", "*"]), min_size=0, max_size=4)

@@ -9,11 +9,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from broker import operations, rules
+from broker import operations
 from broker.models import Act, Operation, OperationItem, Queue
-from broker.put import put_many
-from broker.triage import Letter
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring.dead_letters import Letter
+from broker.operations import rules
+from broker.queueing.put import put_many
+from broker.transactions.scope import UnitOfWork
 from dashboards.models import ReportRun
 from tests.broker.handling import stopped
 from tests.broker.promising import promise

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.test import Client
 
-from broker import credentials
 from broker.amqp.messages import batches
-from broker.put import NewMessage
+from broker.queueing.put import NewMessage
+from broker.security import credentials
 from tests.console.test_api import ROOT
 from tests.make import make_user
 

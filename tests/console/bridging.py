@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from broker.bridges.providers.registry import HERE
 from broker.bridges.resubmit import origin_of
-from broker.fingerprints import fingerprint
+from broker.formats.error_fingerprint import fingerprint
 from broker.models import (
     Branch,
     Bridge,
@@ -24,7 +24,7 @@ from broker.models import (
     Queue,
 )
 from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
-from broker.put import put
+from broker.queueing.put import put
 from console.bridge_pages.letters import PREFIX
 from tests.make import make_queue
 

@@ -13,11 +13,13 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from broker import filters, groups, pausing, rules
 from broker.bridges.books import Outcome
+from broker.formats import filters
 from broker.models import AuditRecord, Message, Queue
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import dead_letter_groups
+from broker.operations import queue_pause, rules
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork
 from console import roles, saved_views
 from console.views.queues import PLACES
 from tests.broker.bridges.carrying import bring, carry
@@ -95,7 +97,7 @@ def fill(user: User) -> Paths:
     now = timezone.now()
     make_places(delay_ms=30_000)
     make_queue(LONG)
-    pausing.pause(LONG, user=user, reason="the provider is down")
+    queue_pause.pause(LONG, user=user, reason="the provider is down")
     make_queue("bills", backout_threshold=3)
     make_queue("answers")
     make_setting("#", max_delivery_attempts=-1)
@@ -122,8 +124,8 @@ def of_letters(user: User, now: datetime) -> Paths:
     rules.save("DLQ", RULES, user)
     rules.run(rules.switch("DLQ", "observe", user).pk)
     which = [("orders", "MAX_DELIVERY_ATTEMPTS")]
-    groups.snooze(known.fingerprint, user, which, until=now + minutes(60))
-    groups.describe(
+    dead_letter_groups.snooze(known.fingerprint, user, which, until=now + minutes(60))
+    dead_letter_groups.describe(
         known.fingerprint,
         owner=user,
         note="x" * 300,

@@ -8,10 +8,10 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from broker.audit import Actor, acting
 from broker.bridges import commands
 from broker.bridges.states import Command
 from broker.models import Link
+from broker.security.audit import Actor, acting
 from tests.console.bridging import (
     beat,
     die_of_link,

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from django.contrib.auth.models import User
 
-from broker import operations, triage
+from broker import operations
+from broker.formats.patches import HeaderOperation
 from broker.models import Operation, Queue
+from broker.monitoring import dead_letters
 from broker.operations import Chosen, Edit, Order
-from broker.patches import HeaderOperation
-from broker.put import put_many
+from broker.queueing.put import put_many
 from tests.make import make_messages, make_queue, make_user, plan_resubmit
 
 
@@ -55,7 +56,9 @@ def of_letters(user: User, body: bytes) -> Iterator[Operation]:
         operations.set_patch(plan.pk, json.dumps(patch))
         yield plan
     operations.look(looked.pk, limit=50)
-    one, other = triage.letters(triage.Selection(origin_queue="orders"), limit=2)
+    one, other = dead_letters.letters(
+        dead_letters.Selection(origin_queue="orders"), limit=2
+    )
     edit = Edit([HeaderOperation("set", "correlation-id", "c-18")], body[:-1] + b" }")
     edited = operations.plan_edit(user, one.message_id, "DLQ", edit)
     operations.start_edit(edited.pk)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from broker import partitions
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import unit_of_work
+from broker.queueing.put import NewMessage, put_many
+from broker.sql import partitions
+from broker.transactions.scope import unit_of_work
 from tests.make import make_queue, make_setting
 
 QUEUES = ("billing", "imports", "labels", "mail", "orders", "stock")

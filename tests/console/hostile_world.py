@@ -38,8 +38,8 @@ from broker.models import (
     Stoppage,
     Subscription,
 )
-from broker.put import NewMessage, put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import NewMessage, put, put_many
+from broker.transactions.scope import UnitOfWork
 from console.models import SavedView
 from dashboards.models import ReportRow, ReportRun
 from tests.broker.bridges.carrying import bring

@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from broker import delays, triage
 from broker.models import Queue
-from broker.put import put
-from broker.triage import Letter
-from broker.unit_of_work import unit_of_work
+from broker.monitoring import dead_letters
+from broker.monitoring.dead_letters import Letter
+from broker.queueing import delayed
+from broker.queueing.put import put
+from broker.transactions.scope import unit_of_work
 from tests.make import NOON, make_queue, make_setting
 
-ALL = triage.Selection()
+ALL = dead_letters.Selection()
 
 
 def make_places(*, attempts: int = 2, delay_ms: int = 0) -> Queue:
@@ -35,7 +36,7 @@ def attempt(
     actor: str = "shop.handle",
 ) -> list[int]:
     """One delivery that takes 12 ms and ends well, or with an error."""
-    delays.wake_due(limit=1000, now=now)
+    delayed.wake_due(limit=1000, now=now)
     with unit_of_work(actor=actor, now=now) as work:
         got = [delivery.message_id for delivery in work.get(queue, limit)]
         work.now = now + timedelta(milliseconds=12)
@@ -52,4 +53,4 @@ def die(
     put("orders", fields.pop("body", b"{}"), now=now, **fields)
     for number in range(attempts):
         assert attempt(error, now=now + timedelta(minutes=number + 1))
-    return triage.letters(ALL, limit=1)[0]
+    return dead_letters.letters(ALL, limit=1)[0]

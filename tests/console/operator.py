@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, Request, expect, sync_playwright
 
-from broker import fsck
+from broker.monitoring import fsck
 from console import roles
 from tests.amqp.apart import own_database
 from tests.console.browsing import (

@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from broker.models import AddressSetting, Operation
-from broker.put import put_many
+from broker.queueing.put import put_many
 from tests.console.letters import attempt
 from tests.console.test_messages import words
 from tests.make import make_messages

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from broker import filters
+from broker.formats import filters
 from broker.models import Act
 from console import saved_views
 from tests.console import second_factors as factors

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from broker.errors.mq_codes import Format, Reason
+from broker.formats.mq.folders import Element, Folder
+from broker.formats.mq.rfh2 import Rfh2
 from broker.models import Queue
-from broker.mq.codes import Format, Reason
-from broker.mq.folders import Element, Folder
-from broker.mq.rfh2 import Rfh2
-from broker.poison import Last, Removing
-from broker.put import put
-from broker.unit_of_work import unit_of_work
+from broker.queueing.put import put
+from broker.settlement.poison import Last, Removing
+from broker.transactions.scope import unit_of_work
 from tests.console.letters import attempt
 from tests.make import NOON, make_queue, minutes
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
-from broker import authorities, credentials
+from broker.security import authorities, credentials
 from console import roles
 from tests.make import make_user
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 
-from broker.unit_of_work import unit_of_work
+from broker.transactions.scope import unit_of_work
 from tests.broker.elsewhere import Background
 
 SOUND = 60  # orders that it books before it fails: in the third part of an operation

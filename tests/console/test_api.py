@@ -10,10 +10,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from broker import counters
 from broker.models import Operation, Queue
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import counters
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork
 from console import api
 from console.api import problems
 from tests.console.conftest import SignIn

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from broker import credentials
 from broker.models import Act, AddressSetting, AuditRecord, Operation, Queue, Ready
-from broker.put import put
+from broker.queueing.put import put
+from broker.security import credentials
 from console import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places

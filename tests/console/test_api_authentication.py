@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from broker import authorities, credentials
 from broker.models import Credential
-from broker.put import put
+from broker.queueing.put import put
+from broker.security import authorities, credentials
 from console import roles
 from tests.console.test_api import ROOT, problem
 from tests.make import make_queue, make_user

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from broker import browse, credentials, fsck
 from broker.amqp.messages import batches
 from broker.models import (
     Act,
@@ -18,7 +17,10 @@ from broker.models import (
     Ready,
     UnitOfWork,
 )
-from broker.put import NewMessage, put, put_many
+from broker.monitoring import fsck
+from broker.queueing import browse
+from broker.queueing.put import NewMessage, put, put_many
+from broker.security import credentials
 from tests.amqp.written import came, data, properties
 from tests.broker.promising import ready
 from tests.console.branching import get, machine, of, post, send

@@ -11,8 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from broker import credentials
 from broker.models import Act, ClientConnection, ClientEndpoint, Credential
+from broker.security import credentials
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
 from tests.console.test_api import ROOT, problem

@@ -15,7 +15,7 @@ from broker.models import (
     Ready,
     UnitOfWork,
 )
-from broker.put import put
+from broker.queueing.put import put
 from tests.broker.promising import promise, ready
 from tests.console.branching import get, machine, of, post, send
 from tests.console.conftest import SignIn

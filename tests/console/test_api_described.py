@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from broker.amqp.messages import batches
-from broker.put import put_many
+from broker.queueing.put import put_many
 from console import api
 from tests.console.api_bridge_acts import make_bridge
 from tests.console.letters import die, make_places

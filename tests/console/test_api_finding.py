@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from broker.put import put, put_many
+from broker.queueing.put import put, put_many
 from tests.broker.dying import make_dead_letters
 from tests.console.conftest import SignIn
 from tests.console.test_api import ROOT, problem

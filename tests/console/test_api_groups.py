@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from broker.models import DeadLetterGroup
-from broker.triage import Letter
+from broker.monitoring.dead_letters import Letter
 from console import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places

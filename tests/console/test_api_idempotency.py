@@ -10,9 +10,9 @@ from django.test import Client
 from psycopg.errors import LockNotAvailable
 from pytest_django import Settings
 
-from broker import credentials
 from broker.models import Credential, KeptAnswer, Message, Queue, Ready
-from broker.put import put
+from broker.queueing.put import put
+from broker.security import credentials
 from console import api
 from tests.console.conftest import SignIn
 from tests.console.test_api import ROOT, problem
@@ -120,7 +120,7 @@ def test_who_asks_while_the_first_runs_is_told_to_come_again(
     def held(*_: Any, **__: Any) -> None:
         raise OperationalError("canceling statement") from LockNotAvailable()
 
-    monkeypatch.setattr("broker.answers.claim", held)
+    monkeypatch.setattr("broker.operations.idempotency.claim", held)
 
     told = problem(post(shop, PUT, {"body": "x"}, "k"), 409)
     assert told["code"] == "idempotency-key-in-use"

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from broker.models import Operation, OperationItem, OperationPatch
-from broker.triage import Letter
+from broker.monitoring.dead_letters import Letter
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.console.test_api import ROOT, problem

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from broker import authorities
 from broker.models import Act, AuditRecord
+from broker.security import authorities
 from dashboards.models import ReportRow, ReportRun
 from tests.console.conftest import SignIn
 from tests.console.principals import signed_in

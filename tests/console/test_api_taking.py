@@ -10,9 +10,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from broker import credentials
 from broker.models import Delayed, Event, Message, Queue, Ready, UnitOfWork
-from broker.put import put, put_many
+from broker.queueing.put import put, put_many
+from broker.security import credentials
 from tests.console.conftest import SignIn
 from tests.console.test_api import ROOT, problem
 from tests.make import make_messages, make_queue, make_setting, make_user

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from broker.models import Approval, AuditRecord, Operation, Queue
 from broker.operations.approvals import MAY
-from broker.put import put_many
+from broker.queueing.put import put_many
 from console import roles
 from tests.console.conftest import SignIn
 from tests.console.ordering import order, said, started, url

@@ -20,9 +20,9 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from broker import audit
-from broker.audit import Thing
 from broker.models import Act, AuditCheck, AuditRecord
+from broker.security import audit
+from broker.security.audit import Thing
 from console.views import audit as view
 from tests.broker.auditing import note
 from tests.console.conftest import SignIn

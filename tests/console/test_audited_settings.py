@@ -13,7 +13,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from broker import settings_import
+from broker.config import imports
 from broker.models import Act, AddressSetting, AuditRecord, Queue
 from console import first_run
 from console.settings_site import AuditedAdmin
@@ -141,7 +141,7 @@ def test_an_import_leaves_a_record_of_each_setting_that_it_changes(
 ) -> None:
     make_setting("orders", max_delivery_attempts=3)
     make_setting("invoices")
-    text = settings_import.FORMATS["json"](
+    text = imports.FORMATS["json"](
         [
             AddressSetting(match="orders", max_delivery_attempts=5),
             AddressSetting(match="payments", max_delivery_attempts=7),
@@ -166,7 +166,7 @@ def test_an_import_leaves_a_record_of_each_setting_that_it_changes(
 
 
 def test_commands_leave_records_of_who_ran_them(tmp_path: Any) -> None:
-    text = settings_import.FORMATS["json"]([AddressSetting(match="orders")])
+    text = imports.FORMATS["json"]([AddressSetting(match="orders")])
     (tmp_path / "settings.json").write_text(text)
     out = io.StringIO()
     call_command(
@@ -197,7 +197,7 @@ def test_what_cannot_be_recorded_is_not_changed(
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("no room")
 
-    monkeypatch.setattr("broker.audit.records.write", broken)
+    monkeypatch.setattr("broker.security.audit.records.write", broken)
     with transaction.atomic():
         answer = ada.post(page(queue, "change"), typed)
 

@@ -16,8 +16,8 @@ from broker.models import (
     Queue,
     Ready,
 )
-from broker.put import put as send
-from broker.put import put_many
+from broker.queueing.put import put as send
+from broker.queueing.put import put_many
 from console import roles
 from tests.console.commanding import refused, run, told
 from tests.console.letters import die, make_places

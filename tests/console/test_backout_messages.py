@@ -11,8 +11,8 @@ import pytest
 from django.core.management import call_command
 
 from broker.models import Message
-from broker.put import put as send
-from broker.put import put_many
+from broker.queueing.put import put as send
+from broker.queueing.put import put_many
 from tests.console.commanding import refused, run, told
 from tests.make import make_messages, make_queue, make_user
 

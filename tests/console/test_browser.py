@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Locator, Page, expect
 
-from broker.triage import Letter
+from broker.monitoring.dead_letters import Letter
 from console import roles
 from tests.broker.elsewhere import process, said
 from tests.console.browsing import (
@@ -25,8 +25,8 @@ from tests.make import make_user
 pytestmark = pytest.mark.browser
 
 ELSEWHERE = """
-from broker.put import put
-from broker.unit_of_work import unit_of_work
+from broker.queueing.put import put
+from broker.transactions.scope import unit_of_work
 from dashboards.live import publish_depths
 
 {deed}

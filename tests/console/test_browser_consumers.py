@@ -9,8 +9,8 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, expect
 
-from broker.connection_consumers import ConnectionConsumer
-from broker.put import put
+from broker.client.dispatch.connection_consumer import ConnectionConsumer
+from broker.queueing.put import put
 from console import roles
 from tests.broker.elsewhere import process, said
 from tests.broker.handling import Seen, broken, handler
@@ -26,8 +26,8 @@ from tests.make import make_queue, make_user
 pytestmark = pytest.mark.browser
 
 SERVE = """
-from broker.connection_consumers import ConnectionConsumer, ServerSession
-from broker.handlers import Handler
+from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
+from broker.client.dispatch.handlers import Handler
 from dashboards.live import publish_depths
 
 consumer = ConnectionConsumer.open(Handler("orders", print, True, 1, 1))

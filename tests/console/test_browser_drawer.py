@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Locator, Page, expect
 
-from broker.triage import Letter
+from broker.monitoring.dead_letters import Letter
 from console import roles
 from tests.console.browsing import (
     arrive,

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, Route, expect
 
-from broker.put import put
+from broker.queueing.put import put
 from console import roles
 from tests.console.browsing import (
     arrive,

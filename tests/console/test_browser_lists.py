@@ -9,9 +9,9 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, expect
 
-from broker.clock import database_now
 from broker.models import Delayed
-from broker.put import put
+from broker.queueing.put import put
+from broker.sql.clock import database_now
 from console import roles
 from tests.broker.elsewhere import Background
 from tests.console.browsing import (

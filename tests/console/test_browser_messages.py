@@ -10,9 +10,9 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, expect
 
-from broker.put import put, put_many
-from broker.triage import Letter
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring.dead_letters import Letter
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork
 from console import roles
 from tests.console.browsing import (
     arrive,

@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 from broker import operations
 from broker.models import Operation
-from broker.put import put
-from broker.triage import Letter
+from broker.monitoring.dead_letters import Letter
+from broker.queueing.put import put
 from console import roles
 from tests.broker.elsewhere import Background
 from tests.console.browsing import (

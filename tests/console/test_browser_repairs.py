@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 from broker import operations
 from broker.models import Operation
+from broker.monitoring.dead_letters import Letter, Selection
 from broker.operations import Chosen, Order
-from broker.triage import Letter, Selection
 from console import roles
 from tests.console.browsing import (
     arrive,

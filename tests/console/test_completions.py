@@ -9,11 +9,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
-from broker import finding
-from broker.filters import KEYS, PROPERTY, parse
-from broker.finding import tallies, walking
+from broker.formats.filters import KEYS, PROPERTY, parse
 from broker.models import Queue
-from broker.put import put, put_many
+from broker.monitoring import search
+from broker.monitoring.search import tallies, walking
+from broker.queueing.put import put, put_many
 from tests.broker.dying import make_dead_letters
 from tests.console.conftest import SignIn
 from tests.console.finding import PAGE
@@ -96,7 +96,7 @@ def test_what_is_offered_finds_something(sign_in: SignIn) -> None:
 
     for key in ("type", "producer", "content", "origin", "fingerprint", "address"):
         (option, *_) = offered(client, f"{key}:", "state:dead")
-        assert finding.find(parse(option), within=queues).rows, option
+        assert search.find(parse(option), within=queues).rows, option
 
 
 def test_properties_and_their_names_are_offered_to_who_may_read_them(
@@ -149,15 +149,15 @@ def test_a_bounded_number_of_messages_is_looked_at(
     monkeypatch.setattr(tallies, "NEWEST", 3)
     names = {orders.pk: "orders"}
 
-    tally = finding.values(parse(""), KEYS["type"], within=names)
+    tally = search.values(parse(""), KEYS["type"], within=names)
     assert tally == {"new": 3}
 
     monkeypatch.setattr(tallies, "NEWEST", 2000)
     monkeypatch.setattr(walking, "FIRST_SCAN", 1)
     monkeypatch.setattr(walking, "SCAN", 1)
-    tally = finding.values(parse(""), KEYS["type"], within=names)
+    tally = search.values(parse(""), KEYS["type"], within=names)
     assert tally == {"new": 3}
-    assert not finding.values(parse(""), PROPERTY, within=names)
+    assert not search.values(parse(""), PROPERTY, within=names)
 
 
 def test_what_stands_before_has_to_be_readable(sign_in: SignIn) -> None:

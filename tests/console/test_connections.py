@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django import Settings
 
-from broker import clients
-from broker.clients import Wanted
 from broker.models import ClientConnection, ClientEndpoint
+from broker.monitoring import connections
+from broker.monitoring.connections import Wanted
 from console import findings
 from tests.console.conftest import SignIn
 from tests.console.wire import (
@@ -122,7 +122,7 @@ def test_where_nothing_is_found_one_is_told_what_there_is(sign_in: SignIn) -> No
 
 def test_what_was_looked_for_comes_first(sign_in: SignIn) -> None:
     one = make_client()
-    for number in range(clients.ENDPOINTS + 5):
+    for number in range(connections.ENDPOINTS + 5):
         make_endpoint(one, f"queue-{number}")
     make_endpoint(one, "needle")
 
@@ -172,7 +172,7 @@ def test_one_sees_one_s_own_clients(client: Client) -> None:
 
 
 def test_clients_and_their_endpoints_come_in_pages(sign_in: SignIn) -> None:
-    for number in range(clients.CONNECTIONS + 1):
+    for number in range(connections.CONNECTIONS + 1):
         make_client(f"client-{number:02}.")
     last = ClientConnection.objects.get(container_id="client-25.")
     for number in range(101):
@@ -248,7 +248,7 @@ def test_a_list_is_not_longer_than_it_is_asked_to_be() -> None:
         for node in "abc":
             make_endpoint(one, node)
 
-    found = clients.connections(None, Wanted(limit=2, endpoints=2))
+    found = connections.connections(None, Wanted(limit=2, endpoints=2))
 
     assert [len(one.endpoints) for one in found] == [2, 2]
     assert [one.used.endpoints for one in found] == [3, 3]

@@ -8,8 +8,8 @@ from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
-from broker import clients
 from broker.models import Act, ClientConnection, ClientEndpoint
+from broker.monitoring import connections
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
 from tests.console.wire import (
@@ -83,12 +83,12 @@ def test_an_operator_closes_one_endpoint_and_leaves_the_others(
 
 def test_whoever_asked_first_stays_and_it_is_asked_for_once(sign_in: SignIn) -> None:
     one = make_client()
-    asked = clients.close_connection(one.pk, make_user("olga"))
+    asked = connections.close_connection(one.pk, make_user("olga"))
 
     words = text(
         page(sign_in("operator"), reverse("console:connection", args=[one.pk]))
     )
-    again = clients.close_connection(one.pk, None)
+    again = connections.close_connection(one.pk, None)
 
     assert asked is not None
     assert again == asked
@@ -98,7 +98,7 @@ def test_whoever_asked_first_stays_and_it_is_asked_for_once(sign_in: SignIn) -> 
 
 def test_a_listener_that_does_not_answer_is_told_of(sign_in: SignIn) -> None:
     one = make_client()
-    clients.close_connection(one.pk, None)
+    connections.close_connection(one.pk, None)
     ClientConnection.objects.update(
         close_requested_at=F("close_requested_at") - seconds(6)
     )
@@ -183,8 +183,8 @@ def test_what_has_ended_says_so(sign_in: SignIn) -> None:
     again = client.get(where, headers={"HX-Request": "true"})
     assert again.status_code == 200
     assert "hx-get" not in again.content.decode().partition('id="connection"')[2]
-    assert clients.close_connection(one.pk, None) is None
-    assert clients.close_endpoint(endpoint.pk or 0, None) is None
+    assert connections.close_connection(one.pk, None) is None
+    assert connections.close_endpoint(endpoint.pk or 0, None) is None
 
 
 def client_user(client: Client) -> User:

@@ -14,11 +14,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from broker import owner
-from broker.connection_consumers import ConnectionConsumer
+from broker.client.dispatch.connection_consumer import ConnectionConsumer
 from broker.models import Act, Queue, Stoppage
 from broker.models import ConnectionConsumer as Row
-from broker.put import put
+from broker.queueing import processes
+from broker.queueing.put import put
 from console import findings
 from dashboards import depths
 from tests.broker.handling import Seen, broken, handler, session, stopped
@@ -60,7 +60,7 @@ def test_every_connection_consumer_is_shown_with_its_process(sign_in: SignIn) ->
     assert "size > 5 is put away 3" in shown
     assert "every message stays on the queue 1" in shown
     assert one.name in shown
-    assert f"application {owner._current and owner._current.pid} on" in shown
+    assert f"application {processes._current and processes._current.pid} on" in shown
     assert "running" in shown
     assert "Start delivery again" not in shown
 

@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from broker import credentials
 from broker.models import Act, Credential
+from broker.security import credentials
 from console import findings
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds

@@ -9,11 +9,12 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from broker import operations, triage
+from broker import operations
 from broker.models import AddressSetting, Operation, Queue
-from broker.put import put_many
-from broker.triage import Letter, Selection
-from broker.unit_of_work import unit_of_work
+from broker.monitoring import dead_letters
+from broker.monitoring.dead_letters import Letter, Selection
+from broker.queueing.put import put_many
+from broker.transactions.scope import unit_of_work
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.poison import make_payments, poison, remove
@@ -120,9 +121,9 @@ def test_a_large_group_has_pages_there_and_back(sign_in: SignIn, orders: Queue) 
     AddressSetting.objects.update(max_delivery_attempts=1)
     put_many(make_messages(120))
     attempt("ValueError", limit=120)
-    every = [letter.message_id for letter in triage.letters(ALL, limit=200)]
+    every = [letter.message_id for letter in dead_letters.letters(ALL, limit=200)]
     client = sign_in("viewer")
-    url = group_url(triage.letters(ALL, limit=1)[0])
+    url = group_url(dead_letters.letters(ALL, limit=1)[0])
 
     seen: list[list[int]] = []
     link: str | None = ""
@@ -225,7 +226,7 @@ def test_a_viewer_sees_no_button_that_works(sign_in: SignIn, orders: Queue) -> N
 
     assert PLAN not in page(client, GROUPS)
     assert client.post(PLAN, {}).status_code == 403
-    assert triage.letters(Selection())
+    assert dead_letters.letters(Selection())
 
 
 @pytest.mark.spec("UNIFY-5")
@@ -257,7 +258,7 @@ def test_a_group_that_consumers_moved_names_the_code_of_each(sign_in: SignIn) ->
     make_payments("")
     poison()
     remove("NOT.THERE")
-    letter = triage.letters(ALL)[0]
+    letter = dead_letters.letters(ALL)[0]
     url = reverse("console:dead_letter_group", args=[letter.fingerprint])
 
     said = words(sign_in("operator").get(url).content.decode())

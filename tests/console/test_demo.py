@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from broker import operations
-from broker.get import Delivery
-from broker.handlers import Handle
+from broker.client.dispatch.handlers import Handle
 from broker.models import Address, AddressSetting, DeadLetter, Message, Queue
-from broker.put import put
-from broker.unit_of_work import unit_of_work
+from broker.queueing.get import Delivery
+from broker.queueing.put import put
+from broker.transactions.scope import unit_of_work
 from console.demo import customers
 from console.demo.handlers import note, receive
 from console.demo.messages import (

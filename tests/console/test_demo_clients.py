@@ -13,7 +13,6 @@ import pytest
 from django.contrib.auth.models import User
 from pytest_django import Settings
 
-from broker import authorities, credentials
 from broker.amqp.protocol import sections
 from broker.amqp.protocol.performatives import Accepted, Modified, Rejected
 from broker.models import (
@@ -24,6 +23,7 @@ from broker.models import (
     Message,
     Queue,
 )
+from broker.security import authorities, credentials
 from console.demo import logins, shop
 from console.doors import Door
 from console.management.commands.demo_clients import Traffic

@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from broker import fsck
+from broker.errors.mq_codes import Report
 from broker.models import Act, Authority, Discarded, Message, Queue
-from broker.mq.codes import Report
-from broker.put import put_many
+from broker.monitoring import fsck
+from broker.queueing.put import put_many
 from console.views import discards
 from tests.broker.dying import on
 from tests.console.conftest import SignIn

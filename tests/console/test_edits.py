@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import reverse
 
 from broker.models import Message, Operation, Ready
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import put
+from broker.transactions.scope import UnitOfWork
 from console import roles
 from tests.console.letters import die, make_places
 from tests.console.test_messages import words

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from broker.addresses import DEFAULTS
+from broker.config.address_settings import DEFAULTS
 from broker.models import AddressSetting, Authority
-from broker.staircase import staircase
+from broker.settlement.redelivery_schedule import staircase
 from console.effective import TITLES, as_counted, ending, exact, ordinal, words
 from console.stairs import draw
 from tests.console.conftest import SignIn

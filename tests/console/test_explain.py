@@ -10,10 +10,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from broker import counters, owner
 from broker.models import ConnectionConsumer, Queue
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.monitoring import counters
+from broker.queueing import processes
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.console.recorded import deeds
@@ -46,7 +47,7 @@ def why(client: Client, message_id: int) -> str:
 
 def consumer(queue: Queue, selector: str = "") -> ConnectionConsumer:
     return ConnectionConsumer.objects.create(
-        owner_id=owner.current(),
+        owner_id=processes.current(),
         queue=queue,
         handler="shop.handle",
         selector=selector,

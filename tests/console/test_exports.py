@@ -15,8 +15,8 @@ from django.http.response import HttpResponseBase, StreamingHttpResponse
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
-from broker import finding
-from broker.put import put, put_many
+from broker.monitoring import search
+from broker.queueing.put import put, put_many
 from console import exports
 from tests.broker.dying import make_dead_letters
 from tests.broker.found import make_scene
@@ -92,13 +92,13 @@ def test_a_page_is_looked_for_when_it_is_asked_for(
     put_many(make_messages(6))
     monkeypatch.setattr(exports, "PAGE", 2)
     asked: list[str] = []
-    find = finding.find
+    find = search.find
 
     def counting(*arguments: Any, **named: Any) -> Any:
         asked.append(named.get("after", ""))
         return find(*arguments, **named)
 
-    monkeypatch.setattr(finding, "find", counting)
+    monkeypatch.setattr(search, "find", counting)
     chunks = iter(sign_in("viewer").get(EXPORT, {"f": f"queue:{orders.name}"}))
 
     assert len(asked) == 1

@@ -19,7 +19,7 @@ from broker.models import (
     Operation,
     Queue,
 )
-from broker.triage import Letter
+from broker.monitoring.dead_letters import Letter
 from console import roles
 from dashboards import attention
 from tests.console.conftest import SignIn

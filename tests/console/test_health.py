@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from broker import advice
+from broker.config import lint
 from broker.models import AddressSetting, ModelQueue
-from broker.put import put_many
+from broker.queueing.put import put_many
 from console import findings, roles
 from tests.console.conftest import SignIn
 from tests.console.test_messages import EVIL, words
@@ -325,6 +325,6 @@ def test_it_is_for_those_who_may_see_queues(client: Client) -> None:
 
 
 def test_what_concerns_all_queues_is_advice_that_there_is() -> None:
-    codes = set(re.findall(r'"([a-z-]+)",\n', inspect.getsource(advice)))
+    codes = set(re.findall(r'"([a-z-]+)",\n', inspect.getsource(lint)))
 
     assert codes >= findings.OF_ALL

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from broker import incarnations
-from broker.put import put, put_many
-from broker.unit_of_work import unit_of_work
+from broker.monitoring import message_copies
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import unit_of_work
 from tests.broker.dying import make_dead_letters
 from tests.console.conftest import SignIn
 from tests.console.finding import links
@@ -78,8 +78,8 @@ def test_what_one_may_not_inquire_is_not_told(client: Client, db: None) -> None:
 def test_a_million_is_looked_at_and_then_one_goes_on(
     sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(incarnations, "STEP", 2)
-    monkeypatch.setattr(incarnations, "STEPS", 2)
+    monkeypatch.setattr(message_copies, "STEP", 2)
+    monkeypatch.setattr(message_copies, "STEPS", 2)
     make_queue("orders")
     one = put("orders", message_id="ID:1").message_id
     put_many(make_messages(5))
@@ -98,13 +98,13 @@ def test_a_million_is_looked_at_and_then_one_goes_on(
 def test_many_are_told_some_at_a_time(
     sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(incarnations, "MOST", 2)
+    monkeypatch.setattr(message_copies, "MOST", 2)
     make_queue("orders")
     ids = [one.message_id for one in put_many(make_messages(3, message_id="ID:1"))]
 
-    first = incarnations.incarnations("ID:1")
+    first = message_copies.incarnations("ID:1")
     assert (first.message_ids, first.goes_on) == (ids[:0:-1], ids[1])
-    rest = incarnations.incarnations("ID:1", before=first.goes_on)
+    rest = message_copies.incarnations("ID:1", before=first.goes_on)
     assert rest.message_ids == ids[:1]
 
 

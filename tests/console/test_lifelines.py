@@ -6,10 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from broker import delays, discards, expiry, hardening, journal, operations
+from broker import operations
 from broker.models import Kind, Queue, RoutingType
-from broker.put import put
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing import delayed, journal
+from broker.queueing.put import put
+from broker.settlement import discards, expiry, hardening
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from console.lifelines import Life, Road, Step, lives
 from tests.console.letters import attempt, die, make_places
 from tests.console.poison import make_payments, poison, remove
@@ -164,7 +166,7 @@ def test_a_joined_unit_of_work_leaves_a_backout_without_a_get() -> None:
 def test_what_was_put_for_later_says_how_long_it_waited() -> None:
     make_places()
     message_id = put("orders", deliver_at=NOON + minutes(5), now=NOON).message_id
-    delays.wake_due(limit=1, now=NOON + minutes(6))
+    delayed.wake_due(limit=1, now=NOON + minutes(6))
 
     (sent,) = steps_of(message_id)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from broker import journal
 from broker.bridges.books import Entry, Outcome
-from broker.explain import explain
 from broker.models import DeadLetter, Queue
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring.explain import explain
+from broker.queueing import journal
+from broker.queueing.put import put
+from broker.transactions.scope import UnitOfWork
 from console.lifelines import Life, Road, lives
 from console.stories import story_of
 from tests.broker.bridges.carrying import LINK, bring, carry, old, take, tell

@@ -14,10 +14,11 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from broker import expiry, operations, sql
+from broker import operations, sql
 from broker.models import Message, Queue, RoutingType
-from broker.put import put
-from broker.unit_of_work import unit_of_work
+from broker.queueing.put import put
+from broker.settlement import expiry
+from broker.transactions.scope import unit_of_work
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt, die, make_places
 from tests.make import NOON, make_queue, make_setting, make_user, plan_resubmit, seconds

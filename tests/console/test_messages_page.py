@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from broker.finding import pages, walking
 from broker.models import Message
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring.search import pages, walking
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import make_dead_letters
 from tests.broker.found import make_scene
 from tests.console.conftest import SignIn

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from broker import finding
 from broker.errors.messages import SearchTooLong
-from broker.finding import walking
-from broker.put import put, put_many
+from broker.monitoring import search
+from broker.monitoring.search import walking
+from broker.queueing.put import put, put_many
 from tests.broker.dying import make_dead_letters
 from tests.console.conftest import SignIn
 from tests.console.finding import PAGE, filters_of, links, listed, page, said
@@ -80,7 +80,7 @@ def test_a_search_that_takes_too_long_keeps_its_filter(
     def never(*_: object, **__: object) -> None:
         raise SearchTooLong(walking.PATIENCE)
 
-    monkeypatch.setattr(finding, "find", never)
+    monkeypatch.setattr(search, "find", never)
     html = page(sign_in("viewer"), "state:dead", status=503)
 
     assert "stopped after 10 seconds. Narrow it" in words(html)

@@ -9,10 +9,10 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
+from broker.errors.mq_codes import Report
+from broker.formats.mq.describing import LONGEST
 from broker.models import Message
-from broker.mq.codes import Report
-from broker.mq.describing import LONGEST
-from broker.put import put
+from broker.queueing.put import put
 from console import viewers
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt

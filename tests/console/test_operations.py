@@ -9,9 +9,10 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from broker import operations, triage
+from broker import operations
 from broker.models import Operation, Queue
-from broker.put import put_many
+from broker.monitoring import dead_letters
+from broker.queueing.put import put_many
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.ordering import PLAN, many, part_of, plan, said, url
@@ -32,7 +33,7 @@ def test_a_plan_says_everything_and_does_nothing(
     for number in range(3):
         die(f"ValueError: row {number} is bad")
     client = sign_in("operator")
-    group = triage.groups()[0]
+    group = dead_letters.groups()[0]
 
     planned = plan(client, fingerprint=group.fingerprint, queue="orders")
     seen = said(client, url("operation", planned))
@@ -46,7 +47,7 @@ def test_a_plan_says_everything_and_does_nothing(
     assert "Nothing has been sent yet." in seen
     assert "Reason (optional)" in seen
     assert "operator planned it" in seen
-    assert len(triage.letters(ALL)) == 3
+    assert len(dead_letters.letters(ALL)) == 3
 
 
 def test_a_plan_is_frozen(sign_in: SignIn, orders: Queue) -> None:
@@ -58,7 +59,7 @@ def test_a_plan_is_frozen(sign_in: SignIn, orders: Queue) -> None:
     client.post(url("start", planned), {"reason": "mended"})
 
     assert "1 sent" in said(client, url("operation", planned))
-    assert len(triage.letters(ALL)) == 1
+    assert len(dead_letters.letters(ALL)) == 1
 
 
 def test_one_message_goes_the_same_way(sign_in: SignIn, orders: Queue) -> None:
@@ -74,7 +75,7 @@ def test_one_message_goes_the_same_way(sign_in: SignIn, orders: Queue) -> None:
     assert item.copy_id is not None
     assert f"{letter.message_id} DLQ orders sent became message {item.copy_id}" in seen
     assert "operator started it" in seen
-    assert [one.message_id for one in triage.letters(ALL)] == [other.message_id]
+    assert [one.message_id for one in dead_letters.letters(ALL)] == [other.message_id]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_stopping_leaves_what_is_sent_and_what_is_not(
     seen = said(client, answer["Location"])
     assert "100 sent 50 not touched" in seen
     assert "operator cancelled it" in seen
-    assert len(triage.letters(ALL, limit=200)) == 50
+    assert len(dead_letters.letters(ALL, limit=200)) == 50
     assert operations.step(order.pk) == 0
 
 
@@ -220,7 +221,7 @@ def test_doing_nothing_does_nothing(sign_in: SignIn, orders: Queue) -> None:
     assert answer.redirect_chain == [(reverse("console:dead_letters"), 302)]
     assert "Nothing was done." in words(answer.content.decode())
     assert "Cancelled" in said(client, url("operation", planned))
-    assert len(triage.letters(ALL)) == 1
+    assert len(dead_letters.letters(ALL)) == 1
 
 
 def test_an_operation_starts_once(sign_in: SignIn, orders: Queue) -> None:

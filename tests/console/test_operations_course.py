@@ -11,8 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from broker import operations, triage
+from broker import operations
 from broker.models import Course, Operation, OperationItem, Queue
+from broker.monitoring import dead_letters
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.ordering import many, part_of, plan, said, url
@@ -234,7 +235,7 @@ def test_what_is_above_the_ceiling_is_named_counted_and_taken_in(
         operator.post(url("start", again))
         for _ in range(2):
             attempt(ERROR)
-    letter = triage.letters(ALL)[0]
+    letter = dead_letters.letters(ALL)[0]
     fresh = die("KeyError: 'name'")
     operation = plan(operator)
 

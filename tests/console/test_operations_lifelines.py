@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from broker.models import Operation, Queue
-from broker.put import put
+from broker.queueing.put import put
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt, die, make_places
 from tests.console.ordering import order, plan, said, started, url

@@ -8,10 +8,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from broker import triage
-from broker.browse import browse
 from broker.models import Operation, Place, Queue
-from broker.put import put
+from broker.monitoring import dead_letters
+from broker.queueing.browse import browse
+from broker.queueing.put import put
 from console import histories
 from console.wording import WORDS
 from tests.console.conftest import SignIn
@@ -130,7 +130,7 @@ def test_dead_letters_go_back_from_the_page_of_their_queue(
     planned = order(client, Kind.RESUBMIT, letter.message_id, queue="DLQ")
 
     assert "1 sent" in started(client, planned)
-    assert [one.message_id for one in triage.letters(ALL)] == [other.message_id]
+    assert [one.message_id for one in dead_letters.letters(ALL)] == [other.message_id]
     assert len(here("orders")) == 1
 
 

@@ -7,10 +7,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from broker import authorities, operations
+from broker import operations
 from broker.models import Authority, Operation, Queue
 from broker.operations import Chosen, Order
-from broker.put import put
+from broker.queueing.put import put
+from broker.security import authorities
 from console import roles
 from tests.console.letters import make_places
 from tests.console.ordering import order, url

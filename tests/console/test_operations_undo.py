@@ -11,10 +11,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from broker import triage
-from broker.browse import browse
 from broker.models import Authority, Operation, Place, Queue
-from broker.put import put
+from broker.monitoring import dead_letters
+from broker.queueing.browse import browse
+from broker.queueing.put import put
 from console import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
@@ -68,7 +68,7 @@ def test_a_resubmit_is_taken_back_as_far_as_nobody_had_it(
     assert "2 put back 1 skipped" in result
     assert "Skipped: 1. It was already processed." in result
     assert BANNER not in result
-    back = {one.message_id for one in triage.letters(ALL)}
+    back = {one.message_id for one in dead_letters.letters(ALL)}
     assert back < {one.message_id for one in letters}
     assert len(back) == 2
     assert here("orders") == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from broker import fsck
+from broker.monitoring import fsck
 from tests.console.graveyard import bury
 from tests.console.hands import Keyboard, Pointer
 from tests.console.operator import FAILURES, console, make_omar, work

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from broker.browse import where_is
 from broker.models import Message, Operation, Queue
-from broker.put import put
+from broker.queueing.browse import where_is
+from broker.queueing.put import put
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.console.ordering import said

@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from broker.filters import parse
+from broker.formats.filters import parse
 from broker.models import Operation, Queue, RoutingType
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork
 from console.wording import WORDS
 from tests.broker.dying import make_dead_letters, on
 from tests.broker.found import make_scene

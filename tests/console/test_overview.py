@@ -11,12 +11,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from broker import authorities
 from broker.models import Operation, Queue
 from broker.models import UnitOfWork as UnitRow
-from broker.prepared import Prepared
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import put, put_many
+from broker.security import authorities
+from broker.transactions.prepared import Prepared
+from broker.transactions.scope import UnitOfWork
 from console.overview import MOST, undecided
 from dashboards.depths import QueueDepth
 from tests.console.conftest import SignIn

@@ -9,9 +9,9 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
 
-from broker import authorities, credentials
 from broker.models import Authority
-from broker.put import put
+from broker.queueing.put import put
+from broker.security import authorities, credentials
 from console import own_rights, roles
 from tests.console.conftest import SignIn
 from tests.console.wire import text

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from broker.models import Credential
-from broker.put import put
+from broker.queueing.put import put
 from console.templatetags.console import moment
 from console.templatetags.lifelines import clock
 from tests.console.conftest import SignIn

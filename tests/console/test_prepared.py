@@ -10,13 +10,15 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from broker import authorities, fsck, journal
 from broker.models import Act, Authority, Event, Kind, Queue
 from broker.models import UnitOfWork as UnitRow
-from broker.poison import Removing
-from broker.prepared import commit_prepared, prepare, prepared
-from broker.put import put_many
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.put import put_many
+from broker.security import authorities
+from broker.settlement.poison import Removing
+from broker.transactions.prepared import commit_prepared, prepare, prepared
+from broker.transactions.scope import UnitOfWork
 from console import roles
 from tests.broker.promising import promise, ready
 from tests.console.conftest import SignIn

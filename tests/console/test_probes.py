@@ -69,7 +69,7 @@ def test_it_does_not_tell_where_a_database_is_that_does_not_answer(
 
     monkeypatch.setattr(MigrationRecorder, "applied_migrations", away)
     monkeypatch.setattr("dashboards.metrics.of_queues", away)
-    monkeypatch.setattr("broker.finding.patiently", away)
+    monkeypatch.setattr("broker.monitoring.search.patiently", away)
 
     for where in ("/readyz", "/metrics"):
         answer = client.get(where)

@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from broker.models import Act, Event, Queue
-from broker.put import put, put_many
-from broker.unit_of_work import unit_of_work
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import unit_of_work
 from console import findings
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds

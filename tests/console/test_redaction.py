@@ -10,13 +10,14 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from broker import authorities, operations
+from broker import operations
 from broker.errors.redaction import MaskedMessage
+from broker.formats.patches import HeaderOperation
 from broker.models import Act, AuditRecord, Authority, Message, Operation, RedactionRule
+from broker.monitoring.dead_letters import Letter
 from broker.operations import Edit
-from broker.patches import HeaderOperation
-from broker.put import put
-from broker.triage import Letter
+from broker.queueing.put import put
+from broker.security import authorities
 from console import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places

@@ -13,9 +13,9 @@ from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
 
-from broker.put import put
-from broker.triage import Letter
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring.dead_letters import Letter
+from broker.queueing.put import put
+from broker.transactions.scope import UnitOfWork
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.console.masking import (

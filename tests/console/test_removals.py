@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from broker.errors.mq_codes import Reason
 from broker.models import Message, Queue
-from broker.mq.codes import Reason
-from broker.poison import Last
-from broker.put import put
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import put
+from broker.settlement.poison import Last
+from broker.transactions.scope import UnitOfWork
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt, make_places
 from tests.console.poison import DEAD_LETTERS, make_payments, poison, remove

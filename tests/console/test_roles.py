@@ -14,8 +14,8 @@ from django.core.management.sql import emit_post_migrate_signal
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from broker import authorities
 from broker.models import Authority
+from broker.security import authorities
 from console import roles
 
 pytestmark = pytest.mark.django_db

@@ -7,10 +7,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from broker import authorities, triage
-from broker.authorities import held_by
 from broker.models import Authority, Operation, OperationItem, Queue
-from broker.put import put
+from broker.monitoring import dead_letters
+from broker.queueing.put import put
+from broker.security import authorities
+from broker.security.authorities import held_by
 from console import roles
 from dashboards import depths
 from tests.console.letters import ALL, attempt, die, make_places
@@ -214,7 +215,7 @@ def test_resubmitting_needs_get_where_letters_lie_and_put_where_they_go(
         assert not OperationItem.objects.exists()
     else:
         console.post(url("start", plan(console)))
-        assert not triage.letters(ALL)
+        assert not dead_letters.letters(ALL)
 
 
 def test_what_is_resubmitted_is_what_was_seen(omar: User, console: Client) -> None:
@@ -245,7 +246,7 @@ def test_who_starts_an_operation_needs_what_it_does(
     planned.refresh_from_db()
     assert LACKS.format("get", "DLQ") in told
     assert (planned.state, planned.reason) == (Operation.State.PLANNED, "")
-    assert triage.letters(ALL)
+    assert dead_letters.letters(ALL)
 
 
 @pytest.mark.parametrize("view", ["pause", "resume"])

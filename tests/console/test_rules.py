@@ -11,8 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from broker import rules, triage
 from broker.models import RulePass, RuleTable
+from broker.monitoring import dead_letters
+from broker.operations import rules
 from console import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, die, make_places
@@ -84,7 +85,7 @@ def test_rules_are_written_tried_out_and_switched_on(ada: Client) -> None:
     done = look(ada, PAGE)
     assert re.search(r"Rule 1, RETRY to orders: 1 of 1 done · operation \d+", done)
     assert "0 dead letters lie there." in done
-    assert not triage.letters(ALL)
+    assert not dead_letters.letters(ALL)
 
 
 def test_faults_stand_in_their_lines_and_what_was_typed_is_kept(ada: Client) -> None:
@@ -207,7 +208,7 @@ def test_the_api_tells_every_fault_with_its_place(ada: Client) -> None:
 def test_what_rules_did_has_pages(ada: Client) -> None:
     make_queue("bills")
     send(ada, RETRY)
-    table, now = RuleTable.objects.get(), triage.letters(ALL)[0].died_at
+    table, now = RuleTable.objects.get(), dead_letters.letters(ALL)[0].died_at
     RulePass.objects.bulk_create(
         RulePass(
             table=table, mode="observe", revision=1, began_at=now, looked_at=1, deeds=[]

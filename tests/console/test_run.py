@@ -21,11 +21,11 @@ import pytest
 from django.conf import settings
 from pytest_django import Settings
 
-from broker.addresses import settings_for
-from broker.advice import advice
+from broker.config.address_settings import settings_for
+from broker.config.lint import advice
+from broker.config.names import local_queue
 from broker.models import Queue
-from broker.moves import takes
-from broker.names import local_queue
+from broker.queueing.transfer import takes
 from console import checks, first_run, vendoring
 from console.checks import CannotStart
 from console.management.commands import run

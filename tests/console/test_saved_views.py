@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from broker.put import put
+from broker.queueing.put import put
 from console import saved_views
 from console.models import SavedView
 from tests.console.conftest import SignIn

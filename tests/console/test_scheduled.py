@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from broker.put import put
+from broker.queueing.put import put
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt
 from tests.console.test_messages import EVIL, words

@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from broker import credentials
 from broker.amqp.clients.identity import authenticate
 from broker.models import Act, AuditRecord
+from broker.security import credentials
 from console.models import BrowserSession
 from tests.console.conftest import SignIn
 from tests.console.second_factors import (

@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from broker import credentials
-from broker.audit import Actor, acting
 from broker.models import Act, AuditRecord, Authority
+from broker.security import credentials
+from broker.security.audit import Actor, acting
 from console.models import BrowserSession
 from tests.console.conftest import SignIn
 from tests.make import make_user

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from broker.models import Queue, QueueAlias
-from broker.put import put
+from broker.queueing.put import put
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt
 from tests.console.settings_forms import page_of, warnings

@@ -9,9 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.html import escape
 
-from broker import artemis_xml, settings_documents
+from broker.config import artemis_xml, documents
+from broker.config.documents import defined
 from broker.models import Act, AddressSetting
-from broker.settings_documents import defined
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
 from tests.console.test_messages import words
@@ -47,7 +47,7 @@ def confirmed(client: Client, **fields: Any) -> Any:
 @pytest.mark.parametrize("form", ["json", "xml"])
 def test_all_settings_are_exported_as_a_file(ada: Client, form: str) -> None:
     make_setting("orders.#", max_delivery_attempts=3, dead_letter_address="")
-    read = {"json": settings_documents.read, "xml": artemis_xml.read}[form]
+    read = {"json": documents.read, "xml": artemis_xml.read}[form]
 
     answer = ada.get(EXPORT, {"format": form})
 

@@ -11,7 +11,6 @@ from django.test import Client
 from django.utils.html import escape
 
 from broker.admin.authorities import MEANS
-from broker.authorities import FIELDS
 from broker.models import (
     Act,
     Address,
@@ -22,6 +21,7 @@ from broker.models import (
     QueueAlias,
     Subscription,
 )
+from broker.security.authorities import FIELDS
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
 from tests.console.settings_forms import page, page_of, send

@@ -8,13 +8,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from broker.browse import where_is
 from broker.models import Act, Place, Queue
 from broker.models import UnitOfWork as UnitRow
-from broker.prefetched import Prefetched
-from broker.prepared import prepare
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.browse import where_is
+from broker.queueing.put import put, put_many
+from broker.transactions.prefetch import Prefetched
+from broker.transactions.prepared import prepare
+from broker.transactions.scope import UnitOfWork
 from tests.console.conftest import SignIn
 from tests.console.letters import make_places
 from tests.console.recorded import deeds

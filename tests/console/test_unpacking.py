@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from broker.amqp.messages.envelope import content_encoding, sealed
 from broker.amqp.protocol.sections import PROPERTIES, Properties, encode_section
-from broker.mq.codes import Ccsid, Enc, Format
-from broker.mq.mqdlh import DeadLetterHeader
-from broker.mq.rfh2 import Rfh2
-from broker.put import put
+from broker.errors.mq_codes import Ccsid, Enc, Format
+from broker.formats.mq.mqdlh import DeadLetterHeader
+from broker.formats.mq.rfh2 import Rfh2
+from broker.queueing.put import put
 from console.templatetags.bodies import lines
 from console.unpacking import COUNTED, ENCODINGS, KEPT, MEMBERS
 from console.viewers import LAID_OUT, SHOWN, VIEWERS, Shown, choices, show

@@ -20,9 +20,9 @@ from django.db import transaction
 from django.urls import resolve
 from django.utils import timezone
 
-from broker import authorities
 from broker.models import Queue
-from broker.put import put
+from broker.queueing.put import put
+from broker.security import authorities
 from console import roles
 from dashboards.models import ReportRow
 from tests.console.endpoints import Endpoint, at, some

@@ -33,10 +33,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
-from broker import operations, owner
+from broker import operations
 from broker.models import Authority, Operation
+from broker.monitoring.dead_letters import Selection
 from broker.operations import Chosen, Order
-from broker.triage import Selection
+from broker.queueing import processes
 from console import roles
 from tests.amqp.apart import own_database
 from tests.bench.figures import percentile
@@ -114,7 +115,7 @@ def flow(marks: Connection, database: str, rate: float) -> None:
             done, took = 0, []
         elif rate:
             continue
-    owner.resign()
+    processes.resign()
     connection.close()
 
 

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from broker import credentials
 from broker.models import ClientConnection, ClientEndpoint, Credential, Owner, Queue
+from broker.security import credentials
 from tests.make import NOON, make_user
 
 LISTENER = 4711

@@ -7,11 +7,12 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
-from broker import filters, rules
 from broker.amqp.messages import batches
+from broker.formats import filters
 from broker.models import AuditRecord
-from broker.put import NewMessage, put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.operations import rules
+from broker.queueing.put import NewMessage, put, put_many
+from broker.transactions.scope import UnitOfWork
 from console import saved_views
 from dashboards.models import ReportRun
 from tests.broker.promising import promise

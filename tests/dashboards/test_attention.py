@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from broker import groups, triage
 from broker.models import DeadLetter
+from broker.monitoring import dead_letter_groups, dead_letters
 from dashboards import attention
 from tests.broker.elsewhere import Background
 from tests.console.graveyard import bury
@@ -47,8 +47,8 @@ def test_what_is_kept_tells_of_each_group_how_it_grew() -> None:
 
     seen = attention.newest()
 
-    keys = [group.fingerprint for group in triage.groups()]
+    keys = [group.fingerprint for group in dead_letters.groups()]
     assert [group.fingerprint for group in seen.every] == keys
-    assert seen.trends(lie_on) == groups.trends(keys, lie_on)
+    assert seen.trends(lie_on) == dead_letter_groups.trends(keys, lie_on)
     assert sum(one.last_hour for one in seen.trends(lie_on).values()) == 600
     assert seen.trends([]) == {}

@@ -17,9 +17,9 @@ from django.db import connections
 from django.test import Client
 from django.utils import timezone
 
-from broker import authorities
 from broker.models import Queue
-from broker.put import put
+from broker.queueing.put import put
+from broker.security import authorities
 from console.models import BrowserSession
 from dashboards import consumers, depths, live
 from tests.console.second_factors import give_app, give_password

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from broker.models import Queue
-from broker.put import put, put_many
-from broker.unit_of_work import UnitOfWork, unit_of_work
+from broker.queueing.put import put, put_many
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from dashboards import depths
 from tests.make import NOON, make_messages, make_queue, make_setting
 

@@ -7,8 +7,8 @@ from datetime import datetime
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from broker import authorities
 from broker.models import LinkState
+from broker.security import authorities
 from dashboards import depths, links, live
 from tests.console.bridging import fail, make_link, stand
 from tests.dashboards.test_live import Page

@@ -8,10 +8,10 @@ import pytest
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 
-from broker import journal
-from broker.journal import Depth
 from broker.models import Kind, Queue
-from broker.put import put
+from broker.queueing import journal
+from broker.queueing.journal import Depth
+from broker.queueing.put import put
 from dashboards import depths, live, samples
 from tests.make import NOON, make_queue, seconds
 

@@ -15,7 +15,6 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries
 
-from broker import owner
 from broker.models import (
     Branch,
     ClientConnection,
@@ -24,8 +23,9 @@ from broker.models import (
     LinkStatus,
     Queue,
 )
-from broker.put import NewMessage, put, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import processes
+from broker.queueing.put import NewMessage, put, put_many
+from broker.transactions.scope import UnitOfWork
 from dashboards import link_metrics, metrics
 from tests.broker.bridges.configured_links import make_link
 from tests.console.letters import die, make_places
@@ -150,7 +150,7 @@ def test_what_is_under_way_is_counted() -> None:
 def test_clients_are_counted_by_what_they_have_open() -> None:
     queue = make_queue("orders")
     connection = ClientConnection.objects.create(
-        owner_id=owner.current(), container_id="shop", host="", is_encrypted=False
+        owner_id=processes.current(), container_id="shop", host="", is_encrypted=False
     )
     for kind, on in (("gets", queue), ("puts", None)):
         ClientEndpoint.objects.create(

@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import connections
 
-from broker import authorities
+from broker.security import authorities
 from dashboards import consumers, topics
 from tests.dashboards.sockets import page_of
 from tests.dashboards.test_consumers import CLOSED

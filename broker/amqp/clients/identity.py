@@ -20,13 +20,13 @@ from django.contrib.auth import get_user_model, load_backend
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 
-from broker import credentials
 from broker.amqp.clients.failures import Failures
 from broker.amqp.limits import ListenerLimits
 from broker.amqp.protocol.sasl import EXTERNAL, PLAIN, SCRAM, Keys
 from broker.amqp.protocol.scram import decoy
 from broker.amqp.threads import Pool
 from broker.models.clients import Credential
+from broker.security import credentials
 
 REMEMBERED_FOR_S = 60.0
 MOST_REMEMBERED = 10_000

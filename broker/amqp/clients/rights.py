@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from broker import authorities, credentials
 from broker.amqp.clients.identity import Identity
-from broker.authorities import Authority, Held
 from broker.models.clients import Credential
+from broker.security import authorities, credentials
+from broker.security.authorities import Authority, Held
 
 MOST_ANSWERS = 10_000  # that are remembered of one principal
 

@@ -13,10 +13,11 @@ from typing import NamedTuple
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
-from broker import owner, sql
+from broker import sql
 from broker.amqp.ends import Snapshot
 from broker.models import Queue
 from broker.models.clients import ClientConnection, ClientEndpoint
+from broker.queueing import processes
 
 KIND = "listener"  # of the owner
 CONTAINERS = 0x424C  # the first key of the advisory locks on container ids
@@ -57,7 +58,7 @@ class OwnerChanged(Exception):
 
 def begin() -> None:
     """Make this process an owner, before it has clients."""
-    owner.current(KIND)
+    processes.current(KIND)
 
 
 def enter(row: ClientConnection, *, is_alone: bool) -> bool:
@@ -70,7 +71,7 @@ def enter(row: ClientConnection, *, is_alone: bool) -> bool:
     Returns:
         False if one has; nothing is written then.
     """
-    row.owner_id = owner.current(KIND)
+    row.owner_id = processes.current(KIND)
     with transaction.atomic():
         if is_alone and is_elsewhere(row):
             return False
@@ -98,7 +99,7 @@ def living(owner_ids: Iterable[int]) -> list[int]:
     if not (asked := list(owner_ids)):
         return []
     with connection.cursor() as cursor:
-        cursor.execute(HELD, [owner.LOCK_CLASS, asked])
+        cursor.execute(HELD, [processes.LOCK_CLASS, asked])
         return [owner_id for (owner_id,) in cursor.fetchall()]
 
 
@@ -145,7 +146,7 @@ def write(now: Round) -> Asked:
         IntegrityError: nothing was written; rows are missing: give it everything.
         DatabaseError: nothing was written.
     """
-    if owner.renew(KIND) and now.everything is None:
+    if processes.renew(KIND) and now.everything is None:
         raise OwnerChanged
     with transaction.atomic():
         remove(now)
@@ -175,7 +176,7 @@ def restore(connections: Sequence[ClientConnection]) -> None:
     delete(Q(connection__in=ids))
     ClientConnection.objects.filter(pk__in=ids).delete()
     for one in connections:
-        one.owner_id = owner.current(KIND)
+        one.owner_id = processes.current(KIND)
     ClientConnection.objects.bulk_create(connections)
 
 
@@ -208,7 +209,7 @@ def note(changed: dict[int, Snapshot]) -> Asked:
         credits=[one.credit for one in now],
         unsettled=[min(one.unsettled, INTEGER) for one in now],
         messages=[one.messages for one in now],
-        owner_id=owner.current(KIND),
+        owner_id=processes.current(KIND),
     )
     return Asked(
         connections=frozenset(one for is_endpoint, one in asked if not is_endpoint),

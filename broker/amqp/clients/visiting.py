@@ -12,7 +12,6 @@ import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker import credentials
 from broker.amqp.clients import cbs, rights
 from broker.amqp.clients.identity import Identity
 from broker.amqp.ends import Snapshot
@@ -22,6 +21,7 @@ from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
 from broker.models import ClientEndpoint
+from broker.security import credentials
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

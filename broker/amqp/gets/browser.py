@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker import arrivals
 from broker.amqp.ends import Snapshot
 from broker.amqp.gets.outcomes import bare
 from broker.amqp.gets.parting import AWAY_S, why_it_ends
@@ -21,9 +20,10 @@ from broker.amqp.gets.viewing import View, Viewer
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Sender
-from broker.authorities import Authority
+from broker.formats.selectors import parse
 from broker.models import ClientEndpoint, Queue
-from broker.selectors import parse
+from broker.queueing import notifications
+from broker.security.authorities import Authority
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client
@@ -148,7 +148,7 @@ class Looks:
     def look_for(self, limit: int) -> None:
         self.rouse()
         self.is_looking, self.was_draining = True, self.endpoint.drain
-        self.seen = arrivals.version(self.queue_id)
+        self.seen = notifications.version(self.queue_id)
         listener = self.client.listener
         future = listener.database(self.viewer.view, limit, listener.now())
         future.add_done_callback(partial(self.client.guard, self.looked))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from broker.amqp.protocol.delivery import Delivery
-from broker.get import Delivery as Got
+from broker.queueing.get import Delivery as Got
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

@@ -11,9 +11,9 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker import arrivals
 from broker.amqp.gets.entries import Entry
 from broker.amqp.gets.taking import Taken
+from broker.queueing import notifications
 
 if TYPE_CHECKING:
     from broker.amqp.gets.sender import Gets
@@ -102,7 +102,7 @@ class Looking:
     def take(self, limit: int) -> None:
         self.is_looking, self.is_asleep = True, False
         self.was_draining = self.endpoint.drain
-        self.seen = arrivals.version(self.queue_id)
+        self.seen = notifications.version(self.queue_id)
         hidden = set(self.held.hidden)
         now, take = self.listener.now(), self.gets.taker.take
         future = self.listener.database(take, limit, now, hidden)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from django.db import Error as DatabaseError
 
-from broker import subscriptions
 from broker.amqp.gets.settling import BACKED_OUT
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.refusals import refusal
 from broker.amqp.threads import DatabaseAway
 from broker.errors import BrokerError, LockLost, NoSuchQueue
-from broker.get import Delivery
 from broker.models import Subscription
+from broker.queueing import subscriptions
+from broker.queueing.get import Delivery
 
 if TYPE_CHECKING:
     from broker.amqp.gets.sender import Gets

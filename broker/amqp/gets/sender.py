@@ -22,13 +22,13 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Sender
-from broker.authorities import Authority
-from broker.choosing import Search
-from broker.get import Delivery as Got
+from broker.formats.selectors import parse
 from broker.models import ClientEndpoint, Queue, Subscription
-from broker.prefetched import Prefetched
-from broker.selectors import parse
-from broker.settlements import Settlement
+from broker.queueing.get import Delivery as Got
+from broker.queueing.selective_get import Search
+from broker.security.authorities import Authority
+from broker.settlement.batch import Settlement
+from broker.transactions.prefetch import Prefetched
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

@@ -27,7 +27,7 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.transactions import transactions
 from broker.amqp.transactions.discharging import Ending
-from broker.settlements import Accept, BackOut, Release, Settlement
+from broker.settlement.batch import Accept, BackOut, Release, Settlement
 
 if TYPE_CHECKING:
     from broker.amqp.gets.sender import Gets

@@ -16,10 +16,10 @@ from django.conf import settings
 from broker.amqp.gets.entries import Entry
 from broker.amqp.messages.translating import to_send
 from broker.errors import LockLost
-from broker.get import Delivery
 from broker.models import AddressSetting, Queue
-from broker.prefetched import Prefetched
-from broker.settlements import Accept, Settlement, settle
+from broker.queueing.get import Delivery
+from broker.settlement.batch import Accept, Settlement, settle
+from broker.transactions.prefetch import Prefetched
 
 logger = logging.getLogger(__name__)
 

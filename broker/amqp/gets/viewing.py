@@ -12,11 +12,11 @@ from datetime import datetime
 
 from broker import sql
 from broker.amqp.messages.translating import to_send
-from broker.browse import Browsed, browsed, whole
-from broker.choosing import LOOKS, SCAN, Place, Walk, lanes_of
-from broker.get import HIGHEST, LOWEST, NEW, PRIORITIES, Delivery
+from broker.formats.selectors import Selector
 from broker.models import Queue
-from broker.selectors import Selector
+from broker.queueing.browse import Browsed, browsed, whole
+from broker.queueing.get import HIGHEST, LOWEST, NEW, PRIORITIES, Delivery
+from broker.queueing.selective_get import LOOKS, SCAN, Place, Walk, lanes_of
 
 logger = logging.getLogger(__name__)
 

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple, Protocol
 
 from django.db.models import DateTimeField, Exists, F, Func, OuterRef, Subquery
 
-from broker import arrivals
-from broker.delays import AGAIN_S
 from broker.models import Delayed, Queue, Ready
+from broker.queueing import notifications
+from broker.queueing.delayed import AGAIN_S
 
 logger = logging.getLogger(__name__)
 
@@ -107,12 +107,12 @@ class Waking:
 
     def start(self) -> None:
         self.stopped = False
-        arrivals.here().subscribe(self.heard)
-        self.check_in(arrivals.POLL_S)
+        notifications.here().subscribe(self.heard)
+        self.check_in(notifications.POLL_S)
 
     def stop(self) -> None:
         self.stopped = True
-        arrivals.here().unsubscribe(self.heard)
+        notifications.here().unsubscribe(self.heard)
         if self.timer is not None:
             self.timer.cancel()
 
@@ -128,7 +128,7 @@ class Waking:
         if line.in_vain is sleeper:  # it is its turn, or it might always come second
             line.in_vain = None
             line.sleepers.move_to_end(sleeper, last=False)
-        if arrivals.version(sleeper.queue_id) != seen:
+        if notifications.version(sleeper.queue_id) != seen:
             del line.sleepers[sleeper]
             return False
         self.check_in(max(0.0, self.checked_at + QUIET_S - self.loop.time()))
@@ -169,7 +169,7 @@ class Waking:
 
     def wake_next(self, queue_id: int, line: Line) -> None:
         """Wake the first of a line, unless one is awake or nothing is new to it."""
-        version = arrivals.version(queue_id)
+        version = notifications.version(queue_id)
         if line.awake is not None or line.empty_at == version:
             return
         first, seen = next(iter(line.sleepers.items()), (None, version))
@@ -223,7 +223,7 @@ class Waking:
         ]
         self.checked_at = self.loop.time()
         if not queue_ids:
-            self.check_in(arrivals.POLL_S)
+            self.check_in(notifications.POLL_S)
             return
         self.is_checking = True
         self.database(what_is_on, queue_ids).add_done_callback(self.checked)
@@ -236,14 +236,14 @@ class Waking:
         error = future.exception()
         if error is not None:
             logger.info("Nobody knows what is on the queues: %s", error)
-            self.check_in(arrivals.POLL_S)
+            self.check_in(notifications.POLL_S)
             return
         seen = future.result()
         left_s = [one.due_s for one in seen if one.due_s is not None and one.due_s > 0]
         there = [one.queue_id for one in seen if self.is_for_somebody(one)]
         if there:
-            arrivals.here().note(there)
-        self.check_in(max(AGAIN_S, min([arrivals.POLL_S, *left_s])))
+            notifications.here().note(there)
+        self.check_in(max(AGAIN_S, min([notifications.POLL_S, *left_s])))
 
     def is_for_somebody(self, seen: Seen) -> bool:
         """Whether to wake those who wait. What lies there they may have passed by, so
@@ -254,7 +254,7 @@ class Waking:
         if seen.due_s is not None and seen.due_s <= 0:
             return True
         now_s = self.loop.time()
-        if not seen.is_ready or now_s - lines.told_at < arrivals.POLL_S * 0.9:
+        if not seen.is_ready or now_s - lines.told_at < notifications.POLL_S * 0.9:
             return False
         lines.told_at = now_s
         return True

@@ -14,9 +14,9 @@ from broker.amqp.protocol.conditions import (
     AmqpError,
 )
 from broker.errors import BrokerError
-from broker.mq.codes import EXPIRY_UNLIMITED, Persistence
-from broker.mq.descriptor import STORED, TENTH, TEXTS, check_put
-from broker.storing import NewMessage
+from broker.errors.mq_codes import EXPIRY_UNLIMITED, Persistence
+from broker.formats.mq.descriptor import STORED, TENTH, TEXTS, check_put
+from broker.queueing.store import NewMessage
 
 AT = ("x-opt-delivery-time", "x-opt-scheduled-enqueue-time")  # ours, and Azure's
 AFTER = "x-opt-delivery-delay"

@@ -29,9 +29,9 @@ from broker.amqp.messages.translating import to_put, to_send
 from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
 from broker.errors import InvalidMessage
 from broker.errors.messages import InvalidBatch
-from broker.get import Delivery
-from broker.message_documents import BYTES, DEFAULTS, values_of
-from broker.storing import NewMessage
+from broker.queueing.get import Delivery
+from broker.queueing.message_files import BYTES, DEFAULTS, values_of
+from broker.queueing.store import NewMessage
 
 CONTENT_TYPE = "application/vnd.backout.messages"
 MAGIC = b"BOM1"

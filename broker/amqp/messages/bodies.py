@@ -14,9 +14,9 @@ from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
 from broker.amqp.protocol.decoding import decode
 from broker.amqp.protocol.encoding import encode
 from broker.amqp.protocol.types import Described
-from broker.get import Delivery
-from broker.mq.codes import Format
-from broker.mq.descriptor import format_of
+from broker.errors.mq_codes import Format
+from broker.formats.mq.descriptor import format_of
+from broker.queueing.get import Delivery
 
 BYTES = "application/octet-stream"
 TEXT = "text/plain; charset=utf-8"

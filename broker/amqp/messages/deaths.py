@@ -1,8 +1,9 @@
 """What a copy says of where it came from, for clients of AMQP.
 
-The broker writes it into the properties of a dead letter (``broker.origins``). It is
-sent as application properties with the same names, as ActiveMQ Artemis sends it, and in
-annotations, which every client can read without knowing this broker.
+The broker writes it into the properties of a dead letter
+(``broker.queueing.provenance``). It is sent as application properties with the same
+names, as ActiveMQ Artemis sends it, and in annotations, which every client can read
+without knowing this broker.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from broker.amqp.messages.documents import amqp_value
 from broker.amqp.protocol.types import Symbol
-from broker.origins import RESUBMITS, STALE
+from broker.queueing.provenance import RESUBMITS, STALE
 
 ERROR = "_BRK_DEATH_ERROR"
 OURS = frozenset(

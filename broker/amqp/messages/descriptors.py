@@ -12,10 +12,10 @@ from typing import Any
 
 from broker.amqp.protocol.conditions import INVALID_FIELD, AmqpError
 from broker.amqp.protocol.types import Int, Symbol
-from broker.get import Delivery
-from broker.mq.codes import Ccsid, MsgFlags, Report
-from broker.mq.describing import ibm_name
-from broker.mq.descriptor import NAMES, OCTETS, TEXTS, legible
+from broker.errors.mq_codes import Ccsid, MsgFlags, Report
+from broker.formats.mq.describing import ibm_name
+from broker.formats.mq.descriptor import NAMES, OCTETS, TEXTS, legible
+from broker.queueing.get import Delivery
 
 PREFIX = "x-opt-ibm-"
 HEADERS = "headers"  # not of the descriptor: what stands before the body

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.sections import PROPERTIES, properties_of, walked
-from broker.storing import REPAIRED
+from broker.queueing.store import REPAIRED
 
 EXPIRES = 1  # properties have an absolute expiry time; the other flag is REPAIRED
 FIXED = Struct(">BI")

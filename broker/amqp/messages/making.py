@@ -17,8 +17,8 @@ from broker.amqp.messages.documents import amqp_value
 from broker.amqp.messages.identifiers import identifier_of
 from broker.amqp.protocol.encoding import encode
 from broker.amqp.protocol.types import Byte, Symbol, Timestamp, UInt
-from broker.get import Delivery
-from broker.mq.descriptor import legible, own_id
+from broker.formats.mq.descriptor import legible, own_id
+from broker.queueing.get import Delivery
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)

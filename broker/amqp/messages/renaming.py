@@ -6,7 +6,7 @@ from broker.amqp.messages.envelope import opened, sealed
 from broker.amqp.messages.repairing import cut
 from broker.amqp.messages.splicing import PROPERTIES, with_fields
 from broker.amqp.protocol import sections
-from broker.storing import REPAIRED
+from broker.queueing.store import REPAIRED
 
 MESSAGE_ID = 0  # its place among the properties
 ORDER = (sections.ANNOTATIONS, PROPERTIES, sections.APPLICATION_PROPERTIES)

@@ -28,7 +28,7 @@ from broker.amqp.protocol.sections import (
     map_of,
     properties_of,
 )
-from broker.get import Delivery
+from broker.queueing.get import Delivery
 
 MESSAGE_ID = 0
 SUBJECT, REPLY_TO, CORRELATION_ID, CONTENT_TYPE, GROUP_ID = 3, 4, 5, 6, 10

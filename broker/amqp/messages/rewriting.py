@@ -18,7 +18,7 @@ from broker.amqp.messages.splicing import (
 )
 from broker.amqp.protocol.sections import Sections, map_of, properties_of, split
 from broker.amqp.protocol.types import Symbol, Timestamp
-from broker.get import Delivery
+from broker.queueing.get import Delivery
 
 EXPIRY = 8  # the place of the absolute expiry time among the properties
 

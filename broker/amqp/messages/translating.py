@@ -50,8 +50,8 @@ from broker.amqp.protocol.sections import (
     map_of,
     split,
 )
-from broker.get import Delivery
-from broker.storing import NewMessage
+from broker.queueing.get import Delivery
+from broker.queueing.store import NewMessage
 
 PLAIN, BATCH = 0, 0x80013700  # message formats; the second is Azure's
 MOST_IN_BATCH = 5000

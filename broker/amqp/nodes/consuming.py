@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import Error as DatabaseError
 
-from broker import shared_subscriptions, subscriptions
 from broker.amqp.ends import Snapshot
 from broker.amqp.gets.parting import Parting
 from broker.amqp.gets.sender import Gets
@@ -21,6 +20,7 @@ from broker.amqp.threads import DatabaseAway
 from broker.errors import BrokerError
 from broker.errors.queues import NoSuchSubscription, SubscriptionInUse
 from broker.models import ClientEndpoint, Queue, Subscription
+from broker.queueing import shared_subscriptions, subscriptions
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.sections import map_of, properties_of, split
+from broker.config.names import WITHIN, address_of, local_queue
 from broker.errors import BrokerError, NoSuchAddress, NoSuchQueue
 from broker.models import Queue, RoutingType
-from broker.names import WITHIN, address_of, local_queue
 
 KNOWN_S = 2.0
 MOST = 10_000  # names that are remembered

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
 
-from broker import owner, shared_subscriptions, subscriptions
 from broker.amqp.gets.browser import Looks
 from broker.amqp.nodes import temporary
 from broker.amqp.nodes.consuming import Consumes, Remembered, Share
@@ -41,12 +40,13 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Sender
 from broker.amqp.refusals import refusal
-from broker.authorities import Authority
+from broker.config.names import local_queue, meanings
 from broker.errors import NoSuchAddress, NoSuchQueue
 from broker.errors.queues import NoSuchSubscription, NotAuthorized
 from broker.errors.units_of_work import MarkNotPossible
 from broker.models import Address, Queue, RoutingType, Subscription
-from broker.names import local_queue, meanings
+from broker.queueing import processes, shared_subscriptions, subscriptions
+from broker.security.authorities import Authority
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client
@@ -242,7 +242,7 @@ def subscribe(what: Wanted, topic: str, busy: frozenset[int]) -> Subscription:
     if what.is_shared and not what.is_durable:
         return shared_subscriptions.share(
             topic,
-            owner=owner.current(),
+            owner=processes.current(),
             client_id=what.client_id,
             name=what.subscription,
             selector=what.selector,
@@ -251,7 +251,7 @@ def subscribe(what: Wanted, topic: str, busy: frozenset[int]) -> Subscription:
     return subscriptions.subscribe(
         topic,
         durable=what.is_durable,
-        owner=owner.current(),
+        owner=processes.current(),
         client_id=what.client_id,
         name=what.subscription,
         selector=what.selector,

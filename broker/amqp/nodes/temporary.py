@@ -12,7 +12,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker import owner, subscriptions
 from broker.amqp.nodes.consuming import end_later, surely
 from broker.amqp.nodes.relay import Place
 from broker.amqp.protocol import performatives as p
@@ -20,6 +19,7 @@ from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.protocol.types import Symbol
 from broker.amqp.puts.receiver import Puts
 from broker.models import Subscription
+from broker.queueing import processes, subscriptions
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client
@@ -35,7 +35,7 @@ async def make(client: Client, *, is_topic: bool = False) -> Subscription:
 
 
 def in_thread(*, is_topic: bool) -> Subscription:
-    return subscriptions.open_temporary(owner=owner.current(), is_topic=is_topic)
+    return subscriptions.open_temporary(owner=processes.current(), is_topic=is_topic)
 
 
 def remove(client: Client, made: Subscription) -> None:

@@ -27,10 +27,10 @@ from broker.amqp.puts.storing import OVERHEAD, Put
 from broker.amqp.refusals import refusal
 from broker.amqp.threads import DatabaseAway
 from broker.amqp.transactions import transactions
-from broker.authorities import Authority
 from broker.errors import BrokerError
 from broker.errors.queues import NotAuthorized
 from broker.models import ClientEndpoint
+from broker.security.authorities import Authority
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 
 from broker.amqp.threads import DatabaseAway, is_certain, is_lost
 from broker.errors import BrokerError
-from broker.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_many
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from django.db import connection, transaction
 
 from broker.amqp.threads import DatabaseAway, is_certain, is_lost
 from broker.errors import BrokerError
-from broker.settlements import Settlement, commit, settle
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
+from broker.settlement.batch import Settlement, commit, settle
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.refusals import refusal
 from broker.amqp.transactions.discharging import Discharge, Ending
 from broker.amqp.transactions.pending import Retired, Transaction
-from broker.settlements import BackOut, Settlement
+from broker.settlement.batch import BackOut, Settlement
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

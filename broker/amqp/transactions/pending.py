@@ -12,7 +12,7 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.session import Session
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

@@ -23,7 +23,7 @@ from broker.amqp.puts.storing import size_of
 from broker.amqp.refusals import refusal
 from broker.amqp.transactions.pending import Retired, Transaction
 from broker.errors.units_of_work import SecondMark
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client

@@ -14,8 +14,6 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from psycopg.errors import UniqueViolation
 
-from broker import audit
-from broker.audit import Thing
 from broker.bridges import secrets
 from broker.bridges.config import jmsbridge_xml, validation
 from broker.bridges.config.documents import (
@@ -28,6 +26,7 @@ from broker.bridges.config.documents import (
 from broker.bridges.config.edits import reasons_to_keep
 from broker.bridges.config.faults import Fault, Part
 from broker.bridges.config.validation import faults_of, feeding, noun
+from broker.config.imports import ACTS, DEEDS, MODES, Deed, Difference, Mode
 from broker.errors.bridges import SecretsLost, StillNeeded, WrongBridge
 from broker.errors.settings import SettingsChanged
 from broker.models import (
@@ -37,7 +36,8 @@ from broker.models import (
     DeadMessageQueue,
     Link,
 )
-from broker.settings_import import ACTS, DEEDS, MODES, Deed, Difference, Mode
+from broker.security import audit
+from broker.security.audit import Thing
 
 Key = tuple[type, str]  # a model, and a name
 __all__ = ["MODES", "Change", "Mode", "Preview", "apply", "preview", "read"]

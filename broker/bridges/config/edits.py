@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 
 from django.db import transaction
 
-from broker import audit
-from broker.audit import Thing
 from broker.bridges import secrets
 from broker.bridges.config.faults import Part
 from broker.bridges.config.validation import faults_of, feeding, noun
@@ -21,6 +19,8 @@ from broker.models import (
     Link,
     LinkState,
 )
+from broker.security import audit
+from broker.security.audit import Thing
 
 ENDS = ("source_factory", "source", "target_factory", "target")
 AT_REST = (LinkState.UNINITIALIZED, LinkState.STOPPED)

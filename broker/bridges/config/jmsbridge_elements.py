@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db import models
 
-from broker.artemis_xml import DECIMAL, TRUTHS, WHOLE, Element
 from broker.bridges.config.documents import as_read
 from broker.bridges.config.faults import OURS
 from broker.bridges.config.jmsbridge_table import (
@@ -21,6 +20,7 @@ from broker.bridges.config.jmsbridge_table import (
     WITHOUT_DESCRIPTION,
     column_of,
 )
+from broker.config.artemis_xml import DECIMAL, TRUTHS, WHOLE, Element
 from broker.errors.settings import WrongSettings
 
 

@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker.artemis_xml import Element, parsed
 from broker.bridges import secrets
 from broker.bridges.config.documents import Document, LeftOpen, name_of
 from broker.bridges.config.faults import SECRET, Part, fields_wrong
@@ -34,6 +33,7 @@ from broker.bridges.config.jmsbridge_table import (
     column_of,
 )
 from broker.bridges.providers.registry import HERE
+from broker.config.artemis_xml import Element, parsed
 from broker.errors.bridges import SecretsLost
 from broker.errors.settings import WrongSettings
 from broker.models import (

@@ -14,8 +14,8 @@ from broker.bridges.providers import registry
 from broker.bridges.providers.interface import Capability
 from broker.bridges.providers.registry import HERE, Provider
 from broker.errors.messages import InvalidSelector
+from broker.formats.selectors import parse
 from broker.models import BridgeDestination, Link
-from broker.selectors import parse
 
 
 def of_link(link: Link) -> Iterator[Fault]:

@@ -15,7 +15,7 @@ from enum import Flag, auto
 from typing import Any, NamedTuple, Protocol
 
 from broker.errors.bridges import SendRefused
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 
 class Capability(Flag):

@@ -52,7 +52,7 @@ from broker.errors.bridges import (
     SendRefused,
     WrongFactory,
 )
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 PRIORITY = f"{OURS}priority"  # a header
 MARKS = frozenset({"binary", "utf-8"})  # kombu's own, where a body is not packed

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import transaction
 
-from broker import arrivals, delays, journal, settle, waiting
 from broker.bridges.messages import changed, message_of
 from broker.bridges.providers.interface import (
     Capability,
@@ -19,14 +18,17 @@ from broker.bridges.providers.interface import (
 )
 from broker.client import Consumer, Message, SessionMode
 from broker.client import connect as open_connection
+from broker.config.names import address_of
 from broker.errors import BrokerError, LockLost, NoSuchAddress, NoSuchQueue
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
+from broker.formats.mq.descriptor import own_id
 from broker.models import Queue
-from broker.mq.descriptor import own_id
-from broker.names import address_of
-from broker.put import CHUNK, NewMessage, put_many, put_to
-from broker.storing import Receipt
-from broker.unit_of_work import UnitOfWork
+from broker.monitoring import wait_times
+from broker.queueing import delayed, journal, notifications
+from broker.queueing.put import CHUNK, NewMessage, put_many, put_to
+from broker.queueing.store import Receipt
+from broker.settlement import settle
+from broker.transactions.scope import UnitOfWork
 
 UNTAKEN = "No queue of the address {} takes the message. Give it one under Settings."
 
@@ -70,11 +72,11 @@ class LocalSubscription:
         """See ``interface.Subscription``; but after a wait nothing is taken: whoever
         waited looks first whether the link is still its own."""
         self.session.prefetch = max(limit, 1)
-        seen = arrivals.version(self.queue.pk)
+        seen = notifications.version(self.queue.pk)
         found = [self.received(one) for one in self.consumer.receive_many(limit)]
         if not found and limit and wait_s:
-            due_s = delays.until_due_s(self.queue.name)
-            arrivals.wait(self.queue.pk, seen, longest_s=min(wait_s, due_s))
+            due_s = delayed.until_due_s(self.queue.name)
+            notifications.wait(self.queue.pk, seen, longest_s=min(wait_s, due_s))
         return found
 
     def received(self, message: Message) -> Received:
@@ -119,7 +121,7 @@ class LocalSubscription:
 def lag_of(queue: Queue) -> Lag:
     """What could be got of a queue, and since when the oldest of it waits."""
     depth = journal.depths([queue.pk])
-    oldest = waiting.waiting([queue.pk]).get(queue.pk)
+    oldest = wait_times.waiting([queue.pk]).get(queue.pk)
     return Lag(
         depth[queue.pk].ready if queue.pk in depth else 0,
         None if oldest is None else oldest.oldest_at,

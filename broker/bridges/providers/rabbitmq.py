@@ -26,7 +26,7 @@ from broker.bridges.providers.rabbitmq_opening import opened, said_of
 from broker.bridges.providers.rabbitmq_publishing import Publisher, Route
 from broker.bridges.providers.rabbitmq_wire import Heart, Wire
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 NO_TRANSACTIONS = "RabbitMQ has no transactions that a link could use."
 NO_SELECTORS = (

@@ -27,7 +27,7 @@ from broker.amqp.messages.envelope import content_encoding, sealed
 from broker.amqp.messages.identifiers import identifier_of
 from broker.amqp.messages.splicing import with_fields
 from broker.amqp.protocol.conditions import AmqpError
-from broker.storing import REPAIRED, NewMessage
+from broker.queueing.store import REPAIRED, NewMessage
 
 HEADERS = "application_headers"
 OURS = "x-backout-"

@@ -23,7 +23,7 @@ from broker.bridges.providers.rabbitmq_frames import (
 )
 from broker.bridges.providers.rabbitmq_messages import properties_of
 from broker.bridges.providers.rabbitmq_wire import PATIENCE_S, TICK_S, Wire
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 WINDOW = 500  # messages that RabbitMQ may have unconfirmed
 WINDOW_BYTES = 8 * 2**20  # the same, and one message more

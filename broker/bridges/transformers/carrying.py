@@ -16,7 +16,7 @@ from broker.bridges.transformers.registry import (
     Outcome,
 )
 from broker.models import RoutingType
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 OCTETS = ("body", "headers", "envelope")
 NAMES = tuple(one.name for one in fields(NewMessage) if one.name not in OCTETS)

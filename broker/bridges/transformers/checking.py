@@ -17,10 +17,10 @@ from broker.bridges.transformers.failing import readable
 from broker.bridges.transformers.registry import BranchTo, NoTransfer, Outcome
 from broker.errors import BrokerError
 from broker.errors.bridges import TransformerFailed
-from broker.lossless import DEEPEST
+from broker.formats.lossless_json import DEEPEST
+from broker.formats.mq.descriptor import check_put
 from broker.models import RoutingType
-from broker.mq.descriptor import check_put
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 # Of these types themselves: how their subclasses are stored is a matter of their own.
 KINDS: Mapping[str, tuple[type, ...]] = {

@@ -21,9 +21,9 @@ from typing import Any
 
 from broker.bridges.messages import changed
 from broker.bridges.transformers.registry import Context, transforms
-from broker.patches import is_own
-from broker.patches.headers import LONGEST_NAME, PROPERTY
-from broker.storing import NewMessage
+from broker.formats.patches import is_own
+from broker.formats.patches.headers import LONGEST_NAME, PROPERTY
+from broker.queueing.store import NewMessage
 
 FIELDS = {  # the headers that can be changed, and the field of each
     "JMSType": "subject",

@@ -3,9 +3,9 @@
     patch = [{"op": "replace", "path": "/currency", "value": "EUR"}]
     content-type = application/vnd.orders+json
 
-``patch`` is a JSON Patch, or a whole patch of ``broker.patches``, which may merge and
-change headers, too. ``content-type`` is what the message is afterwards; without it,
-what it was.
+``patch`` is a JSON Patch, or a whole patch of ``broker.formats.patches``, which may
+merge and change headers, too. ``content-type`` is what the message is afterwards;
+without it, what it was.
 
 Source:
     RFC 6902, "JavaScript Object Notation (JSON) Patch".
@@ -18,14 +18,23 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from broker import lossless, patches, repairs
 from broker.bridges.messages import changed
 from broker.bridges.transformers.registry import Context, transforms
 from broker.errors.patches import InvalidPatch
-from broker.patches import FIELDS, LARGEST, Misfit, Patch, Repair, Subject, Unfit
-from broker.patches.documents import LONGEST, read_patch
-from broker.patches.headers import PROPERTY
-from broker.storing import NewMessage
+from broker.formats import lossless_json, patches
+from broker.formats.patches import (
+    FIELDS,
+    LARGEST,
+    Misfit,
+    Patch,
+    Repair,
+    Subject,
+    Unfit,
+)
+from broker.formats.patches.documents import LONGEST, read_patch
+from broker.formats.patches.headers import PROPERTY
+from broker.queueing import copy_edits
+from broker.queueing.store import NewMessage
 
 PATCH, CONTENT_TYPE = "patch", "content-type"
 KEPT = 64  # patches that are not read again
@@ -71,7 +80,7 @@ def operations(text: str) -> Any:
     if len(text) > LONGEST:
         raise InvalidPatch(f"it is longer than {LONGEST:,} characters")
     try:
-        return lossless.loads(text)
+        return lossless_json.loads(text)
     except ValueError as error:
         raise InvalidPatch(f"it is not JSON: {error}") from None
 
@@ -102,7 +111,7 @@ def subject(message: NewMessage, patch: Patch) -> Subject:
     columns = {name: getattr(message, column) for name, column in FIELDS.items()}
     said = {name: value for name, value in columns.items() if value is not None}
     if patch.headers:
-        properties = lossless.loads(json.dumps(message.properties))
+        properties = lossless_json.loads(json.dumps(message.properties))
         said |= {PROPERTY + name: value for name, value in properties.items()}
     return Subject(
         said,
@@ -122,5 +131,5 @@ def fields_of(repair: Repair, message: NewMessage) -> dict[str, Any]:
             for name, value in message.properties.items()
             if name not in repair.properties_gone
         }
-        fields["properties"] = kept | repairs.plain(repair.properties)
+        fields["properties"] = kept | copy_edits.plain(repair.properties)
     return fields

@@ -19,7 +19,7 @@ from django.utils.module_loading import autodiscover_modules
 
 from broker.bridges.providers.interface import Destination
 from broker.errors.bridges import NoSuchTransformer
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 OURS = ("json_patch", "headers", "route")  # modules beside this one
 

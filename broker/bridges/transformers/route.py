@@ -28,8 +28,8 @@ from broker.bridges.transformers.registry import (
     transforms,
 )
 from broker.errors.messages import InvalidSelector
-from broker.selectors import Selector, document, parse
-from broker.storing import NewMessage
+from broker.formats.selectors import Selector, document, parse
+from broker.queueing.store import NewMessage
 
 NUMBERED = re.compile(r"(when|to)\.([1-9][0-9]{0,5})")
 OTHERWISE, REFUSE, TARGET = "otherwise", "refuse", "target"

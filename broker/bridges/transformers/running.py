@@ -18,7 +18,7 @@ from broker.bridges.transformers.failing import described
 from broker.bridges.transformers.registry import Context, Outcome, transformer
 from broker.bridges.transformers.workers import Worker
 from broker.errors.bridges import TransformerFailed
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 VALUES = attrgetter(*(one.name for one in fields(NewMessage)))
 

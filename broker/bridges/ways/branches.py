@@ -19,20 +19,20 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from broker import prepared
 from broker.bridges import dead_messages
 from broker.bridges.batch import Batch, Dead
 from broker.bridges.books import Counts, Entry, Outcome, Role
 from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.providers.interface import Destination, Received, Session
 from broker.bridges.ways.here import source_entries
-from broker.clock import database_now
 from broker.errors import BrokerError
 from broker.errors.bridges import ProviderError, ProviderLost, SendRefused
 from broker.errors.units_of_work import BackedOut, NoSuchXid
 from broker.models import Branch, Link
-from broker.storing import NewMessage, Receipt
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.store import NewMessage, Receipt
+from broker.sql.clock import database_now
+from broker.transactions import prepared
+from broker.transactions.scope import UnitOfWork
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from broker.bridges.providers import local
 from broker.bridges.providers.local import LocalSubscription
 from broker.errors.bridges import SendRefused
 from broker.models import Link
-from broker.storing import Receipt
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.store import Receipt
+from broker.transactions.scope import UnitOfWork
 
 RETRY = Link.OnSendFailure.RETRY
 

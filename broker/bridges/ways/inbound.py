@@ -21,7 +21,7 @@ from broker.errors.bridges import (
     ProviderLost,
     SendRefused,
 )
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 
 
 class Inbound:

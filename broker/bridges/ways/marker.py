@@ -14,7 +14,7 @@ from broker.bridges.providers.interface import (
     Subscription,
 )
 from broker.errors.bridges import ProviderLost, WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 PREFIX = "backout.bridge."
 WAIT_S = 10.0  # for the marker to be given; another connection may just be losing it

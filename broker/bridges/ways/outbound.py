@@ -21,7 +21,7 @@ from broker.bridges.ways.marker import Marker
 from broker.errors import LockLost
 from broker.errors.bridges import CommitInDoubt, ProviderLost, SendRefused
 from broker.models import Link
-from broker.unit_of_work import UnitOfWork
+from broker.transactions.scope import UnitOfWork
 
 RETRY = Link.OnSendFailure.RETRY
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from broker import audit
-from broker.audit import Head
+from broker.security import audit
+from broker.security.audit import Head
 
 
 class Command(BaseCommand):

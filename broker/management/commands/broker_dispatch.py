@@ -9,9 +9,9 @@ from dataclasses import replace
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from broker.checks import refuse_unsafe_server
-from broker.dispatch import Dispatcher
+from broker.client.dispatch.dispatcher import Dispatcher
+from broker.client.dispatch.handlers import discover
 from broker.errors import UnsafeServer
-from broker.handlers import discover
 
 
 class Command(BaseCommand):

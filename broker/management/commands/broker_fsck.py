@@ -8,7 +8,7 @@ from dataclasses import asdict
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection, transaction
 
-from broker import fsck
+from broker.monitoring import fsck
 
 
 class Command(BaseCommand):

@@ -8,11 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from broker import artemis_xml
-from broker.advice import advice
-from broker.errors.settings import WrongSettings
-from broker.models import AddressSetting
-from broker.settings_import import (
+from broker.config import artemis_xml
+from broker.config.imports import (
     FORMATS,
     MODES,
     Change,
@@ -22,6 +19,9 @@ from broker.settings_import import (
     preview,
     read,
 )
+from broker.config.lint import advice
+from broker.errors.settings import WrongSettings
+from broker.models import AddressSetting
 
 SIGNS = {"added": "+", "changed": "~", "removed": "-"}
 

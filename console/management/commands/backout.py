@@ -12,11 +12,11 @@ from django.core.management.base import CommandError
 from django_typer.management import command, group
 from typer import Argument, Option
 
-from broker.clock import database_now
 from broker.errors import BrokerError
 from broker.errors.operations import NothingChosen
 from broker.models import DeadLetter, Operation
 from broker.operations import Order
+from broker.sql.clock import database_now
 from console.cli import deeds, exchange, people, telling
 from console.cli.bridges import BridgeCommands
 from console.cli.options import (

@@ -19,8 +19,8 @@ from django.db import connection
 from honcho.colour import get_colours
 from honcho.environ import parse_procfile
 
-from broker import hardening
 from broker.amqp import ports
+from broker.settlement import hardening
 from console import checks, embedded, first_run, supervision
 from console.checks import CannotStart
 from console.supervision import MARK, Kept, Program, Terminal

@@ -12,10 +12,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from broker import audit
-from broker.audit import Thing
 from broker.models import Act, Address, AddressSetting, Queue
-from broker.put import put, put_many
+from broker.queueing.put import put, put_many
+from broker.security import audit
+from broker.security.audit import Thing
 from console.demo import customers, payments
 from console.demo.messages import (
     LATE_CUSTOMERS,

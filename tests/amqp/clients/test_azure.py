@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from broker import credentials
 from broker.amqp.clients.login import Access
 from broker.models import Credential
+from broker.security import credentials
 from tests.amqp.listening import Listening, listener
 from tests.make import make_setting
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from broker.models import Claim, Ready
-from broker.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_many
 from tests.amqp.certifying import Certified
 from tests.amqp.clients.protons import connected, proton, reactor
 from tests.amqp.listening import Listening, listener

@@ -10,8 +10,8 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from broker import expiry
 from broker.models import Delayed, Queue
+from broker.settlement import expiry
 from tests.amqp.clients.protons import condition, connected, nothing_is_held, proton
 from tests.amqp.listening import PASSWORD, Listening, listener
 from tests.console.until import until

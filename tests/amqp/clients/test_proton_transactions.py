@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from broker.models import Message, Queue
-from broker.put import put
+from broker.queueing.put import put
 from tests.amqp.clients.protons import Got, Proton, connected, proton
 from tests.amqp.listening import Listening, listener
 

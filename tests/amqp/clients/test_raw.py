@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from broker.put import put
+from broker.queueing.put import put
 from tests.amqp.listening import HOST, Listening, listener
 from tests.amqp.putting import message, speaking
 

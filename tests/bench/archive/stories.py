@@ -13,8 +13,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, time, timedelta
 from itertools import accumulate
 
-from broker import partitions
 from broker.models import Kind, Place, Queue
+from broker.sql import partitions
 from tests.bench import ground
 from tests.make import make_queue
 

@@ -11,8 +11,8 @@ from django.db import transaction
 
 from broker.bridges.books import Entry, Outcome, Role, note
 from broker.models import Queue
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import NewMessage, put_many
+from broker.transactions.scope import UnitOfWork
 from tests.make import NOON
 
 LINK = "shop/orders-out"

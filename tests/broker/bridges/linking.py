@@ -14,7 +14,6 @@ from broker.bridges.ends import Ends, opened
 from broker.bridges.providers.interface import Destination
 from broker.bridges.providers.registry import HERE
 from broker.bridges.transfer import transfer
-from broker.get import Delivery
 from broker.models import (
     Bridge,
     BridgeDestination,
@@ -25,7 +24,8 @@ from broker.models import (
     LinkStatus,
 )
 from broker.models.bridge_names import BUILT_IN_QUEUE
-from broker.unit_of_work import unit_of_work
+from broker.queueing.get import Delivery
+from broker.transactions.scope import unit_of_work
 from tests.make import make_queue
 
 

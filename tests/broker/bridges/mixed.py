@@ -8,7 +8,7 @@ from itertools import islice
 
 from broker.amqp.messages import to_put
 from broker.amqp.protocol.types import Int, Symbol, Timestamp
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.amqp.written import (
     VALUE,
     annotated,

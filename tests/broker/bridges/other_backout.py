@@ -24,9 +24,10 @@ from django.db import connection, connections
 from psycopg.sql import SQL, Identifier
 from pytest_django import DjangoDbBlocker
 
-from broker import credentials, owner
-from broker.authorities import Authority
 from broker.bridges.providers.interface import Factory
+from broker.queueing import processes
+from broker.security import credentials
+from broker.security.authorities import Authority
 from console import sockets
 from console.management.commands import run
 from tests.conftest import empty_the_broker
@@ -73,7 +74,7 @@ class OtherBackout:
         """Make its database, a copy of that of the tests; or where somebody has that
         open, migrate one."""
         connections.close_all()
-        owner.resign()
+        processes.resign()
         test = connection.settings_dict["NAME"]
         drop = SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
         copy = SQL("CREATE DATABASE {} TEMPLATE {}")

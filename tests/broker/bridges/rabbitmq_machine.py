@@ -22,7 +22,7 @@ from broker.bridges.providers.interface import (
     Subscription,
 )
 from broker.bridges.providers.rabbitmq import Session, connect
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.console.until import until
 
 PORT = 5672

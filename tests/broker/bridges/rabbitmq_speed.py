@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from broker.bridges.providers.interface import Destination
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.broker.bridges import rabbitmq_machine as machine
 from tests.broker.bridges import rabbitmq_node
 from tests.broker.bridges.rabbitmq_node import Node

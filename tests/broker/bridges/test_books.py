@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from broker import counters, fsck, hops, journal, sql
+from broker import sql
 from broker.bridges.books import Counts, Entry, Outcome, fence
 from broker.errors.bridges import LinkTakenOver
-from broker.hops import Hop, hop_of
 from broker.models import Event, Kind, LinkStatus, Place, Queue
-from broker.put import put, put_many
+from broker.monitoring import counters, fsck
+from broker.queueing import hops, journal
+from broker.queueing.hops import Hop, hop_of
+from broker.queueing.put import put, put_many
 from tests.broker.bridges.carrying import LINK, bring, carry, old, take, tell
 from tests.broker.bridges.configured_links import make_link
 from tests.broker.dying import back_out

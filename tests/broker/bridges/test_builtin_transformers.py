@@ -9,7 +9,7 @@ import pytest
 
 from broker.bridges.providers.interface import Destination
 from broker.bridges.transformers.registry import BranchTo, NoTransfer, check
-from broker.patches import LARGEST
+from broker.formats.patches import LARGEST
 from tests.broker.bridges.transforming import (
     failure,
     here,

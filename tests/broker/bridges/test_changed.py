@@ -10,7 +10,7 @@ from broker.amqp.messages import bodies
 from broker.amqp.protocol.sections import map_of, properties_of, split
 from broker.amqp.protocol.types import Byte, Symbol
 from broker.bridges.messages import changed
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.amqp.written import (
     DATA,
     VALUE,

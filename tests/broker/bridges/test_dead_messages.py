@@ -10,7 +10,7 @@ from broker.bridges import dead_messages
 from broker.errors.bridges import DeadMessageRefused
 from broker.models import DeadLetter, DeadMessageQueue, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE
-from broker.put import put
+from broker.queueing.put import put
 from tests.broker.bridges.linking import (
     Turn,
     carry,

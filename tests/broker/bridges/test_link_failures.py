@@ -13,7 +13,7 @@ from broker.errors.bridges import AccessRefused, ProviderLost
 from broker.models import LinkState, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE
 from broker.models.links import Link
-from broker.put import put
+from broker.queueing.put import put
 from tests.broker.bridges.linking import (
     carry,
     dead,

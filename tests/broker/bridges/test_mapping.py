@@ -27,7 +27,7 @@ from broker.bridges.providers.kombu import connect
 from broker.bridges.providers.rabbitmq_frames import encoded
 from broker.bridges.providers.stomp.dialects import ACTIVEMQ, RABBITMQ, Dialect
 from broker.bridges.providers.stomp.messages import from_frame, to_frame
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.amqp.written import (
     VALUE,
     annotated,

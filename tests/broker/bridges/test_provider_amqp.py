@@ -15,8 +15,8 @@ from broker.bridges.providers.amqp.session import AmqpSession
 from broker.bridges.providers.interface import Destination
 from broker.errors.bridges import SendRefused, WrongFactory
 from broker.models import Message, Ready
-from broker.put import put_many
-from broker.storing import NewMessage
+from broker.queueing.put import put_many
+from broker.queueing.store import NewMessage
 from tests.amqp.listening import Listening, listener
 from tests.amqp.written import VALUE, annotated, application, came, properties, section
 from tests.broker.bridges.amqp_sessions import (

@@ -20,7 +20,7 @@ from broker.bridges.providers.interface import (
     Received,
 )
 from broker.errors.bridges import AccessRefused, ProviderLost, WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.amqp.written import VALUE, annotated, came, section
 from tests.broker.bridges import amqp_peers
 from tests.broker.bridges.amqp_sessions import bodies, nothing_comes, session, take

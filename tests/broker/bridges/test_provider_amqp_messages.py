@@ -20,7 +20,7 @@ from broker.amqp.protocol.types import Byte, Symbol, Timestamp
 from broker.bridges.messages import changed
 from broker.bridges.providers.amqp.messages import inbound, outbound
 from broker.bridges.providers.interface import Destination, Received
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.amqp.messages_drawn import BARE
 from tests.amqp.written import (
     NOON_MS,

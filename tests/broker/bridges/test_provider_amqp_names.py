@@ -9,7 +9,7 @@ import pytest
 from broker.bridges.providers.amqp.session import AmqpSession
 from broker.bridges.providers.interface import Capability, Destination
 from broker.errors.bridges import WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.amqp.listening import PASSWORD, Listening, listener
 from tests.broker.bridges.amqp_sessions import (
     NEWS,

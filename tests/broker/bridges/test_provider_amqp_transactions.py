@@ -9,8 +9,8 @@ import pytest
 from broker.bridges.providers.amqp.session import AmqpSession
 from broker.bridges.providers.interface import Destination
 from broker.errors.bridges import SendRefused
-from broker.put import put_many
-from broker.storing import NewMessage
+from broker.queueing.put import put_many
+from broker.queueing.store import NewMessage
 from tests.amqp.listening import Listening, listener
 from tests.broker.bridges.amqp_sessions import (
     ORDERS,

@@ -14,7 +14,7 @@ from broker.errors.bridges import (
     ProviderLost,
 )
 from broker.models import Ready
-from broker.put import put_many
+from broker.queueing.put import put_many
 from tests.amqp.listening import Listening, listener
 from tests.broker.bridges.amqp_sessions import (
     ORDERS,

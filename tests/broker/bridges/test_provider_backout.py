@@ -14,14 +14,14 @@ from broker.amqp.messages import batches
 from broker.bridges.providers import registry
 from broker.bridges.providers.backout.session import BackoutSession, chunks
 from broker.bridges.providers.interface import Destination
-from broker.browse import browse, whole
 from broker.errors.bridges import (
     ProviderLost,
     WrongFactory,
 )
-from broker.get import Delivery
 from broker.models import Delayed, Place, Queue
-from broker.put import NewMessage, put_many
+from broker.queueing.browse import browse, whole
+from broker.queueing.get import Delivery
+from broker.queueing.put import NewMessage, put_many
 from tests.broker.bridges.mixed import mixed
 from tests.broker.bridges.other_backout import OtherBackout
 from tests.make import make_messages, make_queue

@@ -14,16 +14,16 @@ import pytest
 from broker.bridges.providers import registry
 from broker.bridges.providers.backout.session import BackoutSession
 from broker.bridges.providers.interface import Destination, Factory
-from broker.browse import browse, whole
 from broker.errors.bridges import (
     AccessRefused,
     ProviderLost,
     SendRefused,
     WrongFactory,
 )
-from broker.get import Delivery
 from broker.models import Place, Queue
-from broker.put import NewMessage
+from broker.queueing.browse import browse, whole
+from broker.queueing.get import Delivery
+from broker.queueing.put import NewMessage
 from tests.amqp.certifying import certify
 from tests.broker.bridges.other_backout import OtherBackout
 from tests.console.ports import HOST

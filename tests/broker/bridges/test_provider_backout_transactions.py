@@ -16,7 +16,7 @@ from broker.errors.bridges import (
     WrongFactory,
 )
 from broker.models import Queue
-from broker.put import put_many
+from broker.queueing.put import put_many
 from tests.broker.bridges.other_backout import OtherBackout
 from tests.broker.promising import ready
 from tests.make import make_messages, make_queue

@@ -15,7 +15,7 @@ from django.conf import settings
 from broker.bridges.providers.interface import Destination, Factory
 from broker.bridges.providers.kombu import Session, connect
 from broker.errors.bridges import AccessRefused, ProviderLost, WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.broker.bridges.rabbitmq_machine import bodies, numbered, take
 from tests.broker.bridges.rabbitmq_node import free_port
 

@@ -11,7 +11,7 @@ import pytest
 from broker.bridges.providers.interface import Destination
 from broker.bridges.providers.rabbitmq import Session
 from broker.errors.bridges import SendRefused, WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.broker.bridges import rabbitmq_machine as machine
 from tests.broker.bridges.rabbitmq_machine import bodies, take, waiting
 

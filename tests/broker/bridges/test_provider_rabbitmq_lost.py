@@ -17,7 +17,7 @@ from broker.errors.bridges import (
     ProviderLost,
     WrongFactory,
 )
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.broker.bridges import rabbitmq_machine as machine
 from tests.broker.bridges.cutting import Cuttable
 from tests.broker.bridges.rabbitmq_machine import bodies, factory, take

@@ -18,9 +18,9 @@ from broker.amqp.protocol.encoding import encode
 from broker.amqp.protocol.sections import map_of, properties_of, split
 from broker.bridges.providers import rabbitmq_messages as mapping
 from broker.bridges.providers.rabbitmq_frames import encoded
-from broker.put import put_many
-from broker.storing import NewMessage
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import put_many
+from broker.queueing.store import NewMessage
+from broker.transactions.scope import UnitOfWork
 from tests.make import NOON, make_queue, minutes, seconds
 
 A_DAY_MS = 24 * 60 * 60 * 1000

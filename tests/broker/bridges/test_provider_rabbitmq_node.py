@@ -17,7 +17,7 @@ from broker.bridges.providers import rabbitmq_wire
 from broker.bridges.providers.interface import Destination
 from broker.bridges.providers.rabbitmq import Session, connect
 from broker.errors.bridges import ProviderLost, WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.broker.bridges import rabbitmq_machine as machine
 from tests.broker.bridges import rabbitmq_node
 from tests.broker.bridges.rabbitmq_machine import bodies, factory, take

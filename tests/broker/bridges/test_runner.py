@@ -21,7 +21,7 @@ from broker.models import (
     Queue,
     UnitOfWork,
 )
-from broker.put import put
+from broker.queueing.put import put
 from tests.broker.bridges.linking import dead, make_link, make_queues, status, taken
 from tests.broker.bridges.running import bridge_process, until_sent, until_state
 from tests.broker.elsewhere import Background

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from broker import fsck, journal
 from broker.models import DeadLetter, Kind, Message, Queue
-from broker.put import put
+from broker.monitoring import fsck
+from broker.queueing import journal
+from broker.queueing.put import put
 from tests.broker.bridges.linking import (
     carry,
     dead,

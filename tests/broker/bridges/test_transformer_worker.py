@@ -22,7 +22,7 @@ from broker.bridges.transformers.registry import BranchTo, NoTransfer
 from broker.bridges.transformers.running import MINE, close_worker
 from broker.errors.bridges import NoSuchTransformer, TransformerFailed
 from broker.models import RoutingType
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.broker.bridges import transformers  # they are registered here, too
 from tests.broker.bridges.transforming import (
     PATIENCE_S,

@@ -19,7 +19,7 @@ from broker.bridges.transformers import registry
 from broker.bridges.transformers.failing import described, readable
 from broker.bridges.transformers.registry import BranchTo, NoTransfer, transforms
 from broker.errors.bridges import NoSuchTransformer, TransformerFailed
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.broker.bridges import transformers
 from tests.broker.bridges.transforming import (
     here,

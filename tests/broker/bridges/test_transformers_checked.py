@@ -17,8 +17,8 @@ from broker.bridges.transformers.checking import checked
 from broker.bridges.transformers.registry import BranchTo
 from broker.errors.bridges import TransformerFailed
 from broker.models import Message
-from broker.put import put
-from broker.storing import REPAIRED, NewMessage
+from broker.queueing.put import put
+from broker.queueing.store import REPAIRED, NewMessage
 from tests.amqp.written import application, came, data, properties, sent
 from tests.broker.bridges import transformers  # noqa: F401  # they are registered
 from tests.broker.bridges.transforming import here, make_message
@@ -83,7 +83,7 @@ LOOP.append(LOOP)
         (
             {"descriptor": {"report": 1 << 30}},
             "Report options 0x40000000 are no valid combination. Add up the options"
-            " that you want from broker.mq.codes.Report.",
+            " that you want from broker.errors.mq_codes.Report.",
         ),
         ({"envelope": b"mine"}, "Its envelope is neither what it was nor None."),
         (

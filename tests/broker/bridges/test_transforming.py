@@ -21,8 +21,8 @@ from broker.bridges.transformers.registry import (
 )
 from broker.errors.bridges import TransformerFailed, WrongLink
 from broker.models import Link
-from broker.put import put
-from broker.storing import NewMessage
+from broker.queueing.put import put
+from broker.queueing.store import NewMessage
 from tests.broker.bridges.linking import (
     carry,
     dead,

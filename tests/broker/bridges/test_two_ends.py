@@ -11,7 +11,7 @@ from broker.bridges.providers.backout.session import BackoutSession
 from broker.bridges.ways import branches
 from broker.errors.bridges import ProviderLost
 from broker.models import AuditRecord, Branch, Link, LinkStatus
-from broker.put import put
+from broker.queueing.put import put
 from tests.broker.bridges.linking import (
     carry,
     dead,

@@ -22,7 +22,7 @@ from broker.bridges.transformers.registry import (
     Outcome,
     transforms,
 )
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 
 @transforms("test-echo")

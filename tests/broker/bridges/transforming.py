@@ -17,7 +17,7 @@ from broker.bridges.transformers.registry import (
 )
 from broker.bridges.transformers.running import transform
 from broker.errors.bridges import TransformerFailed
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 PATIENCE_S = 60.0  # with what is not about time
 

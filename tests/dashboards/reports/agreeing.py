@@ -126,7 +126,7 @@ def short(row: Row) -> Row:
 
 def by_fingerprint(letters: list[Row]) -> list[Row]:
     """Errors by hand as ``by_queue`` has them: each fingerprint once a queue."""
-    from broker.fingerprints import fingerprint  # noqa: PLC0415
+    from broker.formats.error_fingerprint import fingerprint  # noqa: PLC0415
 
     groups: Counter[tuple[str, str]] = Counter()
     for queue, error, count, *_ in letters:

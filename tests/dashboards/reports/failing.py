@@ -8,11 +8,13 @@ from datetime import datetime, timedelta
 
 from django.db.models import Min
 
-from broker import delays, operations, settle
+from broker import operations
 from broker.models import Delayed, Queue
 from broker.operations import Chosen
-from broker.put import put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import delayed
+from broker.queueing.put import put_many
+from broker.settlement import settle
+from broker.transactions.scope import UnitOfWork
 from dashboards.reports.replaying import Policy
 from tests.broker import ordering
 from tests.broker.dying import on
@@ -73,7 +75,7 @@ def consume(
     """
     now = since
     while now < until:
-        delays.wake_due_on(queue, limit=100, now=now)
+        delayed.wake_due_on(queue, limit=100, now=now)
         got = UnitOfWork(now=now).get(queue, 1)
         if not got:
             due = next_due(queue)

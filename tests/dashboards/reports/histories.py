@@ -6,12 +6,14 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from broker import delays, discards, expiry, operations, settle
+from broker import operations
 from broker.models import AddressSetting, Operation, Queue
 from broker.operations import Chosen
-from broker.prepared import back_out_prepared, commit_prepared, prepare
-from broker.put import put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import delayed as delays
+from broker.queueing.put import put_many
+from broker.settlement import discards, expiry, settle
+from broker.transactions.prepared import back_out_prepared, commit_prepared, prepare
+from broker.transactions.scope import UnitOfWork
 from tests.broker import ordering
 from tests.broker.dying import back_out, on, operator
 from tests.dashboards.reports.journal import until_final

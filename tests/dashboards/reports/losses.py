@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from random import Random
 
-from broker import delays, expiry, operations
+from broker import operations
 from broker.bridges.books import Outcome
 from broker.models import AddressSetting, Operation
 from broker.operations import Chosen
 from broker.operations.edits import Edit, plan_edit
-from broker.put import put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing import delayed
+from broker.queueing.put import put_many
+from broker.settlement import expiry
+from broker.transactions.scope import UnitOfWork
 from tests.broker import ordering
 from tests.broker.bridges.carrying import bring, carry, take
 from tests.broker.dying import back_out, on, operator
@@ -64,7 +66,7 @@ def work(draw: Random, minute: int, times: int) -> None:
     def some(least: int, most: int) -> int:
         return times * draw.randint(least, most)
 
-    delays.wake_due(limit=100 * times, now=at(minute))
+    delayed.wake_due(limit=100 * times, now=at(minute))
     put_many(make_messages(some(2, 5)), now=at(minute + 1))
     put_many(make_messages(some(0, 2), "bills"), now=at(minute + 2))
     put_many(make_messages(times, expires_at=at(minute + 150)), now=at(minute + 3))

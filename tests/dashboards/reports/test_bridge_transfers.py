@@ -9,7 +9,7 @@ import pytest
 
 from broker.bridges.books import Entry, Outcome
 from broker.models import Queue
-from broker.put import put, put_many
+from broker.queueing.put import put, put_many
 from dashboards.reports import bridge_transfers
 from dashboards.reports.errors import QualityBroken
 from dashboards.reports.manifest import current, place

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker.fingerprints import fingerprint
+from broker.formats.error_fingerprint import fingerprint
 from dashboards.reports import causes
 from dashboards.reports.errors import QualityBroken
 from tests.dashboards.reports.silver_rows import (

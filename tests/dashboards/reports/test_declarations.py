@@ -7,7 +7,7 @@ import re
 import pytest
 from django.http import QueryDict
 
-from broker.filters import parse
+from broker.formats.filters import parse
 from dashboards.asking import ParametersForm
 from dashboards.reports import Parameter, Report, discover
 from tests.make import make_user

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker.filters import parse
-from broker.fingerprints import fingerprint
+from broker.formats.error_fingerprint import fingerprint
+from broker.formats.filters import parse
 from dashboards.reports import differences
 from dashboards.reports.apart import CUT
 from dashboards.reports.errors import QualityBroken

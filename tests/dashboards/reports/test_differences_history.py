@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 
 from broker.models import Message
-from broker.put import NewMessage, put_many
-from broker.unit_of_work import UnitOfWork
+from broker.queueing.put import NewMessage, put_many
+from broker.transactions.scope import UnitOfWork
 from dashboards.reports import bronze, discover
 from tests.dashboards.reports.histories import at, last_xid
 from tests.dashboards.reports.journal import until_final

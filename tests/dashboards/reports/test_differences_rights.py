@@ -8,8 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from broker import authorities, credentials
 from broker.models import RedactionRule
+from broker.security import authorities, credentials
 from dashboards import results
 from dashboards.models import ReportRow, ReportRun
 from dashboards.reports import discover

@@ -12,7 +12,7 @@ from django.db import connection
 
 from broker.models import RedactionRule
 from broker.models.queues import RoutingType
-from broker.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_many
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.reports import bronze, compaction
 from dashboards.reports.apart import CUT

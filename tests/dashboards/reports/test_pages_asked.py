@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from broker import filters
+from broker.formats import filters
 from broker.models import Act, AuditRecord, DeadLetter
 from dashboards import cells
 from dashboards.models import ReportRow, ReportRun

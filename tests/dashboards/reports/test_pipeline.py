@@ -12,8 +12,8 @@ from django.db import connection
 from django.utils import timezone
 
 from broker.models import Kind, Place, Queue
-from broker.put import put_many
-from broker.unit_of_work import unit_of_work
+from broker.queueing.put import put_many
+from broker.transactions.scope import unit_of_work
 from dashboards import tasks
 from dashboards.models import ReportRow, ReportRun
 from dashboards.reports import runs

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker import rules
 from broker.models import DeadLetter, Operation, Queue
-from broker.operations import Chosen
-from broker.rules import Table
-from broker.rules.letters import letters_on
-from broker.rules.matching import matches
+from broker.operations import Chosen, rules
+from broker.operations.rules import Table
+from broker.operations.rules.letters import letters_on
+from broker.operations.rules.matching import matches
 from dashboards.reports import discover, judging
 from dashboards.reports.errors import ReportError
 from dashboards.reports.judging import Group

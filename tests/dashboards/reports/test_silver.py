@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db.models import Sum
 
-from broker.journal import LifelineEvent, events_of
 from broker.models import Event, Kind, Place
+from broker.queueing.journal import LifelineEvent, events_of
 from dashboards.reports import discover
 from dashboards.reports.manifest import Span
 from tests.dashboards.reports.histories import make_history, messages

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker.redelivery import redelivery_delay
+from broker.settlement.redelivery_policy import redelivery_delay
 from dashboards.reports import discover, replaying, what_if
 from dashboards.reports.manifest import DAY, Span
 from dashboards.reports.replaying import DIED, LEFT, RESCUED, Policy, Story

@@ -19,7 +19,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 django.setup()
 
-from broker import fsck  # noqa: E402  # needs the settings
+from broker.monitoring import fsck  # noqa: E402  # needs the settings
 from tests.broker import crashing as databases  # noqa: E402
 from tests.conftest import empty_the_broker  # noqa: E402
 from tests.tools.bridge_faults import peers, report, strikes  # noqa: E402

@@ -25,7 +25,7 @@ HERE = {  # points of this broker's own work, by the module or class that has th
         *("decide", "promise", "keep_promise", "break_promise", "recover"),
         "commit_there",
     ),
-    "broker.leased:UnitOfWork": ("carry_out",),
+    "broker.transactions.unit_of_work:UnitOfWork": ("carry_out",),
     "django.db.backends.base.base:BaseDatabaseWrapper": ("commit",),
 }
 SESSION = ("send", "begin", "commit", "prepare", "commit_prepared", "in_doubt")

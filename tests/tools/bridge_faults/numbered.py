@@ -12,7 +12,7 @@ from typing import Any
 from broker.amqp.protocol.sections import map_of, split
 from broker.amqp.protocol.types import Byte, Float, Int, Short
 from broker.bridges.messages import changed
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.amqp.written import VALUE, application, came, data, section, sent
 from tests.broker.bridges.test_mapping import ROWS, assert_is, cells
 

@@ -15,7 +15,7 @@ from broker.bridges.messages import message_of
 from broker.bridges.providers.interface import Destination, Factory, Session
 from broker.bridges.providers.registry import connect
 from broker.models import ConnectionFactory, Link, LinkStatus
-from broker.put import NewMessage, put_many
+from broker.queueing.put import NewMessage, put_many
 from tests.broker.bridges.linking import make_bridge, make_factory, make_link, taken
 from tests.make import make_queue
 from tests.tools.bridge_faults.numbered import numbered

@@ -20,7 +20,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 from broker.models import LinkStatus
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.broker.elsewhere import pipe, process
 from tests.console.until import until
 from tests.tools.bridge_faults.crashing import Fault

@@ -31,8 +31,8 @@ from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.sections import Header
 from broker.amqp.protocol.types import Symbol
 from broker.bridges.providers.interface import Destination, Received
-from broker.get import Delivery as Handed
-from broker.storing import NewMessage
+from broker.queueing.get import Delivery as Handed
+from broker.queueing.store import NewMessage
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from broker.bridges.providers.amqp.transactions import Transactions
 from broker.bridges.providers.amqp.wire import Wire
 from broker.bridges.providers.interface import Capability, Destination, Factory
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 SELECTOR, NO_LOCAL = Symbol("jms-selector"), Symbol("no-local")
 SELECTOR_CODE, NO_LOCAL_CODE = ULong(0x0000468C00000004), ULong(0x0000468C00000003)

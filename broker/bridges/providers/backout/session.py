@@ -33,8 +33,8 @@ from broker.errors.bridges import (
     SendRefused,
     WrongFactory,
 )
-from broker.selectors.parsing import parse
-from broker.storing import NewMessage
+from broker.formats.selectors.parsing import parse
+from broker.queueing.store import NewMessage
 
 MOST_BYTES = 4 * 2**20  # of one request, where it can be several; one message at least
 GONE = "no-such-xid"

@@ -21,7 +21,7 @@ from broker.bridges.providers.backout.calls import JSON, Answered, Calls, in_url
 from broker.bridges.providers.interface import Destination, Lag, Received
 from broker.errors import BrokerError
 from broker.errors.bridges import AccessRefused, ProviderLost
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 MOST = 1000  # messages of one request
 # A request goes on waiting over there when its link has died here, and what it gets is

@@ -40,9 +40,9 @@ from typing import Any, NamedTuple
 from broker.amqp.messages.bodies import BYTES, ENCODED, OTHER_CHARACTERS, TEXT
 from broker.bridges.providers.stomp import maps, more, texts
 from broker.bridges.providers.stomp.dialects import Dialect
-from broker.mq.codes import Format
-from broker.mq.descriptor import format_of
-from broker.storing import NewMessage
+from broker.errors.mq_codes import Format
+from broker.formats.mq.descriptor import format_of
+from broker.queueing.store import NewMessage
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)

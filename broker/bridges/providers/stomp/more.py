@@ -22,8 +22,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker.errors import BrokerError
-from broker.mq.descriptor import check_put
-from broker.storing import NewMessage
+from broker.formats.mq.descriptor import check_put
+from broker.queueing.store import NewMessage
 
 HEADER = "backout-more"
 FIELDS = ("content_type", "correlation_id", "group_id", "reply_to", "subject")

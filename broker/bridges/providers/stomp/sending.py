@@ -12,7 +12,7 @@ from broker.bridges.providers.stomp.connection import WINDOW, Connection
 from broker.bridges.providers.stomp.messages import Cannot, Frame, to_frame
 from broker.bridges.providers.stomp.transactions import Transaction
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 Outcomes = list[SendRefused | None]  # of each message; None: it is taken
 

@@ -16,7 +16,7 @@ from broker.bridges.providers.stomp.options import Options, options_of
 from broker.bridges.providers.stomp.subscription import Subscription
 from broker.bridges.providers.stomp.transactions import Transaction
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 
 def connect(factory: Factory) -> Session:

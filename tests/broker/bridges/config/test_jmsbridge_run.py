@@ -8,7 +8,7 @@ from broker.bridges.config.bridge_import import apply, preview, read
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
 from broker.models import Bridge, Link, LinkStatus
-from broker.put import put
+from broker.queueing.put import put
 from tests.broker.bridges.config.jmsbridge_documents import said
 from tests.broker.bridges.linking import dead, make_queues, taken
 from tests.broker.bridges.other_backout import OtherBackout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from broker.bridges.transformers.registry import Context, transforms
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 
 @transforms("test-discovered")

@@ -11,7 +11,7 @@ from broker.amqp.messages.bodies import ENCODED, VALUE
 from broker.amqp.protocol.decoding import decode
 from broker.amqp.protocol.encoding import encode
 from broker.amqp.protocol.types import Byte, Char, Float, Int, Short, UInt
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 IN_AN_HOUR = datetime.now(UTC).replace(microsecond=123_000) + timedelta(hours=1)
 PROPERTIES: Mapping[str, Any] = {

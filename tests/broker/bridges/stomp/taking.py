@@ -5,7 +5,7 @@ from __future__ import annotations
 from broker.bridges.providers.interface import Destination, Received
 from broker.bridges.providers.stomp.session import Session
 from broker.bridges.providers.stomp.subscription import Subscription
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 
 PATIENCE_S = 30.0  # on a machine that does much else
 END = b"the end"

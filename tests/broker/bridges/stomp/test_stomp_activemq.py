@@ -12,7 +12,7 @@ import pytest
 from broker.amqp.messages.bodies import ENCODED
 from broker.bridges.providers.interface import Capability, Destination, Received
 from broker.errors.bridges import AccessRefused, ProviderLost, SendRefused, WrongFactory
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.broker.bridges.activemq import ADMIN, ADMIN_PASSWORD, ActiveMQ
 from tests.broker.bridges.stomp.conftest import Connected
 from tests.broker.bridges.stomp.kinds import ENCODED_MAP, kinds, plain

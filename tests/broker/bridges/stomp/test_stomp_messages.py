@@ -27,7 +27,7 @@ from broker.bridges.providers.stomp.messages import (
     from_frame,
     to_frame,
 )
-from broker.storing import NewMessage
+from broker.queueing.store import NewMessage
 from tests.make import NOON
 
 QUEUE = "/queue/"

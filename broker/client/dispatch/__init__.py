@@ -1,0 +1,1 @@
+"""Handlers, the dispatcher that runs them, and JMS ConnectionConsumers."""

@@ -1,0 +1,245 @@
+"""ConnectionConsumers: server sessions that feed one handler from one queue.
+
+Each session goes round: it gets, it sifts, and the handler runs only if everything that
+was got can be handed out. What cannot is disposed of, the rest released uncounted, and
+the next round gets that again at once; so nothing unfit is ever part of an
+application's unit of work, or delays another message.
+
+What a ConnectionConsumer has read of its queue it keeps until it is closed. It is open
+as long as its row is there and its queue is not stopped.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from django.contrib.auth import get_user_model
+from django.db import Error as DatabaseError
+from django.db import connection, transaction
+
+from broker import models
+from broker.client.dispatch import stoppages
+from broker.client.dispatch.handlers import Handler
+from broker.client.dispatch.undeliverable import (
+    Blocked,
+    NoneOf,
+    dispose,
+    selectors_on,
+    unfit,
+)
+from broker.config.names import local_queue
+from broker.errors import BrokerError
+from broker.errors.queues import DeliveryStopped, NotAuthorized
+from broker.formats.selectors.parsing import Selector, parse
+from broker.queueing import processes
+from broker.queueing.get import Delivery
+from broker.queueing.selective_get import Search
+from broker.security import authorities
+from broker.settlement.poison import Attributes, Removing, attributes_of
+from broker.transactions.scope import UnitOfWork, unit_of_work
+
+logger = logging.getLogger(__name__)
+
+SWEEP_S = 1.0  # how long unwanted messages lie at most while there are others
+
+
+class Got(NamedTuple):
+    """The deliveries of one get."""
+
+    deliveries: list[Delivery]
+    selectors: list[Selector] | None = None  # one of which must match them, or none
+
+
+NOTHING = Got([])
+
+
+class ConnectionConsumer:
+    """What the server sessions of one handler in this process have in common."""
+
+    def __init__(self, handler: Handler, queue: models.Queue, user: Any) -> None:
+        self.handler = handler
+        self.queue = queue
+        self.user = user
+        self.lock = threading.Lock()
+        self.known: Attributes | None = None
+        self.row_id = models.ConnectionConsumer.objects.create(
+            owner_id=processes.current(),
+            queue=queue,
+            handler=handler.name,
+            selector=handler.selector,
+            retains_unwanted=handler.retain_unwanted,
+            server_sessions=handler.concurrency,
+        ).pk
+
+    @classmethod
+    def open(cls, handler: Handler) -> ConnectionConsumer:
+        """Make one, and show it to everybody.
+
+        Raises:
+            NoSuchQueue: its queue does not exist, yet.
+            DeliveryStopped: there can be none on its queue at present.
+            NotAuthorized: its user may not get from the queue.
+        """
+        queue = local_queue(handler.queue)
+        user = principal(handler, queue)
+        authorities.require(user, "get", queue.name)
+        if queue.stopped:
+            stoppage = stoppages.standing().filter(queue=queue).first()
+            raise DeliveryStopped(queue.name, stoppage.why if stoppage else "")
+        return cls(handler, queue, user)
+
+    def is_open(self) -> bool:
+        return models.ConnectionConsumer.objects.filter(
+            pk=self.row_id, queue__stopped=False, queue__name=self.queue.name
+        ).exists()
+
+    def close(self) -> None:
+        models.ConnectionConsumer.objects.filter(pk=self.row_id).delete()
+
+    def attributes(self) -> Attributes:
+        """What is known of the queue; read once, when first it matters."""
+        with self.lock:
+            if self.known is None:
+                self.known = attributes_of(self.queue.name, user=self.user)
+            return self.known
+
+    def wanted_by_somebody(self) -> list[Selector] | None:
+        """As ``disposal.selectors_on``; None, too, where what is unwanted stays."""
+        if self.handler.retain_unwanted or not self.handler.selector:
+            return None
+        return selectors_on(self.queue)
+
+
+class ServerSession:
+    """One thread of a ConnectionConsumer."""
+
+    def __init__(self, consumer: ConnectionConsumer) -> None:
+        self.consumer = consumer
+        self.handler = consumer.handler
+        self.sweep: Search | None = None
+        self.swept_at = time.monotonic()
+
+    @cached_property
+    def search(self) -> Search | None:
+        text = self.handler.selector
+        return Search(self.consumer.queue.name, parse(text)) if text else None
+
+    def serve(self) -> int:
+        """Go round once; return how many deliveries there were.
+
+        Whatever the handler raises backs its unit of work out, and goes no further.
+
+        Raises:
+            NotAuthorized: the queue's attributes may not be read; what was got is back.
+        """
+        count = 0
+        refused: NotAuthorized | None = None
+        try:
+            with unit_of_work(join=self.handler.join, actor=self.handler.name) as work:
+                got = self.get(work)
+                count = len(got.deliveries)
+                refused = self.hand_out(got, work)
+        except DatabaseError:
+            if not connection.is_usable():
+                raise
+            logger.info("%s was backed out.", self.handler.queue, exc_info=True)
+        except BrokerError as error:
+            logger.warning("%s: %s", self.handler.queue, error)
+        except Exception as error:  # noqa: BLE001  # any error of a handler is a backout
+            logger.info("%s was backed out: %s", self.handler.queue, error)
+        if refused is not None:
+            raise refused
+        return count
+
+    def hand_out(self, got: Got, work: UnitOfWork) -> NotAuthorized | None:
+        """Run the handler on all, if all can be handed out; if none can, say why."""
+        try:
+            going = self.sift(got)
+        except NotAuthorized as refused:
+            self.put_away({}, got, work)
+            return refused
+        if going:
+            self.put_away(going, got, work)
+        else:
+            for delivery in got.deliveries:
+                self.handler.handle(delivery, work)
+        return None
+
+    def get(self, work: UnitOfWork) -> Got:
+        """What comes next; what nobody wants comes last, but not for ever."""
+        looks = [self.get_wanted, self.get_unwanted]
+        if time.monotonic() - self.swept_at >= SWEEP_S:
+            looks.reverse()
+        for look in looks:
+            got = look(work)
+            if got.deliveries:
+                return got
+        return NOTHING
+
+    def get_wanted(self, work: UnitOfWork) -> Got:
+        return Got(self.take(work, self.search))
+
+    def get_unwanted(self, work: UnitOfWork) -> Got:
+        self.swept_at = time.monotonic()
+        selectors = self.consumer.wanted_by_somebody()
+        if selectors is None:
+            return NOTHING
+        nobody = NoneOf.these(selectors)
+        if self.sweep is None or self.sweep.selector != nobody:
+            self.sweep = Search(self.consumer.queue.name, nobody)
+        return Got(self.take(work, self.sweep), selectors)
+
+    def take(self, work: UnitOfWork, search: Search | None) -> list[Delivery]:
+        queue, batch = self.consumer.queue.name, self.handler.batch
+        return work.get(queue, batch, search=search, pooled=True)
+
+    def sift(self, got: Got) -> dict[int, Removing]:
+        """Which of the deliveries are not to be handed out, by message."""
+        found = {
+            delivery.message_id: unfit(
+                delivery, self.consumer.attributes, got.selectors
+            )
+            for delivery in got.deliveries
+        }
+        return {message_id: one for message_id, one in found.items() if one is not None}
+
+    def put_away(self, going: dict[int, Removing], got: Got, work: UnitOfWork) -> None:
+        """Dispose of what is not to be handed out, and release the rest.
+
+        Once delivery has stopped, nothing more is disposed of.
+        """
+        stopped = False
+        for delivery in got.deliveries:
+            removing = going.get(delivery.message_id)
+            if removing is None or stopped:
+                work.release(delivery)
+                continue
+            outcome = dispose(
+                removing, user=self.consumer.user, actor=self.handler.name
+            )
+            if isinstance(outcome, Blocked):
+                with transaction.atomic():
+                    work.release(delivery)
+                    stoppages.stop(delivery, outcome, user=self.consumer.user)
+                stopped = True
+            else:
+                work.forget(delivery)
+
+
+def principal(handler: Handler, queue: models.Queue) -> Any:
+    """The user whose authorities a handler needs; None where it is the application.
+
+    Raises:
+        NotAuthorized: nobody has that name.
+    """
+    if handler.user is None:
+        return None
+    users = get_user_model()._default_manager
+    try:
+        return users.get_by_natural_key(handler.user)
+    except get_user_model().DoesNotExist:
+        raise NotAuthorized(handler.user, "get", queue.name) from None

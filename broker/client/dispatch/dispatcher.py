@@ -1,0 +1,120 @@
+"""The loop of a dispatcher: an arrival, a round of a server session, the next."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+
+from django.db import Error as DatabaseError
+from django.db import close_old_connections, connection
+
+from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
+from broker.client.dispatch.handlers import Handler
+from broker.errors import BrokerError, NoSuchQueue
+from broker.errors.queues import DeliveryStopped
+from broker.queueing import delayed, notifications, processes
+from broker.queueing.low_watermarks import FLOORS
+
+logger = logging.getLogger(__name__)
+
+AWAY_S = 1.0  # how long a database, or a refusal, is left alone
+
+
+class Pool:
+    """A handler's ConnectionConsumer, which is made anew when it is no longer open."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+        self.lock = threading.Lock()
+        self.consumer: ConnectionConsumer | None = None
+
+    def open_consumer(self) -> ConnectionConsumer:
+        """The one that is open; its sessions share it.
+
+        Raises:
+            BrokerError: there can be none at present.
+        """
+        with self.lock:
+            before = self.consumer
+            if before is None or not before.is_open():
+                self.consumer = ConnectionConsumer.open(self.handler)
+                if before is not None:
+                    before.close()
+            assert self.consumer is not None
+            return self.consumer
+
+    def close(self) -> None:
+        if self.consumer is not None:
+            self.consumer.close()
+
+
+class Dispatcher:
+    """Threads that run handlers until they are told to stop."""
+
+    def __init__(self, handlers: Iterable[Handler]) -> None:
+        self.stopping = threading.Event()
+        self.pools = [Pool(handler) for handler in handlers]
+        self.threads = [
+            threading.Thread(target=self.run, args=[pool], name=pool.handler.queue)
+            for pool in self.pools
+            for _ in range(pool.handler.concurrency)
+        ]
+
+    def start(self) -> None:
+        processes.current("dispatcher")
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Let every handler finish what it has begun, and no more."""
+        self.stopping.set()
+        notifications.wake_all()
+        for thread in self.threads:
+            thread.join()
+        with suppress(DatabaseError):  # whoever finds us gone tidies up
+            for pool in self.pools:
+                pool.close()
+        processes.resign()
+
+    def run(self, pool: Pool) -> None:
+        """Feed one handler; outlive a database that goes away for a while."""
+        queue = pool.handler.queue
+        while not self.stopping.is_set():
+            try:
+                self.feed(pool)
+            except DatabaseError as error:
+                logger.warning("%s waits for the database: %s", queue, error)
+                close_old_connections()
+                FLOORS.forget()
+                self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
+            except (NoSuchQueue, DeliveryStopped):  # until it is made, or started again
+                self.stopping.wait(notifications.POLL_S)
+            except BrokerError as error:
+                logger.warning("%s waits: %s", queue, error)
+                self.stopping.wait(AWAY_S)
+        connection.close()
+
+    def feed(self, pool: Pool) -> None:
+        """Handle messages while there are any, then wait for more, until stopping or
+        until the ConnectionConsumer is no longer open.
+
+        Raises:
+            BrokerError: it cannot be, or go on.
+        """
+        consumer = pool.open_consumer()
+        session, queue_id = ServerSession(consumer), consumer.queue.pk
+        looked_at = time.monotonic()
+        while not self.stopping.is_set():
+            seen = notifications.version(queue_id)
+            is_idle = not session.serve()
+            if is_idle or time.monotonic() - looked_at >= notifications.POLL_S:
+                looked_at = time.monotonic()
+                if not consumer.is_open():
+                    return
+            if is_idle and not self.stopping.is_set():
+                longest_s = delayed.until_due_s(consumer.queue.name)
+                notifications.wait(queue_id, seen, longest_s=longest_s)

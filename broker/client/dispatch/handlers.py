@@ -1,0 +1,91 @@
+"""Plug-in point: which function consumes which queue in a dispatcher.
+
+An installed application registers its handlers in its module ``handlers``. A handler
+returns to accept, and raises to back out. It may run again for the same message: after
+a backout always, after a crash when it was not joined to its database transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import autodiscover_modules
+
+from broker.formats.selectors.parsing import parse
+from broker.queueing.get import Delivery
+from broker.transactions.scope import UnitOfWork
+
+Handle = Callable[[Delivery, UnitOfWork], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A function for some or all messages of a queue, and how it is run."""
+
+    queue: str
+    handle: Handle
+    join: bool  # with the database transaction of its own rows; or leased
+    batch: int  # deliveries of one unit of work
+    concurrency: int  # server sessions, of each dispatcher
+    selector: str = ""  # of the messages that are wanted; all
+    retain_unwanted: bool = True  # leave what nobody wants (MSGRETENTION)
+    user: str | None = None  # whose authorities it needs; the application's own
+
+    @property
+    def name(self) -> str:
+        return f"{self.handle.__module__}.{self.handle.__qualname__}"
+
+
+HANDLERS: dict[tuple[str, str], Handler] = {}  # by queue and selector
+
+
+def consumes(  # noqa: PLR0913  # each is named where it is used
+    queue: str,
+    *,
+    join: bool = True,
+    batch: int = 1,
+    concurrency: int = 1,
+    selector: str = "",
+    retain_unwanted: bool = True,
+    user: str | None = None,
+) -> Callable[[Handle], Handle]:
+    """Register a function for a queue; each has one, or one for each selector.
+
+    Args:
+        queue: its name, or an alias; it need not exist yet.
+        join: run inside a database transaction that also settles the message. Give
+            False where the work is long or not about the database. Where deliveries
+            are counted before they happen, the message is claimed before that
+            transaction begins, and has to be settled before its deadline.
+        batch: deliveries that share a unit of work, and so each other's fate.
+        concurrency: server sessions: threads that run the function at once.
+        selector: which messages it is for; the others are for other handlers.
+        retain_unwanted: leave messages on the queue that no handler's selector matches,
+            of any process; give False to have them put away (MSGRETENTION).
+        user: the name of whom its authorities are; the application's own, which may
+            all, when not given.
+
+    Raises:
+        InvalidSelector: the selector cannot be read.
+    """
+
+    def register(handle: Handle) -> Handle:
+        if (queue, selector) in HANDLERS:
+            which = f" for {selector}" if selector else ""
+            raise ImproperlyConfigured(f"{queue} has a handler{which} already")
+        if selector:
+            parse(selector)
+        HANDLERS[queue, selector] = Handler(
+            queue, handle, join, batch, concurrency, selector, retain_unwanted, user
+        )
+        return handle
+
+    return register
+
+
+def discover() -> Collection[Handler]:
+    """The handlers of all installed applications."""
+    autodiscover_modules("handlers")
+    return HANDLERS.values()

@@ -1,0 +1,178 @@
+"""Messages that a ConnectionConsumer does not hand out: which, and where they go.
+
+It hands out none that cannot be read, that came back too often, or that nobody wants.
+Each goes by its report options, with the report that it asks for, in a transaction of
+its own, outside of all that applications do. One that cannot go is the last resort: it
+is discarded, or, if it is persistent, delivery has to stop (``stoppages``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from broker.errors import BrokerError, LockLost
+from broker.errors.mq_codes import PutApplType, Reason
+from broker.formats.mq.chain import chain_of
+from broker.formats.selectors.documents import document
+from broker.formats.selectors.parsing import Selector, parse
+from broker.models import ConnectionConsumer, Kind, Place, Queue, RoutingType
+from broker.queueing.get import Delivery
+from broker.queueing.transfer import Record
+from broker.settlement import poison, report_messages
+from broker.settlement.discards import discard
+from broker.settlement.mq_headers import Signature
+from broker.settlement.poison import Attributes, Removing
+from broker.settlement.redelivery_policy import BackoutQueue, NoPlace, Removal
+from broker.settlement.settle import take_some
+
+logger = logging.getLogger(__name__)
+
+SIGNATURE = Signature(PutApplType.JAVA, "MQ JMS ConnectionConsumer")
+WORDS: dict[Reason, str] = {
+    Reason.JMS_FORMAT_ERROR: "has headers that cannot be read",
+    Reason.MSG_NOT_MATCHED: "is matched by no ConnectionConsumer’s selector",
+    Reason.BACKOUT_THRESHOLD_REACHED: "was backed out too often",
+}
+NOWHERE = "Message {} {}, and {} can be put nowhere. {}"
+NOT_MOVED = "was backed out too often, and its backout queue refused it ({})"
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A persistent message that has to go and cannot; it is where it was."""
+
+    reason: Reason  # why the last put failed
+    why: str  # for people, with what to do
+
+
+@dataclass(frozen=True)
+class NoneOf(Selector):
+    """Chooses what none of some selectors matches."""
+
+    selectors: tuple[Selector, ...] = ()
+
+    @classmethod
+    def these(cls, selectors: Sequence[Selector]) -> NoneOf:
+        first, text = selectors[0], "; ".join(one.text for one in selectors)
+        return cls(text, first.condition, None, tuple(selectors))
+
+    def matches(self, document: Any) -> bool:
+        return not any(one.matches(document) for one in self.selectors)
+
+
+def unfit(
+    delivery: Delivery,
+    attributes: Callable[[], Attributes],
+    selectors: Sequence[Selector] | None = None,
+) -> Removing | None:
+    """Why a delivery is not to be handed out; None where it is.
+
+    Args:
+        delivery: which.
+        attributes: of its queue; read only for one that came back.
+        selectors: one of which has to match it; None where what is not wanted stays.
+
+    Source:
+        IBM MQ, "Removing messages from the queue in ASF".
+    """
+    if is_malformed(delivery):
+        return Removing(delivery, "", Reason.JMS_FORMAT_ERROR)
+    if delivery.backout_count > 0:
+        known = attributes()
+        if known.is_poison(delivery.backout_count):
+            return Removing(delivery, known.backout_queue)
+    if selectors is not None:
+        message = document(delivery)
+        if not any(one.matches(message) for one in selectors):
+            return Removing(delivery, "", Reason.MSG_NOT_MATCHED)
+    return None
+
+
+def is_malformed(delivery: Delivery) -> bool:
+    """Whether its descriptor announces a header that cannot be read."""
+    if delivery.descriptor is None and delivery.headers is None:
+        return False  # as most are
+    data = (delivery.headers or b"") + delivery.body
+    chain = chain_of(delivery.descriptor, delivery.content_type, data)
+    return chain.error is not None
+
+
+def selectors_on(queue: Queue) -> list[Selector] | None:
+    """The selectors of all ConnectionConsumers on a queue, of all processes.
+
+    None where nothing can be unwanted: on a queue of publish/subscribe, or where one of
+    them takes everything.
+    """
+    if queue.routing_type != RoutingType.ANYCAST:
+        return None
+    rows = ConnectionConsumer.objects.filter(queue=queue)
+    texts = set(rows.values_list("selector", flat=True))
+    return None if "" in texts or not texts else [parse(text) for text in sorted(texts)]
+
+
+def dispose(
+    removing: Removing,
+    *,
+    user: Any = None,
+    actor: str = "",
+    now: datetime | None = None,
+) -> Removal | Blocked:
+    """Take a delivery out of its unit of work to where it has to go, and report it.
+
+    One transaction, with the report; part of the caller's, if there is one. What is
+    blocked is still in its unit of work.
+
+    Raises:
+        LockLost: the unit of work no longer holds it.
+    """
+    delivery, reason, what = removing.delivery, removing.why, "it"
+    about = {"user": user, "actor": actor, "now": now}
+    try:
+        with transaction.atomic():
+            removal = poison.take_away(
+                removing, last=poison.Last.STOP, signature=SIGNATURE, **about
+            )
+            if isinstance(removal, BackoutQueue):
+                return removal
+            reason = removal.reason
+            if isinstance(removal, NoPlace):
+                to = settings.BROKER_DEAD_LETTER_QUEUE
+                refusal = poison.why_not(delivery, user, to)
+                if refusal is None:  # there is room by now
+                    return dispose(removing, **about)
+                raise refusal
+            what = "the report that it asks for"
+            report_messages.send(delivery, reason, signature=SIGNATURE, **about)
+            return removal
+    except LockLost:
+        raise
+    except BrokerError as error:
+        reason = reason or Reason.BACKOUT_THRESHOLD_REACHED
+        words = WORDS.get(reason) or NOT_MOVED.format(reason.name)
+        why = NOWHERE.format(delivery.message_id, words, what, error)
+        if delivery.durable:
+            return Blocked(error.reason, why)
+        give_up(delivery, reason, why, actor=actor, now=now)
+        return NoPlace(reason, error.reason)
+
+
+@transaction.atomic
+def give_up(
+    delivery: Delivery,
+    reason: Reason,
+    why: str,
+    *,
+    actor: str,
+    now: datetime | None,
+) -> None:
+    """Discard what is not persistent and can go nowhere; nobody is told."""
+    held = take_some(delivery.uow, delivery.queue_id, [delivery.message_id], now)
+    record = Record(Kind.DISCARD, Place.CLAIMED, delivery.uow, actor, now=now)
+    discard(held, record, why=why, reason=reason)

@@ -1,0 +1,87 @@
+"""Where a program's sessions belong together: one user, one name."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+from broker.client.jms.sessions import Session, SessionMode
+from broker.security.authorities import Principal
+from broker.transactions.scope import describe
+
+
+def connect(
+    user: Principal = None, client_id: str = "", *, now: datetime | None = None
+) -> Connection:
+    """A connection; close it, or use it as a context manager.
+
+    Args:
+        user: whose authorities count; None is this process itself, which may all.
+        client_id: of the client, for its durable subscriptions and the journal.
+        now: when, for tests; the database's clock when not given.
+    """
+    return Connection(user, client_id, now=now)
+
+
+class Connection:
+    """A client's sessions. Its methods may be called in any thread."""
+
+    def __init__(
+        self, user: Principal, client_id: str, *, now: datetime | None = None
+    ) -> None:
+        self.user = user
+        self.client_id = client_id
+        self.now = now
+        self.sessions: list[Session] = []
+        self.closed = False
+
+    @property
+    def actor(self) -> str:
+        """Who it is, for the journal."""
+        return self.client_id or (self.user.get_username() if self.user else "")
+
+    def session(
+        self,
+        mode: SessionMode = SessionMode.AUTO,
+        *,
+        prefetch: int = 1,
+        count_unacked_on_close: bool = True,
+    ) -> Session:
+        """Begin a session.
+
+        Args:
+            mode: what ends a delivery.
+            prefetch: messages that a consumer takes at a time. Those that nobody has
+                read go back, uncounted, whenever the unit of work ends.
+            count_unacked_on_close: whether a message that was received, and neither
+                accepted nor backed out when the session closes, counts as backed out;
+                as in JMS. ActiveMQ Artemis' own clients do not count it.
+        """
+        if self.closed:
+            raise ValueError("The connection is closed; make another one.")
+        session = Session(
+            self,
+            mode,
+            prefetch=prefetch,
+            count_unacked_on_close=count_unacked_on_close,
+        )
+        self.sessions.append(session)
+        return session
+
+    def close(self, error: str = "") -> None:
+        """Close every session, as ``Session.close``."""
+        self.closed = True
+        for session in list(self.sessions):
+            session.close(error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close(describe(error) if error is not None else "")

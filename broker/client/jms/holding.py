@@ -1,0 +1,151 @@
+"""What a session holds: a unit of work, and after its end the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from broker.errors import LockLost
+from broker.models import UnitOfWork as UnitRow
+from broker.queueing.get import Delivery
+from broker.queueing.selective_get import Search
+from broker.security.authorities import Principal
+from broker.settlement import settle
+from broker.settlement.poison import Last, Removing
+from broker.transactions.scope import UnitOfWork
+
+LOST = "An earlier part of it was backed out by the system."
+
+
+class Holding:
+    """The unit of work of a session. Whatever ends it, another one has begun."""
+
+    def __init__(
+        self, *, actor: str, user: Principal, now: Callable[[], datetime | None]
+    ) -> None:
+        self.actor = actor
+        self.user = user
+        self.now = now
+        self.lost: int | None = None  # a unit of work whose loss nobody was told
+        self.work = self.begin()
+
+    def begin(self) -> UnitOfWork:
+        return UnitOfWork(actor=self.actor, user=self.user, now=self.now())
+
+    def take_leave(self) -> UnitOfWork:
+        """The unit of work, which its caller ends; the next one begins."""
+        work, self.work = self.work, self.begin()
+        work.now = self.now()
+        return work
+
+    def get(
+        self, queue: str, limit: int, *, mark: bool, search: Search | None
+    ) -> list[Delivery]:
+        """As ``UnitOfWork.get``.
+
+        Raises:
+            LockLost: the unit of work is no more; the next one has begun.
+        """
+        self.work.now = self.now()
+        deliveries = self.work.get(queue, limit, mark=mark, search=search)
+        if not deliveries and not is_open(self.work):
+            work = self.take_leave()
+            assert work.id is not None, "it was open once"
+            raise LockLost(work.id)
+        return deliveries
+
+    def has(self, delivery: Delivery) -> bool:
+        return delivery.uow == self.work.id
+
+    def accept(self, delivery: Delivery) -> bool:
+        """End one delivery well; say if it was still ours."""
+        if not self.has(delivery):
+            return False
+        try:
+            if self.work.held == 1:
+                self.commit()
+            else:
+                self.work.accept(delivery)
+        except LockLost:
+            self.work = self.begin()
+            return False
+        return True
+
+    def release(self, deliveries: Sequence[Delivery]) -> None:
+        """Give back what nobody has seen, uncounted, if it is still ours."""
+        ours = [one for one in deliveries if self.has(one)]
+        for queue_id in {one.queue_id for one in ours}:
+            unseen = [one for one in ours if one.queue_id == queue_id]
+            try:
+                settle.release_some(
+                    unseen[0].uow,
+                    queue_id,
+                    [one.message_id for one in unseen],
+                    actor=self.actor,
+                    now=self.now(),
+                )
+            except LockLost:
+                continue  # the end of the unit of work will tell
+            for one in unseen:
+                self.unmark(one)
+                self.work.forget(one)
+
+    def remove(self, removing: Removing) -> None:
+        """Take a poison message away at the commit."""
+        self.unmark(removing.delivery)
+        self.work.remove(removing)
+
+    def remove_now(self, removing: Removing, last: Last) -> None:
+        """Take a poison message away in a transaction of its own."""
+        try:
+            self.work.remove_now(removing, last=last)
+        except LockLost:
+            self.work = self.begin()
+            raise
+        if not self.work.held and not self.work.puts:
+            self.commit()
+
+    def unmark(self, delivery: Delivery) -> None:
+        """A get whose message is not handed to the application uses up no mark."""
+        if self.work.mark is delivery:
+            self.work.marked, self.work.mark = False, None
+
+    def commit(self) -> None:
+        """As ``UnitOfWork.commit``, of all since the last end that anybody knows of."""
+        if self.lost is not None:
+            lost = self.lost
+            self.back_out(LOST)
+            raise LockLost(lost)
+        self.take_leave().commit()
+
+    def back_out(self, error: str) -> None:
+        """As the application asks. What skips the backout is held next."""
+        self.lost = None
+        work = self.take_leave()
+        try:
+            work.back_out(error)
+        except LockLost:
+            return  # the system was quicker
+        if work.skipped is not None:
+            self.work = work.skipped
+
+    def close(self, error: str, *, counted: bool, at_once: bool) -> None:
+        """End for good; no mark counts.
+
+        Args:
+            error: why, for the operator.
+            counted: whether what was received counts as backed out.
+            at_once: whether it comes back without a delay.
+        """
+        work = self.take_leave()
+        if counted:
+            with suppress(LockLost):  # the system was quicker
+                work.back_out(error, by_system=True, at_once=at_once)
+        elif work.id is not None:
+            settle.release_all(work.id, actor=self.actor, now=self.now())
+
+
+def is_open(work: UnitOfWork) -> bool:
+    """Whether the system has left it alone."""
+    return work.id is None or UnitRow.objects.filter(pk=work.id).exists()

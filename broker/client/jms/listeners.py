@@ -1,0 +1,81 @@
+"""The thread of a session whose consumers have listeners."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from django.db import Error as DatabaseError
+from django.db import close_old_connections, connection
+
+from broker.client.jms.consumers import Consumer
+from broker.errors import BrokerError, LockLost
+from broker.queueing import notifications
+from broker.queueing.low_watermarks import FLOORS
+from broker.transactions.scope import describe
+
+if TYPE_CHECKING:
+    from broker.client.jms.sessions import Session
+
+logger = logging.getLogger(__name__)
+
+AWAY_S = 1.0  # how long a queue or database is left alone that gave an error
+
+
+class Listening:
+    """Hands a session's messages to its listeners, one at a time, until it closes."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.thread = threading.Thread(target=self.run, name="listeners", daemon=True)
+
+    def is_here(self) -> bool:
+        return threading.current_thread() is self.thread
+
+    def run(self) -> None:
+        try:
+            while not self.session.closing.is_set():
+                self.go_on()
+        finally:
+            connection.close()
+
+    def go_on(self) -> None:
+        """One message of each queue; or wait for one."""
+        consumers = [one for one in self.session.consumers if one.listener is not None]
+        seen = {one.queue.pk: notifications.version(one.queue.pk) for one in consumers}
+        try:
+            handed = [self.hand_next(one) for one in consumers]
+            if not any(handed):
+                longest_s = min([one.until_due_s() for one in consumers], default=1)
+                if not self.session.closing.is_set():
+                    notifications.wait_for_any(seen, longest_s=longest_s)
+        except LockLost as error:
+            self.session.holding.lost = error.uow  # its next commit will tell
+            logger.warning("%s", error)
+        except BrokerError as error:
+            logger.error("A listener cannot go on: %s", error)
+            self.session.closing.wait(AWAY_S)
+        except DatabaseError as error:
+            logger.warning("A listener waits for the database: %s", error)
+            close_old_connections()
+            FLOORS.forget()
+            self.session.closing.wait(AWAY_S)
+
+    def hand_next(self, consumer: Consumer) -> bool:
+        """Hand out the next message; say if there was one."""
+        session = self.session
+        with session.in_use:
+            if session.closing.is_set() or consumer.closed:
+                return False
+            message = consumer.next()
+            if message is None or consumer.listener is None:
+                return False
+            try:
+                consumer.listener(message)
+            except Exception as error:  # noqa: BLE001  # whatever it raises
+                logger.info("A listener of %s: %s", consumer.queue.name, error)
+                session.raised(describe(error))
+            else:
+                session.returned(message)
+        return True

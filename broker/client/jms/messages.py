@@ -1,0 +1,169 @@
+"""What a consumer is given: one delivery, with the names that JMS and IBM MQ have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.message import EmailMessage
+from typing import Any, TypeVar
+
+from django.conf import settings
+
+from broker.errors.mq_codes import Persistence
+from broker.formats.mq.chain import Chain, chain_of
+from broker.formats.mq.descriptor import Descriptor
+from broker.queueing.get import Delivery
+
+Body = TypeVar("Body")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it was delivered.
+
+    Everything in it was written by its sender, who may be hostile.
+    """
+
+    delivery: Delivery
+    received_at: datetime | None = None  # known of those that expire
+
+    @property
+    def message_id(self) -> str:
+        """JMSMessageID: the sender's own, or one made from the broker's number."""
+        return self.delivery.client_message_id or self.descriptor.jms_message_id
+
+    @property
+    def correlation_id(self) -> str | None:
+        return self.delivery.correlation_id
+
+    @property
+    def reply_to(self) -> str | None:
+        return self.delivery.reply_to
+
+    @property
+    def subject(self) -> str | None:
+        """JMSType."""
+        return self.delivery.subject
+
+    @property
+    def group_id(self) -> str | None:
+        return self.delivery.group_id
+
+    @property
+    def priority(self) -> int:
+        """0 to 9; 9 goes first."""
+        return self.delivery.priority
+
+    @property
+    def delivery_mode(self) -> Persistence:
+        return Persistence(int(self.delivery.durable))
+
+    @property
+    def timestamp(self) -> datetime:
+        """When it was put."""
+        return self.delivery.put_at
+
+    @property
+    def expiration(self) -> datetime | None:
+        """When its time to live is over; None is never."""
+        return self.delivery.expires_at
+
+    @property
+    def destination(self) -> str:
+        """The address that it was sent to."""
+        return self.delivery.address
+
+    @property
+    def backout_count(self) -> int:
+        return self.delivery.backout_count
+
+    @property
+    def delivery_count(self) -> int:
+        """JMSXDeliveryCount: this delivery, and those that were backed out."""
+        return self.delivery.backout_count + 1
+
+    @property
+    def redelivered(self) -> bool:
+        return self.delivery.backout_count > 0
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        return self.delivery.properties
+
+    @property
+    def content_type(self) -> str:
+        return self.delivery.content_type
+
+    @property
+    def descriptor(self) -> Descriptor:
+        """IBM MQ's whole MQMD; its expiry is what remained at the receive."""
+        at = self.received_at or self.delivery.put_at
+        return Descriptor.of(self.delivery, broker_name=settings.BROKER_NAME, now=at)
+
+    @property
+    def header_bytes(self) -> bytes:
+        """IBM MQ's headers, as they stand before the body."""
+        return self.delivery.headers or b""
+
+    @property
+    def chain(self) -> Chain:
+        """The headers decoded, as far as they can be."""
+        one = self.delivery
+        return chain_of(one.descriptor, one.content_type, self.header_bytes)
+
+    @property
+    def body(self) -> bytes:
+        return self.delivery.body
+
+    @property
+    def text(self) -> str:
+        """The body in the characters that its content type names, or UTF-8.
+
+        Raises:
+            ValueError: it is not text in these.
+        """
+        try:
+            return self.body.decode(charset_of(self.content_type))
+        except LookupError as error:
+            raise ValueError(f"Nobody knows these characters: {error}.") from error
+
+    def body_as(self, kind: type[Body]) -> Body:
+        """The body as ``bytes``, as ``str``, or as what its JSON makes.
+
+        Raises:
+            ValueError: it is nothing of this kind.
+        """
+        found: Any
+        if kind is bytes:
+            found = self.body
+        elif kind is str:
+            found = self.text
+        else:
+            found = self.json()
+        if not isinstance(found, kind):
+            raise ValueError(
+                f"The body is a {type(found).__name__}, not a {kind.__name__}."
+            )
+        return found
+
+    def json(self) -> Any:
+        """What the body says in JSON.
+
+        Raises:
+            ValueError: it is no JSON, or too deep.
+        """
+        try:
+            return json.loads(self.text)
+        except RecursionError as error:
+            raise ValueError("The body's JSON is too deep.") from error
+
+
+def charset_of(content_type: str) -> str:
+    parsed = EmailMessage()
+    try:
+        parsed["Content-Type"] = content_type
+        return parsed.get_content_charset("utf-8")
+    except (ValueError, TypeError, AttributeError, IndexError):
+        return "utf-8"  # what no header may hold

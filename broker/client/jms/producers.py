@@ -1,0 +1,169 @@
+"""Producers: what sends to one destination."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+
+from django.conf import settings
+
+from broker.config.names import address_of, local_queue
+from broker.errors import NoSuchQueue
+from broker.errors.mq_codes import MsgType, Persistence, Report
+from broker.formats.mq.descriptor import check_put
+from broker.formats.mq.fixed import padded
+from broker.queueing.put import NewMessage, put_many
+from broker.queueing.store import check
+from broker.security import authorities
+
+if TYPE_CHECKING:
+    from broker.client.jms.sessions import Session
+
+TENTH = timedelta(milliseconds=100)
+BYTES, TEXT, JSON = (
+    "application/octet-stream",
+    "text/plain; charset=utf-8",
+    "application/json",
+)
+
+Content = bytes | str | Mapping[str, Any] | Sequence[Any]
+
+
+class SendOptions(TypedDict, total=False):
+    """How a message is sent; each may be said for a producer, or for one message."""
+
+    priority: int  # 0 to 9; 9 goes first; 4 if not said
+    time_to_live: timedelta | None  # from the put, even in a unit of work; None: ever
+    delivery_delay: timedelta  # not handed out before
+    delivery_mode: Persistence  # as the queue has it: persistent
+    correlation_id: str
+    reply_to: str
+    subject: str  # JMSType
+    group_id: str
+    properties: Mapping[str, Any]  # JSON values
+    content_type: str  # of a body that is bytes; otherwise it is known
+    report: Report
+    msg_type: MsgType
+    descriptor: Mapping[str, Any]  # more fields of the MQMD; see ``broker.formats.mq``
+    headers: bytes  # IBM MQ's, chained, before the body
+
+
+class Producer:
+    """Sends to one address: at once, or in a transacted session at its commit."""
+
+    def __init__(
+        self, session: Session, destination: str, options: SendOptions
+    ) -> None:
+        self.session = session
+        self.address = address_of(destination)
+        authorities.require(
+            session.user, "put", guarded_name(destination, self.address)
+        )
+        self.options = options
+
+    def send(self, body: Content = b"", **options: Unpack[SendOptions]) -> str:
+        """Send one message.
+
+        Args:
+            body: bytes, text, or what JSON can say.
+            options: where it differs from the producer's.
+
+        Returns:
+            The message's id, as ``ID:`` and 48 hexadecimal digits.
+
+        Raises:
+            QueueFull: and whatever else ``broker.queueing.put.put`` refuses; in a
+                transacted session its commit does.
+            WrongExpiry: the time to live is not between a tenth of a second and three
+                years; reason 2013.
+            WrongReportOptions: 2061; MissingReplyTo: 2027; at once in every session.
+        """
+        with self.session.using():
+            message = self.message(body, {**self.options, **options})
+            check([message])
+            if self.session.is_transacted:
+                self.session.holding.work.send(message)
+            else:
+                put_many(
+                    [message], actor=message.producer, now=self.session.connection.now
+                )
+        assert message.message_id is not None, "it was made here"
+        return message.message_id
+
+    def message(self, body: Content, options: SendOptions) -> NewMessage:
+        lives = options.get("time_to_live")
+        delay = options.get("delivery_delay")
+        now = self.session.moment() if lives is not None or delay else None
+        content, content_type = encoded(body)
+        mode = options.get("delivery_mode", Persistence.AS_Q_DEF)
+        reply_to = options.get("reply_to")
+        descriptor = described(options)
+        if lives is not None:
+            check_put(descriptor, reply_to, expiry=-(-lives // TENTH))
+        return NewMessage(
+            self.address,
+            content,
+            content_type=content_type or options.get("content_type", BYTES),
+            properties=options.get("properties", {}),
+            priority=options.get("priority", 4),
+            durable=mode is not Persistence.NOT_PERSISTENT,
+            expires_at=later(now, lives),
+            deliver_at=later(now, delay),
+            message_id=new_id(),
+            correlation_id=options.get("correlation_id"),
+            reply_to=reply_to,
+            subject=options.get("subject"),
+            group_id=options.get("group_id"),
+            producer=self.session.connection.actor,
+            descriptor=descriptor or None,
+            headers=options.get("headers"),
+        )
+
+    def close(self) -> None:
+        """Nothing is held; this is for those who close everything."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def guarded_name(destination: str, address: str) -> str:
+    """The name that authorities are about: the queue's, or else the address's."""
+    try:
+        return local_queue(destination).name
+    except NoSuchQueue:
+        return address
+
+
+def encoded(body: Content) -> tuple[bytes, str]:
+    """The bytes of a body, and its type where that is known."""
+    if isinstance(body, bytes):
+        return body, ""
+    if isinstance(body, str):
+        return body.encode(), TEXT
+    return json.dumps(body, ensure_ascii=False).encode(), JSON
+
+
+def described(options: SendOptions) -> dict[str, Any]:
+    """The fields of the MQMD that are not the usual ones."""
+    descriptor = dict(options.get("descriptor", {}))
+    if report := options.get("report"):
+        descriptor["report"] = int(report)
+    if msg_type := options.get("msg_type"):
+        descriptor["msg_type"] = int(msg_type)
+    return descriptor
+
+
+def later(now: datetime | None, span: timedelta | None) -> datetime | None:
+    return now + span if now is not None and span else None
+
+
+def new_id() -> str:
+    """A MsgId as a queue manager makes it: its name, and what nobody else has."""
+    raw = b"AMQ " + padded(settings.BROKER_NAME, 12) + secrets.token_bytes(8)
+    return f"ID:{raw.hex()}"

@@ -1,0 +1,305 @@
+"""Sessions: gets and puts in one order, and what ends a delivery."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from enum import Enum
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, Unpack
+
+from broker.client.jms.browsers import Browser
+from broker.client.jms.consumers import Consumer
+from broker.client.jms.holding import Holding
+from broker.client.jms.listeners import Listening
+from broker.client.jms.messages import Message
+from broker.client.jms.producers import Producer, SendOptions
+from broker.config.names import local_queue
+from broker.models import Subscription
+from broker.queueing import notifications, processes, subscriptions
+from broker.security import authorities
+from broker.sql.clock import database_now
+from broker.transactions.scope import describe
+
+if TYPE_CHECKING:
+    from broker.client.jms.connections import Connection
+
+CLOSED = "The session was closed before the message was accepted."
+RECOVERED = "The application asked to have its messages again."
+ROLLED_BACK = "The application rolled its session back."
+
+
+class SessionMode(Enum):
+    """What ends a delivery well."""
+
+    AUTO = "auto"  # the return of the receive call, or of the listener
+    CLIENT = "client"  # ``acknowledge``, with all that was delivered so far
+    TRANSACTED = "transacted"  # ``commit``, with all that was put
+
+
+class Session:
+    """A single thread's gets and puts. Use it in one thread at a time.
+
+    Once a consumer has a listener, the session is the listeners' thread's, and only
+    ``close`` may be called from elsewhere; that waits for a listener at work.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        mode: SessionMode,
+        *,
+        prefetch: int,
+        count_unacked_on_close: bool,
+    ) -> None:
+        if prefetch < 1:
+            raise ValueError("A consumer takes one message at a time, or more.")
+        self.connection = connection
+        self.mode = mode
+        self.prefetch = prefetch
+        self.count_unacked_on_close = count_unacked_on_close
+        self.user = connection.user
+        self.holding = Holding(
+            actor=connection.actor, user=self.user, now=lambda: connection.now
+        )
+        self.consumers: list[Consumer] = []
+        self.listening: Listening | None = None
+        self.in_use = threading.RLock()
+        self.closing = threading.Event()
+        self.closed = False
+
+    def producer(self, destination: str, **options: Unpack[SendOptions]) -> Producer:
+        """What sends to an address, a queue, or an alias of either.
+
+        Args:
+            destination: its name.
+            options: for every message that says nothing else.
+
+        Raises:
+            NoSuchAddress: nothing has this name.
+            NotAuthorized: the user may not put there.
+        """
+        with self.using():
+            return Producer(self, destination, options)
+
+    def consumer(self, destination: str, selector: str = "") -> Consumer:
+        """What gets from a queue, or from the one that an alias means.
+
+        Raises:
+            NoSuchQueue: no queue is meant.
+            NotAuthorized: the user may not get from it.
+            InvalidSelector: the selector cannot be read.
+        """
+        with self.using():
+            queue = local_queue(destination)
+            authorities.require(self.user, "get", queue.name)
+            return self.add(Consumer(self, queue, selector))
+
+    def subscribe(self, topic: str, selector: str = "") -> Consumer:
+        """What gets all that is sent to an address from now on, until it is closed.
+
+        Raises:
+            NoSuchAddress: there is no such address.
+            NoModelQueue: the address's model queue cannot serve.
+            NotAuthorized: the user may not get from the address.
+            InvalidSelector: the selector cannot be read.
+        """
+        with self.using():
+            return self.subscribed(topic, selector)
+
+    def subscribe_durable(self, topic: str, name: str, selector: str = "") -> Consumer:
+        """The same, and it keeps what is sent while it is closed, by its name.
+
+        Raises:
+            SubscriptionInUse: it would have to begin anew, and has a consumer.
+            NoSuchAddress: as in ``subscribe``, and so on.
+        """
+        with self.using():
+            return self.subscribed(topic, selector, name)
+
+    def subscribed(
+        self, topic: str, selector: str, name: str | None = None
+    ) -> Consumer:
+        authorities.require(self.user, "get", topic)
+        subscription: Subscription = subscriptions.subscribe(
+            topic,
+            durable=name is not None,
+            owner=processes.current(),
+            client_id=self.connection.client_id,
+            name=name or "",
+            selector=selector,
+        )
+        return self.add(Consumer(self, subscription.queue, subscription=subscription))
+
+    def unsubscribe(self, name: str) -> None:
+        """End a durable subscription, and what it kept.
+
+        Raises:
+            NoSuchSubscription: the client has none of this name.
+            SubscriptionInUse: it has a consumer, or one holds messages of it.
+        """
+        with self.using():
+            subscriptions.unsubscribe(
+                self.connection.client_id, name, actor=self.connection.actor
+            )
+
+    def browser(self, queue: str, selector: str = "") -> Browser:
+        """What looks at a queue's messages and takes none.
+
+        Raises:
+            NoSuchQueue: no queue is meant.
+            NotAuthorized: the user may not browse it.
+            InvalidSelector: the selector cannot be read.
+        """
+        with self.using():
+            return Browser(self, queue, selector)
+
+    def commit(self) -> None:
+        """Accept what was received and send what was put.
+
+        Raises:
+            LockLost: the system had backed it out before; reason 2003.
+            BackedOut: it could not be made; the system has backed it out now; 2003.
+            ValueError: the session is not transacted.
+        """
+        self.must_be_transacted(is_so=True)
+        with self.using():
+            self.release_unread()
+            self.holding.commit()
+
+    def rollback(self, error: str = "") -> None:
+        """Back out what was received, and forget what was put.
+
+        A message that was received with a mark is not given back: it is the first of
+        the next unit of work, which must be ended, too.
+
+        Args:
+            error: what went wrong, for the operator.
+
+        Raises:
+            ValueError: the session is not transacted.
+        """
+        self.must_be_transacted(is_so=True)
+        self.back_out(error or ROLLED_BACK)
+
+    def acknowledge(self) -> None:
+        """Accept all that was delivered; ignored unless the mode is CLIENT.
+
+        Raises:
+            LockLost: the system had backed some of it out before; reason 2003.
+        """
+        with self.using():
+            if self.mode is SessionMode.CLIENT:
+                self.release_unread()
+                self.holding.commit()
+
+    def recover(self) -> None:
+        """Have all again, in order, that was delivered and not accepted.
+
+        Each of these counts as backed out. In a listener of an AUTO session that is the
+        message it was called with.
+
+        Raises:
+            ValueError: the session is transacted.
+        """
+        self.must_be_transacted(is_so=False)
+        self.back_out(RECOVERED)
+
+    def close(self, error: str = "") -> None:
+        """Give everything back, and end. Harmless twice.
+
+        Unread messages are not counted. Others count as backed out, without a delay;
+        see ``Connection.session``.
+
+        Args:
+            error: why, for the operator, where something went wrong.
+        """
+        if self.listening is not None and self.listening.is_here():
+            raise ValueError("A listener cannot close its own session.")
+        self.closing.set()
+        notifications.here().note(consumer.queue.pk for consumer in self.consumers)
+        if self.listening is not None:
+            self.listening.thread.join()
+        with self.in_use:
+            if self.closed:
+                return
+            self.closed = True
+            self.release_unread()
+            self.holding.close(
+                error or CLOSED,
+                counted=self.count_unacked_on_close,
+                at_once=not self.is_transacted,
+            )
+            for consumer in list(self.consumers):
+                consumer.close()
+        self.connection.sessions.remove(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close(describe(error) if error is not None else "")
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Keep the session for this thread; refuse those that it is not for."""
+        if self.listening is not None and not self.listening.is_here():
+            raise ValueError("A session with a listener is its thread's alone.")
+        with self.in_use:
+            if self.closed:
+                raise ValueError("The session is closed; begin another one.")
+            yield
+
+    @property
+    def is_transacted(self) -> bool:
+        return self.mode is SessionMode.TRANSACTED
+
+    @property
+    def is_auto(self) -> bool:
+        return self.mode is SessionMode.AUTO
+
+    def must_be_transacted(self, *, is_so: bool) -> None:
+        if self.is_transacted is not is_so:
+            raise ValueError(f"A session of mode {self.mode.value} has no such end.")
+
+    def add(self, consumer: Consumer) -> Consumer:
+        self.consumers.append(consumer)
+        return consumer
+
+    def release_unread(self) -> None:
+        for consumer in self.consumers:
+            consumer.release_unread()
+
+    def back_out(self, error: str) -> None:
+        with self.using():
+            self.release_unread()
+            self.holding.back_out(error)
+
+    def returned(self, message: Message) -> bool:
+        """A message has been handed to the application without an error.
+
+        Returns:
+            Whether it was still ours to hand out, as far as this is the moment to ask.
+        """
+        return not self.is_auto or self.holding.accept(message.delivery)
+
+    def raised(self, error: str) -> None:
+        """A listener did not get through its message."""
+        if self.is_auto:
+            self.back_out(error)
+
+    def listen(self) -> None:
+        if self.listening is None:
+            self.listening = Listening(self)
+            self.listening.thread.start()
+
+    def moment(self) -> datetime:
+        """Now, by the clock that decides."""
+        return self.connection.now or database_now()

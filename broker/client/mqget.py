@@ -1,0 +1,240 @@
+"""Gets as IBM MQ's own interface has them (MQGET): by options, and raw.
+
+Nobody looks at backout thresholds here: a program that gets so sees poison messages,
+and deals with them itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import Self
+
+from django.db import transaction
+
+from broker.config.names import local_queue
+from broker.errors import LockLost
+from broker.errors.mq_codes import GetOptions
+from broker.errors.queues import GetInhibited
+from broker.errors.units_of_work import WrongOptions
+from broker.models import Place, Queue
+from broker.models import UnitOfWork as UnitRow
+from broker.queueing import delayed, notifications
+from broker.queueing.browse import Browsed, browse, whole
+from broker.queueing.get import Delivery, Lanes
+from broker.queueing.low_watermarks import FLOORS
+from broker.security import authorities
+from broker.security.authorities import Principal
+from broker.sql.clock import database_now
+from broker.transactions.scope import UnitOfWork
+
+Options = GetOptions
+BROWSE = Options.BROWSE_FIRST | Options.BROWSE_NEXT
+IN_UNIT = Options.SYNCPOINT | Options.SYNCPOINT_IF_PERSISTENT
+POINTS = IN_UNIT | Options.NO_SYNCPOINT
+BESIDE_UNLOCK = Options.UNLOCK | Options.NO_SYNCPOINT | Options.FAIL_IF_QUIESCING
+PAGE = 50  # entries that a browse looks at
+
+# What must not be, of the options and of whether there is a unit of work.
+Rule = Callable[[GetOptions, bool], bool]
+RULES: dict[str, Rule] = {
+    "a get is in the unit of work or outside": (
+        lambda options, _: (options & POINTS).bit_count() > 1
+    ),
+    "BROWSE_FIRST and BROWSE_NEXT are two places": lambda options, _: BROWSE in options,
+    "a browse is in no unit of work": (
+        lambda options, _: bool(options & BROWSE and options & IN_UNIT)
+    ),
+    "a mark needs SYNCPOINT": (
+        lambda options, _: (
+            Options.MARK_SKIP_BACKOUT in options and Options.SYNCPOINT not in options
+        )
+    ),
+    "only what is browsed can be locked": (
+        lambda options, _: Options.LOCK in options and not options & BROWSE
+    ),
+    "UNLOCK stands alone": (
+        lambda options, _: Options.UNLOCK in options and bool(options & ~BESIDE_UNLOCK)
+    ),
+    "there is no unit of work": (
+        lambda options, has_unit: bool(options & IN_UNIT and not has_unit)
+    ),
+}
+
+
+def get_message(
+    queue: OpenQueue | str,
+    options: GetOptions = GetOptions.NONE,
+    *,
+    work: UnitOfWork | None = None,
+    wait_s: float = 0,
+    user: Principal = None,
+) -> Delivery | None:
+    """Get or browse one message, as the options say; else outside a unit of work.
+
+    Args:
+        queue: its name; or opened, which a browse cursor and a lock need.
+        options: added up.
+        work: the unit of work that SYNCPOINT means.
+        wait_s: how long to wait at most, with WAIT.
+        user: whose authorities count, where the queue is not opened yet.
+
+    Returns:
+        The message, or None for reason 2033: none is there. UNLOCK returns None.
+
+    Raises:
+        WrongOptions: the options do not go together; reason 2046.
+        SecondMark: the unit of work has a mark; 2062.
+        MarkNotPossible: skipping a backout is not offered; 2274.
+        GetInhibited: the queue is paused; 2016.
+        NotAuthorized: the user may not get, or browse; 2035.
+        LockLost: the system has backed the unit of work out; 2003.
+
+    Source:
+        IBM MQ, "MQGMO - Get-message options". A mark that gets nothing is not used up.
+    """
+    check_options(options, has_unit=work is not None)
+    if isinstance(queue, str):
+        now = work.now if work is not None else None
+        with OpenQueue(queue, user=user, now=now) as opened:
+            return get_message(opened, options, work=work, wait_s=wait_s)
+    queue.check_authority("browse" if options & BROWSE else "get")
+    if Options.UNLOCK in options:
+        queue.close()
+        return None
+    once = partial(look, queue) if options & BROWSE else partial(take, queue, work)
+    until = time.monotonic() + (wait_s if Options.WAIT in options else 0)
+    while True:
+        seen = notifications.version(queue.id)
+        queue.check_gives()
+        delivery = once(options)
+        left_s = until - time.monotonic()
+        if delivery is not None or left_s <= 0:
+            return delivery
+        notifications.wait(queue.id, seen, longest_s=min(left_s, queue.until_due_s()))
+
+
+def check_options(options: GetOptions, *, has_unit: bool) -> None:
+    for why, is_broken in RULES.items():
+        if is_broken(options, has_unit):
+            raise WrongOptions(options, why)
+
+
+class OpenQueue:
+    """A queue opened for gets: its browse cursor, and what is locked under it.
+
+    Args:
+        name: of a queue, or an alias.
+        user: whose authorities count; None is the application itself.
+        now: when, for tests.
+
+    Raises:
+        NoSuchQueue: nothing of that name leads to a queue.
+    """
+
+    def __init__(
+        self, name: str, *, user: Principal = None, now: datetime | None = None
+    ) -> None:
+        queue = local_queue(name)
+        self.id, self.name = queue.pk, queue.name
+        self.user = user
+        self.now = now
+        self.cursor = ""  # behind what was browsed last
+        self.lock: UnitOfWork | None = None
+        self.locked: Delivery | None = None
+
+    def check_authority(self, authority: authorities.Authority) -> None:
+        authorities.require(self.user, authority, self.name)
+
+    def check_gives(self) -> None:
+        if Queue.objects.filter(pk=self.id, paused=True).exists():
+            raise GetInhibited(self.name)
+
+    def until_due_s(self) -> float:
+        return delayed.until_due_s(self.name)
+
+    def lock_one(self, entry: Browsed) -> bool:
+        """Take an entry out of everybody's sight; False where others were quicker."""
+        self.lock = UnitOfWork(now=self.now)
+        only = Lanes([entry.priority], [entry.pos], [entry.pos + 1])
+        self.locked = next(iter(self.lock.take(self.name, only, 1, pooled=False)), None)
+        return self.locked is not None
+
+    def close(self) -> None:
+        """Unlock what is locked, uncounted."""
+        lock, locked = self.lock, self.locked
+        self.lock = self.locked = None
+        if lock is None or locked is None:
+            return
+        try:
+            lock.release(locked)
+            lock.commit()
+        except LockLost:
+            return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def take(
+    queue: OpenQueue, work: UnitOfWork | None, options: GetOptions
+) -> Delivery | None:
+    if work is None or not options & IN_UNIT:
+        own = UnitOfWork(user=queue.user, now=queue.now)
+        with undone_together():
+            got = own.get(queue.name)
+            if got:
+                own.commit()
+        return next(iter(got), None)
+    if Options.SYNCPOINT in options:
+        got = work.get(queue.name, mark=Options.MARK_SKIP_BACKOUT in options)
+    else:
+        with undone_together():
+            got = work.get(queue.name)
+            if got and not got[0].durable:
+                work.accept(got[0])
+    if not got and work.id is not None and not is_open(work.id):
+        raise LockLost(work.id)
+    return next(iter(got), None)
+
+
+def is_open(uow: int) -> bool:
+    """Whether the system has left a unit of work alone."""
+    return UnitRow.objects.filter(pk=uow).exists()
+
+
+@contextmanager
+def undone_together() -> Iterator[None]:
+    """Get and accept, or neither: a get outside a unit of work is never counted."""
+    try:
+        with transaction.atomic():
+            yield
+    except BaseException:
+        FLOORS.forget()
+        raise
+
+
+def look(queue: OpenQueue, options: GetOptions) -> Delivery | None:
+    """Move the browse cursor on; what was locked under it is not any more.
+
+    Source:
+        IBM MQ, "MQGMO - Get-message options", MQGMO_LOCK.
+    """
+    queue.close()
+    if Options.BROWSE_FIRST in options:
+        queue.cursor = ""
+    while entries := browse(queue.id, Place.READY, after=queue.cursor, limit=PAGE):
+        now = queue.now or database_now()
+        for entry in entries:
+            queue.cursor = entry.cursor
+            if entry.expires_at is not None and entry.expires_at <= now:
+                continue
+            if Options.LOCK not in options or queue.lock_one(entry):
+                return next(iter(whole(queue.id, [entry])), None)
+    return None

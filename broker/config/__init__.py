@@ -1,0 +1,1 @@
+"""Address settings, names, automatic creation; import and export of settings."""

@@ -1,0 +1,129 @@
+"""Which settings an address has: the most specific that defines each field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from broker.formats.wildcards import configured, matches, specificity
+from broker.models import AddressSetting
+
+Policy = AddressSetting.PoisonPolicy
+
+DEFAULTS: dict[str, Any] = {
+    "max_delivery_attempts": 10,
+    "dead_letter_address": "",
+    "redelivery_delay_ms": 0,
+    "redelivery_delay_multiplier": 1.0,
+    "redelivery_collision_avoidance_factor": 0.0,
+    "max_redelivery_delay_ms": None,  # ten times the merged delay
+    "expiry_address": "",
+    "poison_policy": None,  # by whether the queue has a threshold
+    "discard_retention_s": 7 * 24 * 3600,
+    "send_to_dla_on_no_route": False,
+    "auto_create_dead_letter_resources": False,
+    "dead_letter_queue_prefix": "DLQ.",
+    "dead_letter_queue_suffix": "",
+    "auto_create_expiry_resources": False,
+    "expiry_queue_prefix": "EXP.",
+    "expiry_queue_suffix": "",
+    "auto_delete_queues_delay_ms": 0,
+    "no_expiry": False,
+    "expiry_delay_ms": -1,
+    "min_expiry_delay_ms": -1,
+    "max_expiry_delay_ms": -1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What one setting says of a field."""
+
+    match: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How one field of an address was decided."""
+
+    field: str
+    value: Any  # None: it follows from others (``DEFAULTS``)
+    decided_by: str | None  # the pattern of the setting; None for the built-in default
+    passed_over: Sequence[Definition]  # less specific ones, the nearest first
+
+    @property
+    def why(self) -> str:
+        if self.decided_by is None:
+            return "No setting that matches defines it: this is the built-in default."
+        if not self.passed_over:
+            return f"{self.decided_by} alone defines it."
+        names = ", ".join(one.match for one in self.passed_over)
+        return f"{self.decided_by} is more specific than {names}."
+
+
+def settings_for(address: str) -> AddressSetting:
+    """The merged settings of an address, as they are now. One query, never cached."""
+    return merge(address, AddressSetting.objects.all())
+
+
+def decisions(address: str) -> list[Decision]:
+    """How each field of an address is decided, as it is now. One query."""
+    return decided(address, AddressSetting.objects.all())
+
+
+def merge(address: str, settings: Iterable[AddressSetting]) -> AddressSetting:
+    """One setting with every field decided; the given ones stay as they are.
+
+    Source:
+        ActiveMQ Artemis, AddressSettings.merge and HierarchicalObjectRepository.
+    """
+    found = decided(address, settings)
+    return AddressSetting(match=address, **{one.field: one.value for one in found})
+
+
+def decided(address: str, settings: Iterable[AddressSetting]) -> list[Decision]:
+    """How each field is decided, in the order of ``DEFAULTS``.
+
+    Each field is decided alone: by the most specific pattern that defines it, or by
+    ``DEFAULTS``. An empty text is a definition.
+    """
+    matching = by_specificity(address, settings)
+    return [decide(field, matching) for field in DEFAULTS]
+
+
+def by_specificity(
+    address: str, settings: Iterable[AddressSetting]
+) -> list[AddressSetting]:
+    """The settings that match an address, the most specific first."""
+    syntax = configured()
+    return sorted(
+        (one for one in settings if matches(one.match, address, syntax)),
+        key=lambda one: specificity(one.match, syntax),
+    )
+
+
+def decide(field: str, matching: Iterable[AddressSetting]) -> Decision:
+    """What the first setting says that defines a field, and what the others say."""
+    defined = [
+        Definition(one.match, value)
+        for one in matching
+        if (value := getattr(one, field)) is not None
+    ]
+    if not defined:
+        return Decision(field, DEFAULTS[field], None, ())
+    first, *rest = defined
+    return Decision(field, first.value, first.match, tuple(rest))
+
+
+def policy_of(setting: AddressSetting, threshold: int) -> AddressSetting.PoisonPolicy:
+    """Who moves poison messages away from a queue.
+
+    Args:
+        setting: of the queue's address, merged.
+        threshold: of the queue.
+    """
+    if setting.poison_policy is not None:
+        return Policy(setting.poison_policy)
+    return Policy.IBM if threshold else Policy.ARTEMIS

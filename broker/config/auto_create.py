@@ -1,0 +1,125 @@
+"""Addresses and queues that make themselves: for dead letters, and for what expired."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.db import IntegrityError, transaction
+
+from broker import sql
+from broker.config.address_settings import merge
+from broker.models import Address, AddressSetting, Queue, RoutingType
+from broker.sql.clock import database_now
+
+logger = logging.getLogger(__name__)
+
+LONGEST_NAME = 255  # characters
+LONGEST_MS = 100 * 365 * 24 * 3600 * 1000  # a century
+TOO_LONG = "No queue is made for what comes from %r: its name would be too long."
+MADE = "Queue %s of address %s made itself, for what comes from %s."
+DELETED = "Nobody needs %s any more, which made itself: it is deleted."
+
+
+def ensure(to: str, *, origin: str, prefix: str, suffix: str) -> None:
+    """Make an address, and its queue for what comes from another, if they are missing.
+
+    Whatever there is stays as it is, and stays there until the transaction ends. Of two
+    who make the same at once, the second waits for the first.
+
+    Args:
+        to: the address, as the setting names it.
+        origin: the address that the messages had; the queue takes only theirs.
+        prefix: of the queue's name, before ``origin``.
+        suffix: after it.
+
+    Source:
+        ActiveMQ Artemis, QueueImpl.createResources: a multicast queue for each address;
+        one that exists already is no error.
+    """
+    name = f"{prefix}{origin}{suffix}"
+    if len(name) > LONGEST_NAME or len(to) > LONGEST_NAME:
+        logger.warning(TOO_LONG, origin)
+        return
+    while not (held := sql.run("hold_queue", {"queue": name})):
+        address = Address(name=to, auto_created=True)
+        Address.objects.bulk_create([address], ignore_conflicts=True)
+        for address_id in sql.fetch("hold_address", int, address=to):
+            queue = Queue(
+                name=name,
+                address_id=address_id,
+                routing_type=RoutingType.MULTICAST,
+                selector=selector_for(origin),
+                auto_created=True,
+            )
+            Queue.objects.bulk_create([queue], ignore_conflicts=True)
+            transaction.on_commit(partial(logger.info, MADE, name, to, origin))
+    for queue_id, is_idle in held:
+        if is_idle:
+            Queue.objects.filter(pk=queue_id).update(idle_since=None)
+
+
+def selector_for(origin: str) -> str:
+    """What chooses the copies of messages that an address had."""
+    return "_AMQ_ORIG_ADDRESS = '{}'".format(origin.replace("'", "''"))
+
+
+def delete_idle(*, now: datetime | None = None) -> int:
+    """Delete the queues that made themselves and that nobody needs any more, and then
+    their addresses.
+
+    Such a queue is empty and without consumers, has nothing in the discard bin, and was
+    found so for as long as the setting ``auto_delete_queues_delay_ms`` of its address
+    says. What is about to be used is left for the next scan; each deletion is a
+    transaction of its own.
+
+    Args:
+        now: when; the database's clock when not given.
+
+    Returns:
+        How many queues were deleted.
+    """
+    every = list(AddressSetting.objects.all())
+    deleted = 0
+    for queue in Queue.objects.filter(auto_created=True).select_related("address"):
+        rule = merge(queue.address.name, every)
+        delay = timedelta(
+            milliseconds=min(rule.auto_delete_queues_delay_ms or 0, LONGEST_MS)
+        )
+        deleted += undisturbed(partial(delete_queue, queue.pk, delay, now))
+    undisturbed(delete_addresses)
+    return deleted
+
+
+def undisturbed(deletion: Callable[[], int]) -> int:
+    """Delete, unless somebody has just begun to refer to it; return how many."""
+    try:
+        with transaction.atomic():
+            return deletion()
+    except IntegrityError:
+        return 0
+
+
+def delete_queue(queue_id: int, delay: timedelta, now: datetime | None) -> int:
+    """Delete a queue that was idle for as long as this, or note that it is idle."""
+    for (since,) in sql.run("lock_auto_created", {"queue_id": queue_id}):
+        (is_idle,) = sql.fetch_one("is_idle", queue_id=queue_id)
+        at = now or database_now()
+        if is_idle and at - (since or at) >= delay:
+            (name,) = sql.fetch_one("delete_queue", queue_id=queue_id)
+            transaction.on_commit(partial(logger.info, DELETED, name))
+            return 1
+        if is_idle != (since is not None):
+            found = Queue.objects.filter(pk=queue_id)
+            found.update(idle_since=at if is_idle else None)
+    return 0
+
+
+def delete_addresses() -> int:
+    """Delete the addresses that made themselves and feed nothing any more."""
+    names = sql.fetch("delete_addresses", str)
+    for name in names:
+        transaction.on_commit(partial(logger.info, DELETED, name))
+    return len(names)

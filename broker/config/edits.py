@@ -1,0 +1,83 @@
+"""Address settings one by one: what a pattern defines, changed by who has seen it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from broker.config.address_settings import DEFAULTS
+from broker.config.documents import defined, read_one
+from broker.errors.settings import NotAsSeen
+from broker.models import Act, AddressSetting
+from broker.security import audit
+
+
+def version(setting: AddressSetting) -> str:
+    """The same for the same definitions of the same pattern."""
+    said = json.dumps([setting.match, defined(setting)], ensure_ascii=False)
+    return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+@transaction.atomic
+def define(
+    match: str, values: Mapping[str, Any], *, expected: str | None = None
+) -> tuple[AddressSetting, bool]:
+    """Make a pattern define this, and nothing else; what changed holds at once.
+
+    Args:
+        match: the pattern.
+        values: by field; null and what is missing are not defined.
+        expected: the version that somebody has seen, empty for none; None is any.
+
+    Returns:
+        The setting as it is now, and whether it is new.
+
+    Raises:
+        WrongSettings: a name or a value is wrong; nothing was changed.
+        NotAsSeen: it is not the version that was expected.
+    """
+    wanted = read_one({**values, "match": match}, "the setting")
+    stored = held(match, expected)
+    setting = stored or AddressSetting(match=match)
+    before = audit.state_of(setting)
+    for field in DEFAULTS:
+        setattr(setting, field, getattr(wanted, field))
+    setting.save()
+    act = Act.CHANGE if stored else Act.CREATE
+    note(act, audit.Thing.of(setting), before, audit.state_of(setting))
+    return setting, stored is None
+
+
+@transaction.atomic
+def remove(match: str, *, expected: str | None = None) -> AddressSetting | None:
+    """Take away what a pattern defines; return what that was, if there was any.
+
+    Raises:
+        NotAsSeen: it is not the version that was expected.
+    """
+    stored = held(match, expected)
+    if stored is not None:
+        before = audit.state_of(stored)
+        AddressSetting.objects.filter(pk=stored.pk).delete()
+        note(Act.DELETE, audit.Thing.of(stored), before, {})
+    return stored
+
+
+def note(
+    act: Act, on: audit.Thing, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> None:
+    """Write down what became of a setting."""
+    audit.record(act, on, detail={"changed": audit.changes(before, after)})
+
+
+def held(match: str, expected: str | None) -> AddressSetting | None:
+    """The setting of a pattern, locked, if it is the version that was expected."""
+    rows = AddressSetting.objects.select_for_update().filter(match=match)
+    stored = rows.first()
+    if expected is not None and expected != (version(stored) if stored else ""):
+        raise NotAsSeen(match)
+    return stored

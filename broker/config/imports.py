@@ -1,0 +1,181 @@
+"""Taking over a document of address settings: first what would change, then all of it.
+
+Two modes. *merge* takes over what the document defines, and leaves all else as it is.
+*replace* makes the settings what the document says, and removes those that it lacks.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from django.db import IntegrityError, transaction
+from psycopg.errors import UniqueViolation
+
+from broker.config import artemis_xml, documents
+from broker.config.address_settings import DEFAULTS
+from broker.config.documents import Document, LeftOut
+from broker.errors.settings import SettingsChanged, WrongSettings
+from broker.models import Act, AddressSetting
+from broker.security import audit
+
+Mode = Literal["merge", "replace"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+Deed = Literal["added", "changed", "removed", "unchanged"]
+DEEDS: tuple[Deed, ...] = get_args(Deed)
+ACTS: dict[Deed, Act] = {
+    "added": Act.CREATE,
+    "changed": Act.CHANGE,
+    "removed": Act.DELETE,
+}
+FORMATS = {"json": documents.write, "xml": artemis_xml.write}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field before and after; None where it is not defined."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of the setting of one pattern."""
+
+    match: str
+    deed: Deed
+    differences: Sequence[Difference]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What an import does, or did."""
+
+    mode: Mode
+    changes: Sequence[Change]  # by pattern
+    left_out: Sequence[LeftOut]
+
+    def of(self, deed: Deed) -> list[Change]:
+        return [one for one in self.changes if one.deed == deed]
+
+    @property
+    def counts(self) -> dict[Deed, int]:
+        return {deed: len(self.of(deed)) for deed in DEEDS}
+
+    @property
+    def changes_anything(self) -> bool:
+        return len(self.of("unchanged")) < len(self.changes)
+
+    @property
+    def token(self) -> str:
+        """The same for the same changes of the same settings."""
+        said = repr((self.mode, sorted(self.changes, key=lambda one: one.match)))
+        return hashlib.sha256(said.encode()).hexdigest()
+
+
+def read(text: str | bytes) -> Document:
+    """A document in JSON or in XML, whichever it is.
+
+    Raises:
+        WrongSettings: it is neither, or wrong.
+    """
+    if isinstance(text, bytes):
+        begins = text.removeprefix(codecs.BOM_UTF8).lstrip()[:1].decode("latin-1")
+    else:
+        text = text.removeprefix("\ufeff")
+        begins = text.lstrip()[:1]
+    if begins == "<":
+        return artemis_xml.read(text)
+    if begins == "{":
+        return documents.read(text)
+    raise WrongSettings(
+        "", "This is neither JSON as it is exported here nor XML of Artemis."
+    )
+
+
+def preview(document: Document, mode: Mode) -> Preview:
+    """What an import would do now; nothing is done. One query."""
+    return compared(AddressSetting.objects.all(), document, mode)
+
+
+def compared(
+    stored: Iterable[AddressSetting], document: Document, mode: Mode
+) -> Preview:
+    """What a document changes of settings. Pure."""
+    before = {one.match: one for one in stored}
+    wanted = {one.match: one for one in document.settings}
+    changes = [
+        change_of(match, before.get(match), wanted.get(match), mode)
+        for match in sorted(before.keys() | wanted.keys())
+        if match in wanted or mode == "replace"
+    ]
+    return Preview(mode, changes, document.left_out)
+
+
+def change_of(
+    match: str,
+    before: AddressSetting | None,
+    wanted: AddressSetting | None,
+    mode: Mode,
+) -> Change:
+    """What becomes of one pattern; at least one of the two settings is there."""
+    differences = []
+    for name in DEFAULTS:
+        old, new = getattr(before, name, None), getattr(wanted, name, None)
+        if old != new and not (mode == "merge" and new is None):
+            differences.append(Difference(name, old, new))
+    deed: Deed = "changed" if differences else "unchanged"
+    if wanted is None:
+        deed = "removed"
+    elif before is None:
+        deed = "added"
+    return Change(match, deed, differences)
+
+
+def apply(document: Document, mode: Mode, *, token: str | None = None) -> Preview:
+    """Do what a preview says, all of it or nothing; what changed holds at once.
+
+    Args:
+        token: of the preview that somebody agreed to; None for whatever it is now.
+
+    Raises:
+        SettingsChanged: it would not be what that preview said.
+    """
+    try:
+        with transaction.atomic():
+            stored = {
+                one.match: one for one in AddressSetting.objects.select_for_update()
+            }
+            found = compared(stored.values(), document, mode)
+            if token is not None and token != found.token:
+                raise SettingsChanged
+            for change in found.changes:
+                carry_out(change, stored.get(change.match), mode)
+    except IntegrityError as error:
+        if isinstance(error.__cause__, UniqueViolation):  # added by another meanwhile
+            raise SettingsChanged from None
+        raise
+    return found
+
+
+def carry_out(change: Change, stored: AddressSetting | None, mode: Mode) -> None:
+    """Do it to the setting of one pattern, and write that down."""
+    if change.deed not in ACTS:
+        return
+    setting = stored or AddressSetting(match=change.match)
+    before, thing = audit.state_of(setting), audit.Thing.of(setting)
+    if change.deed == "removed":
+        setting.delete()
+    else:
+        for one in change.differences:
+            setattr(setting, one.field, one.after)
+        setting.save()
+        thing = audit.Thing.of(setting)
+    changed = audit.changes(before, audit.state_of(setting))
+    detail = {"imported": mode, "changed": changed}
+    audit.record(ACTS[change.deed], thing, detail=detail)

@@ -1,0 +1,1 @@
+"""Pure values and text: IBM MQ headers, selectors, filters, patches, wildcards."""

@@ -1,0 +1,192 @@
+"""What stands after a key becomes a value of the key's kind, or a fault."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+from broker.formats.filters.keys import SYNONYMS, Key, Kind, nearest
+from broker.formats.filters.values import Moment, Text, Value
+
+LARGEST = 2**63 - 1
+STARS = 8  # in one text: each costs another look over it
+YEARS = range(1970, 9999)
+LONGEST = timedelta(days=36_525)
+
+NUMERAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,12})?")
+SIZE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,9})?)([kmg]i?)?b?", re.I)
+BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+BYTES |= {"ki": 2**10, "mi": 2**20, "gi": 2**30}
+SPAN = re.compile(r"(?:[0-9]{1,9}[wdhms])+", re.I)
+SECONDS = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
+TIME = r"(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?(z|[+-]\d\d:\d\d)?"
+MOMENT = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:[t ]{TIME})?", re.I | re.A)
+TIME_ONLY = re.compile(TIME, re.I | re.A)
+
+
+class FaultError(Exception):
+    """A filter cannot be: why, and at which character, from 0."""
+
+    def __init__(self, at: int, why: str) -> None:
+        super().__init__(at, why)
+        self.at = at
+        self.why = why
+
+
+class Piece(NamedTuple):
+    """A stretch of a value, as it was written."""
+
+    text: str
+    is_quoted: bool
+
+
+class Written(NamedTuple):
+    """A value, as it was written, and where."""
+
+    pieces: tuple[Piece, ...]
+    at: int
+
+    @property
+    def plainly(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
+
+    @property
+    def text(self) -> Text:
+        """With the stars that stand in no quotes."""
+        parts = [""]
+        for piece in self.pieces:
+            if piece.is_quoted:
+                parts[-1] += piece.text
+            else:
+                first, *others = re.split(r"\*+", piece.text)
+                parts[-1] += first
+                parts += others
+        inner = [part for part in parts[1:-1] if part]
+        kept = [parts[0], *inner, parts[-1]] if len(parts) > 1 else parts
+        if len(kept) - 1 > STARS:
+            raise FaultError(self.at, f"a text has at most {STARS} stars")
+        return Text(tuple(kept))
+
+
+def value_of(key: Key, said: Written) -> Value:
+    """A value that a key is equal to."""
+    match key.kind:
+        case Kind.CHOICE:
+            return Text((choice(key, said),))
+        case Kind.TEXT | Kind.PROPERTY:
+            return said.text
+        case Kind.WORDS:
+            return words(said)
+    return measure(key, said)
+
+
+def measure(key: Key, said: Written) -> Value:
+    """A value that has a place on a scale: that may be compared, and begin a range."""
+    match key.kind:
+        case Kind.NUMBER:
+            return number(key, said)
+        case Kind.SIZE:
+            return size(said)
+        case Kind.MOMENT:
+            return moment(said)
+        case Kind.SPAN:
+            return span(said)
+        case Kind.PROPERTY:
+            return numeral(said)
+    why = f"{key.name} is no number and no time; put signs that it has in quotes"
+    raise FaultError(said.at, why)
+
+
+def choice(key: Key, said: Written) -> str:
+    word = said.plainly.lower().replace("_", "-")
+    word = SYNONYMS.get(word, word)
+    if word not in key.choices:
+        raise FaultError(
+            said.at,
+            f"there is no {key.name} {word[:64]}; {nearest(word, key.choices)}",
+        )
+    return word
+
+
+def words(said: Written) -> Text:
+    """Words that something holds: stars at their ends say nothing more."""
+    found = said.text
+    inner = tuple(part for part in found.parts if part)
+    if not inner:
+        raise FaultError(said.at, "say at least one character to look for")
+    return Text(inner)
+
+
+def number(key: Key, said: Written) -> int:
+    digits = said.plainly
+    if not re.fullmatch("[0-9]{1,19}", digits) or int(digits) > LARGEST:
+        raise wrong(key.kind, said)
+    return int(digits)
+
+
+def numeral(said: Written) -> Decimal:
+    if not NUMERAL.fullmatch(said.plainly):
+        raise FaultError(said.at, "a property is compared with a number here")
+    return Decimal(said.plainly).normalize() + 0  # no zero is negative
+
+
+def size(said: Written) -> int:
+    found = SIZE.fullmatch(said.plainly)
+    if not found:
+        raise wrong(Kind.SIZE, said)
+    bytes_ = int(Decimal(found[1]) * BYTES[(found[2] or "").lower()])
+    if bytes_ > LARGEST:
+        raise wrong(Kind.SIZE, said)
+    return bytes_
+
+
+def span(said: Written) -> timedelta:
+    if not SPAN.fullmatch(said.plainly):
+        raise wrong(Kind.SPAN, said)
+    seconds = sum(
+        int(count) * SECONDS[unit.lower()]
+        for count, unit in re.findall(r"([0-9]+)([a-zA-Z])", said.plainly)
+    )
+    if seconds > LONGEST.total_seconds():
+        raise FaultError(said.at, "that is longer than a hundred years")
+    return timedelta(seconds=seconds)
+
+
+def moment(said: Written) -> Moment:
+    found = MOMENT.fullmatch(said.plainly)
+    if not found:
+        if SPAN.fullmatch(said.plainly):
+            why = f"this is a time, not a span; how long ago is age:>{said.plainly}"
+            raise FaultError(said.at, why)
+        raise wrong(Kind.MOMENT, said)
+    date, minutes, seconds, fraction, offset = found.groups()
+    length = timedelta(days=1)
+    if minutes:
+        length = timedelta(minutes=1)
+    if seconds:
+        length = timedelta(microseconds=1) if fraction else timedelta(seconds=1)
+    text = f"{date}T{minutes or '00:00'}:{seconds or '00'}.{(fraction or '0'):0<6}"
+    try:
+        start = datetime.fromisoformat(text + (offset or "Z").upper()).astimezone(UTC)
+        fits = start.year in YEARS
+    except (ValueError, OverflowError):
+        fits = False
+    if not fits:
+        raise FaultError(said.at, f"there is no such time as {said.plainly}")
+    return Moment(start, length)
+
+
+def same_day(said: Written, first: Written) -> Written:
+    """The end of a range; a time without a date is of the day that began it."""
+    begins = MOMENT.fullmatch(first.plainly)
+    if begins and begins[2] and (time := TIME_ONLY.fullmatch(said.plainly)):
+        offset = "" if time[4] else begins[5] or ""
+        whole = f"{begins[1]}T{said.plainly}{offset}"
+        return Written((Piece(whole, is_quoted=False),), said.at)
+    return said
+
+
+def wrong(kind: Kind, said: Written) -> FaultError:
+    return FaultError(said.at, f"{said.plainly[:64]} is not {kind.value}")

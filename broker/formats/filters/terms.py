@@ -1,0 +1,88 @@
+"""A filter as a value: its terms, how it is written, and what a click makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from broker.formats.filters.keys import KEYS, PROPERTY, WORD, Key, Kind
+from broker.formats.filters.values import Alternative, Is, Text, quoted
+
+MANY = (Kind.WORDS, Kind.NUMBER, Kind.SIZE, Kind.MOMENT, Kind.SPAN)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing that is asked: that a key has one of some values, or none of them."""
+
+    key: Key
+    alternatives: tuple[Alternative, ...]
+    name: str = ""  # of the application's property, where the key is one
+    is_negated: bool = False
+
+    def __str__(self) -> str:
+        sign = "-" if self.is_negated else ""
+        values = ",".join(str(one) for one in self.alternatives)
+        if self.key == WORD:
+            return sign + ",".join(word_written(one) for one in self.alternatives)
+        if self.key == PROPERTY:
+            return f"{sign}h.{quoted(self.name)}:{values}"
+        return f"{sign}{self.key.name}:{values}"
+
+    @property
+    def has_one_value(self) -> bool:
+        """Whether it asks for a value of which a message has one only."""
+        return not self.is_negated and self.key.kind not in MANY
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What messages have to be. Its text is the normal form: read, it is the same."""
+
+    terms: tuple[Term, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join(str(term) for term in self.terms)
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def plus(self, term: Term) -> Filter:
+        """With one more term. It takes the place of those that ask for another value of
+        the same key, if a message has only one."""
+        kept = [
+            one
+            for one in self.terms
+            if one != term
+            and not (
+                term.has_one_value
+                and one.has_one_value
+                and (one.key, one.name) == (term.key, term.name)
+            )
+        ]
+        return Filter((*kept, term))
+
+    def minus(self, term: Term) -> Filter:
+        """Without a term."""
+        return Filter(tuple(one for one in self.terms if one != term))
+
+
+def word_written(one: Alternative) -> str:
+    """A word that stands alone: a number would be read as an id."""
+    text = str(one)
+    return f'"{text}"' if text.isdecimal() else text
+
+
+def equal(key: str, value: str | int, *, name: str = "") -> Term:
+    """The term that asks for just this; for what a person clicks.
+
+    Args:
+        key: one of ``KEYS`` with a text, a choice or a number, or ``h``.
+        value: as the message has it; nothing in it is a sign of the language.
+        name: of the property.
+    """
+    found = PROPERTY if key == PROPERTY.name else KEYS[key]
+    if isinstance(value, int):
+        assert found.kind == Kind.NUMBER, key
+        return Term(found, (Is(value),))
+    assert found.kind in (Kind.TEXT, Kind.CHOICE, Kind.PROPERTY), key
+    return Term(found, (Is(Text((value,))),), name)

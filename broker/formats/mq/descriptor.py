@@ -1,0 +1,328 @@
+"""The message descriptor (MQMD): what IBM MQ says of a message beside its bytes.
+
+Most of it is in the columns of a message; the rest is a JSON object beside them, which
+holds only what differs from the columns and the defaults. ``Descriptor.of`` puts both
+together, ``stored`` takes them apart.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import Any, Protocol, Self
+
+from broker.errors import InvalidMessage
+from broker.errors.messages import (
+    MalformedHeader,
+    MissingReplyTo,
+    WrongExpiry,
+    WrongReportOptions,
+)
+from broker.errors.mq_codes import (
+    EXPIRY_UNLIMITED,
+    ORIGINAL_LENGTH_UNDEFINED,
+    Ccsid,
+    Enc,
+    Format,
+    MsgFlags,
+    MsgType,
+    Persistence,
+    PutApplType,
+    Report,
+)
+from broker.formats.mq.fixed import byte_order, padded, unpadded
+
+SIZE = 364  # bytes
+STRUC_ID, VERSION = b"MD  ", 2
+LAYOUT = "4si 6i 8s 2i 24s24s i 48s48s 12s32s32s i28s8s8s 4s 24s 4i"
+TEXTS = {  # and their width in bytes
+    "format": 8,
+    "reply_to_q": 48,
+    "reply_to_q_mgr": 48,
+    "user_identifier": 12,
+    "appl_identity_data": 32,
+    "put_appl_name": 28,
+    "put_date": 8,
+    "put_time": 8,
+    "appl_origin_data": 4,
+}
+OCTETS = {"msg_id": 24, "correl_id": 24, "accounting_token": 32, "group_id": 24}
+COLUMNS = {  # fields that a message has columns for; never in the JSON
+    *("priority", "persistence", "expiry", "backout_count"),
+    *("reply_to_q", "put_date", "put_time"),
+}
+
+TEXTUAL = ("text/", "application/json", "application/xml")
+LONGEST_EXPIRY = 999_999_999  # tenths of a second
+TENTH = timedelta(milliseconds=100)
+
+# With data is the bits of the plain report and more; with full data, all of these.
+KINDS_OF_REPORT = {
+    Report.EXCEPTION_WITH_FULL_DATA: (Report.EXCEPTION, Report.EXCEPTION_WITH_DATA),
+    Report.EXPIRATION_WITH_FULL_DATA: (Report.EXPIRATION, Report.EXPIRATION_WITH_DATA),
+    Report.COA_WITH_FULL_DATA: (Report.COA, Report.COA_WITH_DATA),
+    Report.COD_WITH_FULL_DATA: (Report.COD, Report.COD_WITH_DATA),
+}
+NOTICES = Report.PAN | Report.NAN | Report.ACTIVITY
+ANY_REPORT = reduce(or_, KINDS_OF_REPORT) | NOTICES
+ALL_OPTIONS = int(reduce(or_, Report.__members__.values()))
+
+
+class Described(Protocol):
+    """What a descriptor is made from; a delivery has all of it."""
+
+    @property
+    def message_id(self) -> int: ...  # the broker's number
+    @property
+    def client_message_id(self) -> str | None: ...
+    @property
+    def backout_count(self) -> int: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def durable(self) -> bool: ...
+    @property
+    def put_at(self) -> datetime: ...
+    @property
+    def expires_at(self) -> datetime | None: ...
+    @property
+    def reply_to(self) -> str | None: ...
+    @property
+    def correlation_id(self) -> str | None: ...
+    @property
+    def group_id(self) -> str | None: ...
+    @property
+    def content_type(self) -> str: ...
+    @property
+    def descriptor(self) -> Mapping[str, Any] | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Descriptor:
+    """A version 2 MQMD; its fields in the order of its bytes.
+
+    Source:
+        IBM MQ documentation, "MQMD - Message descriptor".
+    """
+
+    report: int = 0
+    msg_type: int = MsgType.DATAGRAM
+    expiry: int = EXPIRY_UNLIMITED  # tenths of a second that remain
+    feedback: int = 0
+    encoding: int = Enc.NORMAL
+    coded_char_set_id: int = Ccsid.UTF_8
+    format: str = Format.NONE
+    priority: int = 4
+    persistence: int = Persistence.PERSISTENT
+    msg_id: bytes = bytes(OCTETS["msg_id"])
+    correl_id: bytes = bytes(OCTETS["correl_id"])
+    backout_count: int = 0
+    reply_to_q: str = ""
+    reply_to_q_mgr: str = ""
+    user_identifier: str = ""
+    accounting_token: bytes = bytes(OCTETS["accounting_token"])
+    appl_identity_data: str = ""
+    put_appl_type: int = PutApplType.NO_CONTEXT
+    put_appl_name: str = ""
+    put_date: str = ""  # YYYYMMDD
+    put_time: str = ""  # HHMMSSTH, UTC
+    appl_origin_data: str = ""
+    group_id: bytes = bytes(OCTETS["group_id"])
+    msg_seq_number: int = 1
+    offset: int = 0
+    msg_flags: int = 0
+    original_length: int = ORIGINAL_LENGTH_UNDEFINED
+
+    @classmethod
+    def of(cls, message: Described, *, broker_name: str, now: datetime) -> Self:
+        """The whole descriptor of a message.
+
+        What its sender did not say is derived: the MsgId from the broker's name and
+        its number, as a queue manager does; the format from the content type. What is
+        stored but cannot be a field's value is left out.
+        """
+        put_date, put_time = date_and_time(message.put_at)
+        grouped = bool(message.group_id)
+        implied: dict[str, Any] = {
+            "expiry": remaining(message.expires_at, now),
+            "format": format_of(message.content_type),
+            "priority": message.priority,
+            "persistence": int(message.durable),
+            "msg_id": own_id(message, broker_name),
+            "correl_id": identifier(message.correlation_id),
+            "backout_count": message.backout_count,
+            "reply_to_q": message.reply_to or "",
+            "put_date": put_date,
+            "put_time": put_time,
+            "group_id": identifier(message.group_id),
+            "msg_flags": MsgFlags.MSG_IN_GROUP if grouped else MsgFlags.NONE,
+        }
+        return cls(**implied | legible(message.descriptor or {}))
+
+    @property
+    def jms_message_id(self) -> str:
+        return f"ID:{self.msg_id.hex()}"
+
+    def stored(self, implied: Descriptor | None = None) -> dict[str, Any]:
+        """The fields without a column that differ, as JSON.
+
+        Args:
+            implied: what the columns say anyway; without it, the defaults.
+        """
+        plain = implied or Descriptor()
+        return {
+            name: value.hex() if isinstance(value, bytes) else value
+            for name in STORED
+            if (value := getattr(self, name)) != getattr(plain, name)
+        }
+
+    def to_bytes(self, encoding: int = Enc.NORMAL) -> bytes:
+        """The 364 bytes, their integers in the byte order of ``encoding``."""
+        values = {name: getattr(self, name) for name in NAMES}
+        values |= {name: padded(values[name], TEXTS[name]) for name in TEXTS}
+        layout = byte_order(encoding) + LAYOUT
+        return struct.pack(layout, STRUC_ID, VERSION, *values.values())
+
+    @classmethod
+    def from_bytes(cls, raw: bytes, encoding: int = Enc.NORMAL) -> Self:
+        """Read the first 364 bytes, in the byte order of ``encoding``.
+
+        Raises:
+            MalformedHeader: they are no version 2 MQMD.
+        """
+        if len(raw) < SIZE:
+            why = f"it has {len(raw)} of {SIZE} bytes"
+            raise MalformedHeader("MQMD", why, len(raw))
+        layout = byte_order(encoding) + LAYOUT
+        struc_id, version, *values = struct.unpack_from(layout, raw)
+        if struc_id != STRUC_ID:
+            raise MalformedHeader("MQMD", "it does not begin with 'MD  '", 0)
+        if version != VERSION:
+            raise MalformedHeader("MQMD", f"its version is {version}, not 2", 4)
+        named = dict(zip(NAMES, values, strict=True))
+        return cls(**named | {name: unpadded(named[name]) for name in TEXTS})
+
+
+NAMES = [field.name for field in fields(Descriptor)]
+STORED = [name for name in NAMES if name not in COLUMNS]
+
+
+def check_put(
+    descriptor: Mapping[str, Any], reply_to: str | None, expiry: int | None = None
+) -> None:
+    """Refuse a descriptor that a message cannot be put with.
+
+    Args:
+        descriptor: as it would be stored.
+        reply_to: the column.
+        expiry: tenths of a second, when the sender gave it so.
+
+    Raises:
+        InvalidMessage: a field is unknown or cannot have such a value.
+        WrongReportOptions: options that do not exist, or half a pattern.
+        MissingReplyTo: a report or a reply is asked for, and no queue is named.
+        WrongExpiry: neither never nor 1 to 999,999,999.
+    """
+    for name, value in descriptor.items():
+        try:
+            field_value(name, value)
+        except ValueError as wrong:
+            if name != "backout_count":  # which a put ignores, as IBM MQ does
+                raise InvalidMessage(f"its descriptor's {name} {wrong}") from None
+    report = descriptor.get("report", 0)
+    if report & ~ALL_OPTIONS or any(
+        (bits := report & mask) and bits not in (*partial, mask)
+        for mask, partial in KINDS_OF_REPORT.items()
+    ):
+        raise WrongReportOptions(report)
+    asks = report & ANY_REPORT or descriptor.get("msg_type") == MsgType.REQUEST
+    if asks and not reply_to:
+        raise MissingReplyTo(report)
+    if expiry is not None and not is_expiry(expiry):
+        raise WrongExpiry(expiry)
+
+
+def is_expiry(tenths: int) -> bool:
+    return tenths == EXPIRY_UNLIMITED or 0 < tenths <= LONGEST_EXPIRY
+
+
+def field_value(name: str, value: Any) -> Any:
+    """One field of the JSON as ``Descriptor`` has it.
+
+    Raises:
+        ValueError: it is no field, or not its kind of value.
+    """
+    if name not in STORED:
+        raise ValueError("is no field")
+    if name in OCTETS:
+        digits = 2 * OCTETS[name]
+        if not isinstance(value, str) or not re.fullmatch("[0-9a-fA-F]*", value):
+            raise ValueError("must be hexadecimal digits")
+        if len(value) != digits:
+            raise ValueError(f"must have {digits} digits")
+        return bytes.fromhex(value)
+    if name in TEXTS:
+        width = TEXTS[name]
+        if not isinstance(value, str) or len(value.encode("utf-8", "replace")) > width:
+            raise ValueError(f"must be text of at most {width} bytes")
+        return value
+    if type(value) is not int or not -(2**31) <= value < 2**31:
+        raise ValueError("must be a number of 32 bits")
+    return value
+
+
+def legible(stored: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, value in stored.items():
+        try:
+            found[name] = field_value(name, value)
+        except ValueError:
+            continue
+    return found
+
+
+def format_of(content_type: str) -> Format:
+    """The format of a body whose sender named only its content type."""
+    textual = content_type.strip().lower().startswith(TEXTUAL)
+    return Format.STRING if textual else Format.NONE
+
+
+def own_id(message: Described, broker_name: str) -> bytes:
+    """The sender's MsgId if its JMSMessageID is one, or one made as IBM MQ does."""
+    name = message.client_message_id or ""
+    if re.fullmatch("ID:[0-9a-fA-F]{48}", name):
+        return identifier(name)
+    number = message.message_id.to_bytes(8, "big", signed=True)
+    return b"AMQ " + padded(broker_name, 12) + number
+
+
+def identifier(name: str | None) -> bytes:
+    """24 bytes for a name that JMS has as text.
+
+    Source:
+        IBM MQ documentation, "Mapping JMS property fields" (JMSXGroupID to MQRFH2).
+    """
+    text = name or ""
+    if re.fullmatch("ID:(?:[0-9a-fA-F]{2}){1,24}", text):
+        raw = bytes.fromhex(text.removeprefix("ID:"))
+    else:
+        raw = text.encode("utf-8", "replace")[: OCTETS["correl_id"]]
+    return raw.ljust(OCTETS["correl_id"], b"\0")
+
+
+def remaining(expires_at: datetime | None, now: datetime) -> int:
+    """Tenths of a second until then: -1 is for ever; never 0, for it was delivered."""
+    if expires_at is None:
+        return EXPIRY_UNLIMITED
+    return min(max((expires_at - now) // TENTH, 1), LONGEST_EXPIRY)
+
+
+def date_and_time(moment: datetime) -> tuple[str, str]:
+    """YYYYMMDD and HHMMSSTH in UTC, as headers have them."""
+    utc = moment.astimezone(UTC)
+    return f"{utc:%Y%m%d}", f"{utc:%H%M%S}{utc.microsecond // 10_000:02}"

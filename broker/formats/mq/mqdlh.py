@@ -1,0 +1,99 @@
+"""The dead-letter header (MQDLH): why a message is on a dead letter queue."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import ClassVar, Self
+
+from broker.errors.messages import MalformedDeadLetterHeader
+from broker.errors.mq_codes import Ccsid, Enc, Format, PutApplType, Reason
+from broker.formats.mq.descriptor import date_and_time
+from broker.formats.mq.fixed import byte_order, padded, unpadded
+
+SIZE = 172  # bytes
+STRUC_ID, VERSION = b"DLH ", 1
+LAYOUT = "4si i 48s48s 2i 8s i 28s8s8s"
+TEXTS = {  # and their width in bytes
+    "dest_q_name": 48,
+    "dest_q_mgr_name": 48,
+    "format": 8,
+    "put_appl_name": 28,
+    "put_date": 8,
+    "put_time": 8,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterHeader:
+    """A version 1 MQDLH; its fields in the order of its bytes.
+
+    Source:
+        IBM MQ documentation, "MQDLH - Dead-letter header".
+    """
+
+    name: ClassVar[str] = "MQDLH"
+
+    reason: int = Reason.NONE
+    dest_q_name: str = ""  # the queue that the message was on, or destined for
+    dest_q_mgr_name: str = ""
+    encoding: int = Enc.NORMAL  # of what follows, as are the next two
+    coded_char_set_id: int = Ccsid.UTF_8
+    format: str = Format.NONE
+    put_appl_type: int = PutApplType.NO_CONTEXT  # who dead-lettered it
+    put_appl_name: str = ""
+    put_date: str = ""  # YYYYMMDD
+    put_time: str = ""  # HHMMSSTH, UTC
+
+    @classmethod
+    def at(cls, moment: datetime, *, reason: int, queue: str, broker_name: str) -> Self:
+        """One that is put on a message of a queue now; what follows is not yet said."""
+        put_date, put_time = date_and_time(moment)
+        return cls(
+            reason=reason,
+            dest_q_name=queue,
+            dest_q_mgr_name=broker_name,
+            put_date=put_date,
+            put_time=put_time,
+        )
+
+    @property
+    def size(self) -> int:
+        return SIZE
+
+    def to_bytes(self, encoding: int = Enc.NORMAL) -> bytes:
+        """The 172 bytes, their integers in the byte order of ``encoding``."""
+        values = {name: getattr(self, name) for name in NAMES}
+        values |= {name: padded(values[name], TEXTS[name]) for name in TEXTS}
+        layout = byte_order(encoding) + LAYOUT
+        return struct.pack(layout, STRUC_ID, VERSION, *values.values())
+
+    @classmethod
+    def from_bytes(cls, raw: bytes, encoding: int = Enc.NORMAL) -> Self:
+        """Read the first 172 bytes.
+
+        Args:
+            raw: from the first byte of the header.
+            encoding: of what stands before, the MQMD or another header.
+
+        Raises:
+            MalformedDeadLetterHeader: they are no version 1 MQDLH.
+        """
+        if len(raw) < SIZE:
+            why = f"it has {len(raw)} of {SIZE} bytes"
+            raise MalformedDeadLetterHeader(cls.name, why, len(raw))
+        layout = byte_order(encoding) + LAYOUT
+        struc_id, version, *values = struct.unpack_from(layout, raw)
+        if struc_id != STRUC_ID:
+            raise MalformedDeadLetterHeader(
+                cls.name, "it does not begin with 'DLH '", 0
+            )
+        if version != VERSION:
+            why = f"its version is {version}, not 1"
+            raise MalformedDeadLetterHeader(cls.name, why, 4)
+        named = dict(zip(NAMES, values, strict=True))
+        return cls(**named | {name: unpadded(named[name]) for name in TEXTS})
+
+
+NAMES = [field.name for field in fields(DeadLetterHeader)]

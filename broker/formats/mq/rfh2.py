@@ -1,0 +1,136 @@
+"""The rules and formatting header 2 (MQRFH2): names and values before a body."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from broker.errors.messages import MalformedFormat, MalformedHeader
+from broker.errors.mq_codes import Ccsid, Enc
+from broker.formats.mq.fixed import byte_order, padded, unpadded
+from broker.formats.mq.folders import Folder
+
+SIZE = 36  # bytes, without the folders
+STRUC_ID, VERSION = b"RFH ", 2
+LAYOUT = "4si i 2i8s ii"
+MOST = 100  # folders
+UTF_16 = (Ccsid.UTF_16, Ccsid.UTF_16_UNICODE_2, Ccsid.UTF_16_UNICODE_3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rfh2:
+    """A version 2 RFH, without its length, which follows from its folders.
+
+    Source:
+        IBM MQ documentation, "MQRFH2 - Rules and formatting header 2".
+    """
+
+    name: ClassVar[str] = "MQRFH2"
+
+    encoding: int  # of what follows, as are the next two
+    coded_char_set_id: int
+    format: str
+    flags: int = 0
+    name_value_ccsid: int = Ccsid.UTF_8  # of the folders
+    folders: tuple[Folder, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """StrucLength: of all of it, in bytes."""
+        return len(self.to_bytes())
+
+    def to_bytes(self, encoding: int = Enc.NORMAL) -> bytes:
+        """The header, its integers and UTF-16 in the byte order of ``encoding``."""
+        order = byte_order(encoding)
+        codec = codec_of(self.name_value_ccsid, order)
+        texts = [in_fours(folder.text, codec) for folder in self.folders]
+        variable = b"".join(struct.pack(f"{order}i", len(t)) + t for t in texts)
+        fixed = struct.pack(
+            order + LAYOUT,
+            *(STRUC_ID, VERSION, SIZE + len(variable)),
+            *(self.encoding, self.coded_char_set_id, padded(self.format, 8)),
+            *(self.flags, self.name_value_ccsid),
+        )
+        return fixed + variable
+
+    @classmethod
+    def from_bytes(cls, raw: bytes, encoding: int = Enc.NORMAL) -> Self:
+        """Read the header at the beginning of ``raw``.
+
+        Args:
+            raw: from the first byte of the header.
+            encoding: of what stands before, the MQMD or another header.
+
+        Raises:
+            MalformedHeader: it is no version 2 RFH, or its lengths are wrong.
+            MalformedFormat: a folder cannot be read.
+        """
+        if len(raw) < SIZE:
+            raise malformed(f"it has {len(raw)} of at least {SIZE} bytes", len(raw))
+        order = byte_order(encoding)
+        struc_id, version, length, *others = struct.unpack_from(order + LAYOUT, raw)
+        following, ccsid, format_, flags, names_ccsid = others
+        if struc_id != STRUC_ID:
+            raise malformed("it does not begin with 'RFH '", 0)
+        if version != VERSION:
+            raise malformed(f"its version is {version}, not 2", 4)
+        if length % 4 or not SIZE <= length <= len(raw):
+            raise malformed(f"its length is {length}, of {len(raw)} bytes", 8)
+        if names_ccsid not in (Ccsid.UTF_8, *UTF_16):
+            raise malformed(f"its folders are in CCSID {names_ccsid}", 32)
+        return cls(
+            encoding=following,
+            coded_char_set_id=ccsid,
+            format=unpadded(format_),
+            flags=flags,
+            name_value_ccsid=names_ccsid,
+            folders=tuple(read_folders(raw[:length], order, names_ccsid)),
+        )
+
+
+def read_folders(raw: bytes, order: str, ccsid: int) -> Iterator[Folder]:
+    """The folders behind the fixed part of a header, which is all of ``raw``."""
+    codec, start = codec_of(ccsid, order), SIZE
+    for _ in range(MOST):
+        if start == len(raw):
+            return
+        (length,) = struct.unpack_from(f"{order}i", raw, start)
+        first = start + 4
+        if length % 4 or not 0 < length <= len(raw) - first:
+            raise malformed(f"a folder's length is {length}", start)
+        yield read_folder(raw[first : first + length], codec, first)
+        start = first + length
+    if start < len(raw):
+        raise malformed(f"it has more than {MOST} folders", start)
+
+
+def read_folder(raw: bytes, codec: str, first: int) -> Folder:
+    """One folder, whose text begins at byte ``first`` of its header."""
+    try:
+        text = raw.decode(codec)
+    except UnicodeDecodeError as wrong:
+        why = f"a folder is not {codec}: {wrong.reason}"
+        raise MalformedFormat("MQRFH2", why, first + wrong.start) from None
+    try:
+        return Folder.parse(text)
+    except MalformedFormat as wrong:
+        passed = len(text[: wrong.offset].encode(codec))
+        raise MalformedFormat("MQRFH2", wrong.why, first + passed) from None
+
+
+def in_fours(text: str, codec: str) -> bytes:
+    """The text as bytes, with blanks until their number is a multiple of four."""
+    raw, blank = text.encode(codec), " ".encode(codec)
+    return raw + blank * (-len(raw) % 4 // len(blank))
+
+
+def codec_of(ccsid: int, order: str) -> str:
+    if ccsid not in UTF_16:
+        return "utf-8"
+    return "utf-16-le" if order == "<" else "utf-16-be"
+
+
+def malformed(why: str, offset: int) -> MalformedHeader:
+    return MalformedHeader("MQRFH2", why, offset)

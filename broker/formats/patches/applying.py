@@ -1,0 +1,211 @@
+"""A patch applied to one message: what the message is to have instead, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed
+from jsonpointer import JsonPointerException
+
+from broker.formats import lossless_json
+from broker.formats.lossless_json import depth_of
+from broker.formats.patches.documents import JsonOperations, Merge, Patch, Whole
+from broker.formats.patches.headers import (
+    FIELDS,
+    PROPERTY,
+    GuardError,
+    Headers,
+    NotThereError,
+    changed,
+    same,
+)
+from broker.formats.text import text_of
+
+LARGEST = 2**20  # bytes of a body, before and after
+MOST_VALUES = 2_000_000  # that are copied for one message
+
+
+class Misfit(StrEnum):
+    """Why a patch does not fit a message."""
+
+    UNCHANGED = "unchanged"
+    GUARD_FAILED = "guard_failed"
+    NO_SUCH_PATH = "no_such_path"
+    NOT_JSON = "not_json"
+    TOO_LARGE = "too_large"
+    LOCKED = "locked"
+
+
+class Unfit(Exception):
+    """A patch does not fit a message."""
+
+    def __init__(self, misfit: Misfit) -> None:
+        super().__init__(misfit)
+        self.misfit = misfit
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a patch is applied to."""
+
+    headers: Headers  # by name; values as ``broker.formats.lossless_json`` reads them
+    body: bytes | None  # none: it is longer than ``LARGEST``
+    locked: frozenset[str] = frozenset()  # names that cannot be changed in it
+    is_locked: bool = False  # whether no header can
+
+    @property
+    def content_type(self) -> str:
+        return str(self.headers["content-type"])
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What a message is to have instead of what it has."""
+
+    body: bytes | None = None  # none: as it is
+    headers: Mapping[str, Any] = field(default_factory=dict)  # new or other values
+    without: frozenset[str] = frozenset()  # names of headers that are to go
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """The headers that have columns."""
+        gone: dict[str, str | None] = {
+            FIELDS[name]: None for name in self.without if name in FIELDS
+        }
+        return gone | {
+            FIELDS[name]: value
+            for name, value in self.headers.items()
+            if name in FIELDS
+        }
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        return {
+            name.removeprefix(PROPERTY): value
+            for name, value in self.headers.items()
+            if name not in FIELDS
+        }
+
+    @property
+    def properties_gone(self) -> list[str]:
+        return [
+            name.removeprefix(PROPERTY) for name in self.without if name not in FIELDS
+        ]
+
+
+def apply(patch: Patch, subject: Subject) -> Repair:
+    """What a patch makes of a message.
+
+    Raises:
+        Unfit: why it is to be left as it is.
+    """
+    try:
+        after = changed(subject.headers, patch.headers)
+    except GuardError:
+        raise Unfit(Misfit.GUARD_FAILED) from None
+    except NotThereError:
+        raise Unfit(Misfit.NO_SUCH_PATH) from None
+    body = body_after(patch, subject)
+    before = subject.headers
+    repair = Repair(
+        None if body == subject.body else body,
+        {
+            name: value
+            for name, value in after.items()
+            if name not in before or not same(before[name], value)
+        },
+        frozenset(before.keys() - after.keys()),
+    )
+    names = repair.headers.keys() | repair.without
+    if names and (subject.is_locked or not subject.locked.isdisjoint(names)):
+        raise Unfit(Misfit.LOCKED)
+    if repair.body is None and not names:
+        raise Unfit(Misfit.UNCHANGED)
+    return repair
+
+
+def body_after(patch: Patch, subject: Subject) -> bytes | None:
+    match patch.body:
+        case None:
+            return None
+        case Whole(body):
+            return body
+        case change:
+            return json_after(change, subject)
+
+
+def json_after(change: JsonOperations | Merge, subject: Subject) -> bytes:
+    if subject.body is None:
+        raise Unfit(Misfit.TOO_LARGE)
+    try:
+        found = text_of(subject.body, subject.content_type)
+        value = lossless_json.loads(found.text)
+        manner = lossless_json.manner_of(found.text)
+        before = lossless_json.dumps(value, manner)
+    except (ValueError, RecursionError):
+        raise Unfit(Misfit.NOT_JSON) from None
+    try:
+        if isinstance(change, Merge):
+            value = merged(value, change.value)
+        else:
+            value = patched(value, change.patch)
+        after = lossless_json.dumps(value, manner)
+        body = subject.body if after == before else found.written(after)
+    except (RecursionError, MemoryError):
+        raise Unfit(Misfit.TOO_LARGE) from None
+    if len(body) > LARGEST:
+        raise Unfit(Misfit.TOO_LARGE)
+    return body
+
+
+def patched(value: Any, patch: JsonPatch) -> Any:
+    """JSON after the operations of a patch; it is changed in place.
+
+    What a patch copies again and again doubles each time, so that is counted.
+    """
+    copied = 0
+    for one in patch:
+        try:
+            value = patch.operations[one["op"]](one).apply(value)
+        except JsonPatchTestFailed:
+            raise Unfit(Misfit.GUARD_FAILED) from None
+        except (JsonPatchException, JsonPointerException):
+            raise Unfit(Misfit.NO_SUCH_PATH) from None
+        if one["op"] == "copy":
+            copied += count_of(value, MOST_VALUES)
+            if copied > MOST_VALUES or depth_of(value) > lossless_json.DEEPEST:
+                raise Unfit(Misfit.TOO_LARGE)
+    return value
+
+
+def count_of(value: Any, most: int) -> int:
+    """How many values there are; one more than the most where there are more."""
+    waiting, count = [value], 0
+    while waiting and count <= most:
+        one = waiting.pop()
+        count += 1
+        if isinstance(one, dict):
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+    return count
+
+
+def merged(target: Any, patch: Any) -> Any:
+    """JSON merged with a patch.
+
+    Source:
+        RFC 7386, section 2.
+    """
+    if not isinstance(patch, dict):
+        return patch
+    found = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            found.pop(name, None)
+        else:
+            found[name] = merged(found.get(name), value)
+    return found

@@ -1,0 +1,102 @@
+"""How a message differs from what a patch makes of it: which values, and from what to
+what. Two messages of which the same values change are changed alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from typing import Any
+
+from broker.formats import lossless_json
+from broker.formats.patches.applying import Repair, Subject
+from broker.formats.text import text_of
+
+MOST = 50  # changes of one message
+LONGEST = 200  # characters of a value, or of where it is
+NOTHING: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One value that is another afterwards."""
+
+    where: str  # a header's name, or a path in the body
+    before: str | None  # as JSON; none where there was nothing
+    after: str | None
+
+    @property
+    def kind(self) -> str:
+        """The same of values that are changed alike."""
+        op = (
+            "add"
+            if self.before is None
+            else "remove"
+            if self.after is None
+            else "replace"
+        )
+        return f"{op} {generic(self.where)}"
+
+
+def changes(subject: Subject, repair: Repair) -> list[Change]:
+    """What a repair changes; the first of it, where that is much."""
+    return list(islice(all_changes(subject, repair), MOST))
+
+
+def all_changes(subject: Subject, repair: Repair) -> Iterator[Change]:
+    for name in sorted(repair.without):
+        yield changed(name, subject.headers[name], NOTHING)
+    for name, value in repair.headers.items():
+        yield changed(name, subject.headers.get(name, NOTHING), value)
+    if repair.body is not None and subject.body is not None:
+        read = (
+            lossless_json.loads(text_of(body, subject.content_type).text)
+            for body in (subject.body, repair.body)
+        )
+        yield from between("", *read)
+
+
+def between(where: str, before: Any, after: Any) -> Iterator[Change]:
+    """The values that differ; of two arrays those in the same place."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in before | after:
+            below = f"{where}/{escaped(name)}"
+            one, other = before.get(name, NOTHING), after.get(name, NOTHING)
+            yield from between(below, one, other)
+    elif isinstance(before, list) and isinstance(after, list):
+        pairs = zip_longest(before, after, fillvalue=NOTHING)
+        for place, (one, other) in enumerate(pairs):
+            yield from between(f"{where}/{place}", one, other)
+    elif is_other(before, after):
+        yield changed(where, before, after)
+
+
+def is_other(before: Any, after: Any) -> bool:
+    if before is NOTHING or after is NOTHING:
+        return before is not after
+    return type(before) is not type(after) or (
+        before.text != after.text
+        if isinstance(before, lossless_json.Number)
+        else before != after
+    )
+
+
+def changed(where: str, before: Any, after: Any) -> Change:
+    return Change(cut(where or "the whole body"), told(before), told(after))
+
+
+def told(value: Any) -> str | None:
+    return None if value is NOTHING else cut(lossless_json.dumps(value))
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def generic(where: str) -> str:
+    """A path without its places in arrays."""
+    return "/".join("*" if part.isdigit() else part for part in where.split("/"))

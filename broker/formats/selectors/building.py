@@ -1,0 +1,235 @@
+"""What the parser found becomes conditions and values, if they go together.
+
+A grammar that looks one token ahead cannot tell conditions from numbers, both of which
+may stand in parentheses. So that is judged here, and the fault named where it is.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import NamedTuple, cast
+
+from lark import Token, Transformer, v_args
+
+from broker.formats.selectors.conditions import (
+    All,
+    Any,
+    Arithmetic,
+    Comparison,
+    Condition,
+    Constant,
+    In,
+    Is,
+    IsNull,
+    Like,
+    Name,
+    Negative,
+    Not,
+    Operator,
+    Scalar,
+    Value,
+)
+from broker.formats.selectors.patterns import Pattern
+
+DEPTH = 32  # of conditions within conditions
+OPERATIONS = 20  # of one number: exact numbers grow with each
+LONGEST = 2**63  # the least long is written as the negative of this
+
+HEADERS = frozenset(
+    [
+        *("JMSPriority", "JMSDeliveryMode", "JMSTimestamp", "JMSMessageID"),
+        *("JMSCorrelationID", "JMSType", "JMSRedelivered", "JMSExpiration"),
+    ]
+)
+
+
+class FaultError(Exception):
+    """A selector cannot be: why, and at which character, from 0."""
+
+    def __init__(self, at: int, why: str) -> None:
+        super().__init__(at, why)
+        self.at = at
+        self.why = why
+
+
+class Part(NamedTuple):
+    """What was built of a part of the text."""
+
+    node: Condition | Value
+    at: int  # where it begins
+    depth: int = 1
+    operations: int = 0
+
+
+@v_args(inline=True)
+class Builder(Transformer[Token, Part]):
+    """One method for each rule of the grammar."""
+
+    def disjunction(self, *parts: Part) -> Part:
+        return around(Any(tuple(condition(part) for part in parts)), *parts)
+
+    def conjunction(self, *parts: Part) -> Part:
+        return around(All(tuple(condition(part) for part in parts)), *parts)
+
+    def negation(self, sign: Token, part: Part) -> Part:
+        return around(Not(condition(part)), Part(part.node, at(sign), part.depth))
+
+    def comparison(self, left: Part, sign: Token, right: Part) -> Part:
+        return around(compare(cast("Operator", str(sign)), left, right), left, right)
+
+    def between(self, one: Part, sign: Token | None, low: Part, high: Part) -> Part:
+        made: Condition
+        if sign is None:
+            made = All((compare(">=", one, low), compare("<=", one, high)))
+        else:
+            made = Any((compare("<", one, low), compare(">", one, high)))
+        return around(made, one, low, high)
+
+    def one_of(self, one: Part, sign: Token | None, *strings: Token) -> Part:
+        found = In(name(one, "IN"), frozenset(unquoted(each) for each in strings))
+        return around(found if sign is None else Not(found), one)
+
+    def like(
+        self, one: Part, sign: Token | None, text: Token, escape: Token | None
+    ) -> Part:
+        if escape is not None and len(unquoted(escape)) != 1:
+            raise FaultError(at(escape), "ESCAPE takes one character")
+        try:
+            pattern = Pattern.of(unquoted(text), escape and unquoted(escape))
+        except ValueError as error:
+            raise FaultError(at(text), str(error)) from None
+        found = Like(name(one, "LIKE"), pattern)
+        return around(found if sign is None else Not(found), one)
+
+    def is_null(self, one: Part, sign: Token | None) -> Part:
+        found = IsNull(name(one, "IS NULL"))
+        return around(found if sign is None else Not(found), one)
+
+    def arithmetic(self, left: Part, sign: Token, right: Part) -> Part:
+        sides = number(left), number(right)
+        made = Arithmetic(sign.value, *sides)
+        operations = left.operations + right.operations + 1
+        if operations > OPERATIONS:
+            raise FaultError(
+                at(sign), f"a number is made by at most {OPERATIONS} operations"
+            )
+        return around(made, left, right)._replace(operations=operations)
+
+    def signed(self, sign: Token, part: Part) -> Part:
+        value = number(part)
+        made = Negative(value) if sign == "-" else value
+        whole = around(made, Part(made, at(sign), part.depth))
+        return whole._replace(operations=part.operations)
+
+    def name(self, token: Token) -> Part:
+        if token not in HEADERS and re.match("JMS(?![X_])", token):
+            offered = ", ".join(sorted(HEADERS))
+            why = f"{token[:64]} cannot be selected on; of the headers, {offered} can"
+            raise FaultError(at(token), why)
+        return Part(Name(str(token)), at(token))
+
+    def string(self, token: Token) -> Part:
+        return Part(Constant(unquoted(token)), at(token))
+
+    def number(self, token: Token) -> Part:
+        return Part(Constant(numeral(token)), at(token))
+
+    def boolean(self, token: Token) -> Part:
+        return Part(Constant(token.upper() == "TRUE"), at(token))
+
+
+def at(token: Token) -> int:
+    return cast("int", token.start_pos)
+
+
+def around(node: Condition | Value, *parts: Part) -> Part:
+    depth = 1 + max(part.depth for part in parts)
+    if depth > DEPTH:
+        raise FaultError(
+            parts[0].at, f"conditions are nested more than {DEPTH} levels deep here"
+        )
+    return Part(node, parts[0].at, depth)
+
+
+def condition(part: Part) -> Condition:
+    match part.node:
+        case Name() | Constant(bool()):
+            return Is(part.node)
+        case Constant(str()):
+            raise FaultError(
+                part.at, "a string is no condition; compare it with a name"
+            )
+        case Constant() | Negative() | Arithmetic():
+            raise FaultError(
+                part.at, "a number is no condition; compare it with a name"
+            )
+    return part.node
+
+
+def value(part: Part) -> Value:
+    match part.node:
+        case Name() | Constant() | Negative() | Arithmetic():
+            return part.node
+    raise FaultError(part.at, "a condition is no value; join conditions by AND and OR")
+
+
+def number(part: Part) -> Value:
+    operand = value(part)
+    if not may_be_number(operand):
+        raise FaultError(part.at, "only numbers can be calculated with")
+    return operand
+
+
+def name(part: Part, sign: str) -> Name:
+    if not isinstance(part.node, Name):
+        raise FaultError(part.at, f"a name should stand before {sign}")
+    return part.node
+
+
+def compare(sign: Operator, left: Part, right: Part) -> Comparison:
+    for part in (left, right):
+        if sign not in ("=", "<>") and not may_be_number(value(part)):
+            raise FaultError(
+                part.at, "strings, TRUE and FALSE compare by = and <> only"
+            )
+    return Comparison(sign, value(left), value(right))
+
+
+def may_be_number(operand: Value) -> bool:
+    return not (isinstance(operand, Constant) and isinstance(operand.value, str | bool))
+
+
+def unquoted(token: Token) -> str:
+    return token[1:-1].replace("''", "'")
+
+
+def numeral(token: Token) -> Scalar:
+    """The number that is written, as Java reads it: ``0x1F``, ``017``, ``6L``, ``7e3``.
+
+    Raises:
+        FaultError: it is too large for a long or a double, or not written so.
+    """
+    text = token.lower()
+    whole = text.removesuffix("l").lstrip("0") or "0"
+    if whole.startswith("x") or whole.isdecimal():
+        base = 16 if whole[0] == "x" else 8 if text[0] == "0" else 10
+        return integer(token, whole.removeprefix("x"), base)
+    if text.endswith("l"):
+        raise FaultError(at(token), "only a whole number can end in L")
+    digits = text.rstrip("df")
+    approximate = float(digits)
+    lost = not approximate and digits.partition("e")[0].strip("0.")
+    if math.isinf(approximate) or lost:
+        raise FaultError(at(token), "this number is not in the range of a double")
+    return Fraction(repr(approximate))
+
+
+def integer(token: Token, digits: str, base: int) -> int:
+    if base == 8 and digits.strip("01234567"):
+        raise FaultError(at(token), "a number that begins with 0 is octal")
+    number = int(digits, base) if len(digits) <= 64 else LONGEST + 1
+    if number > LONGEST:
+        raise FaultError(at(token), "this number is not in the range of a long")
+    return number

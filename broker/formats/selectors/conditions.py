@@ -1,0 +1,109 @@
+"""What a selector says, as a tree: conditions, and the values that they are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from broker.formats.selectors.patterns import Pattern
+
+Operator: TypeAlias = OneOf["=", "<>", "<", "<=", ">", ">="]
+Scalar: TypeAlias = str | bool | int | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A header field or a property of the message."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal. Approximate numbers are fractions, whole ones are not."""
+
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """The number with the other sign."""
+
+    operand: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Two numbers, and what to make of them."""
+
+    operator: OneOf["+", "-", "*", "/"]
+    left: Value
+    right: Value
+
+
+Value: TypeAlias = Name | Constant | Negative | Arithmetic
+
+
+@dataclass(frozen=True, slots=True)
+class Is:
+    """A boolean that stands for itself."""
+
+    operand: Name | Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two values compared."""
+
+    operator: Operator
+    left: Value
+    right: Value
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """The name's value is one of these strings."""
+
+    name: Name
+    values: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """The name's value is a string that the pattern matches."""
+
+    name: Name
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """The name has no value."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The condition is false."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Each condition is true."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """One condition is true, or more."""
+
+    conditions: tuple[Condition, ...]
+
+
+Condition: TypeAlias = Is | Comparison | In | Like | IsNull | Not | All | Any

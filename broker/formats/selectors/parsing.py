@@ -1,0 +1,126 @@
+"""Reading selectors: text becomes a condition, or an error that says where and why.
+
+The parser goes through the text once and keeps its own stack, so that nobody exhausts
+Python's. Length and depth are bounded for those that go through the tree later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import cast
+
+from lark import Lark, UnexpectedCharacters, UnexpectedToken
+
+from broker.errors.messages import InvalidSelector
+from broker.formats.selectors import jsonpath, matching
+from broker.formats.selectors.building import Builder, FaultError, Part, condition
+from broker.formats.selectors.conditions import Condition
+
+GRAMMAR = Path(__file__).with_name("selector.lark")
+LENGTH = 8192  # characters of a selector
+KEPT = 1024  # selectors that are not parsed again
+NOWHERE = re.compile(r"[\x00\ud800-\udfff]")  # characters that no message can hold
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Which messages are wanted."""
+
+    text: str
+    condition: Condition = field(compare=False, repr=False)
+    path: str | None = field(compare=False, repr=False)
+    """For PostgreSQL: a path of SQL/JSON that is true of a document (see
+    ``documents``) where ``matches`` is, and false where it is false or None. None where
+    only Python can tell."""
+
+    def matches(self, document: Mapping[str, object]) -> bool | None:
+        """Whether a message is wanted; None, unknown, counts as no."""
+        return matching.decide(self.condition, document)
+
+
+@lru_cache(KEPT)
+def parse(text: str) -> Selector:
+    """Read a selector.
+
+    Raises:
+        InvalidSelector: it is not in the language, or too long or deep. An empty text
+            is not either: to want every message, have no selector.
+
+    Source: JMS 2.0, section 3.8.
+    """
+    try:
+        check(text)
+        read = condition(cast("Part", parser().parse(text)))
+    except FaultError as fault:
+        raise InvalidSelector(text, fault.at + 1, fault.why) from None
+    except UnexpectedCharacters as error:
+        place = cast("int", error.pos_in_stream)
+        raise InvalidSelector(text, place + 1, stray(error.char)) from None
+    except UnexpectedToken as error:
+        ended = error.token.type == "$END"
+        place = len(text.rstrip()) if ended else cast("int", error.token.start_pos)
+        found = "the selector ends" if ended else f"{error.token[:64]!s} stands"
+        why = f"{found} where {expected(error.expected)} should"
+        raise InvalidSelector(text, place + 1, why) from None
+    return Selector(text, read, jsonpath.compiled(read))
+
+
+@cache
+def parser() -> Lark:
+    return Lark(
+        GRAMMAR.read_text("utf-8"), parser="lalr", lexer="basic", transformer=Builder()
+    )
+
+
+def check(text: str) -> None:
+    if len(text) > LENGTH:
+        raise FaultError(LENGTH, f"it has more than {LENGTH:,} characters")
+    if nowhere := NOWHERE.search(text):
+        raise FaultError(nowhere.start(), "no message can hold this character")
+
+
+STRAY = {
+    "'": "this string has no closing quote",
+    '"': "strings stand in single quotes, and names in none",
+    "!": "unequal is written <>",
+    "%": "there is no remainder; patterns stand in single quotes after LIKE",
+}
+
+
+def stray(character: str) -> str:
+    return STRAY.get(character, f"{character} means nothing here")
+
+
+WORDS = {
+    "COMPARISON": "a comparison such as = or LIKE",
+    "NOT": "NOT",
+    "_NULL": "NULL",
+    "_BETWEEN": "BETWEEN",
+    "_IN": "IN",
+    "_LIKE": "LIKE",
+    "_AND": "AND",
+    "_OR": "OR",
+    "_ESCAPE": "ESCAPE",
+    "STRING": "a string in single quotes",
+    "LPAR": "(",
+    "COMMA": "a comma",
+    "RPAR": ")",
+    "$END": "the end",
+}
+WITH_COMPARISON = {"NOT", "_BETWEEN", "_IN", "_LIKE"}
+
+
+def expected(terminals: set[str]) -> str:
+    """What could stand there, for people."""
+    if "NAME" in terminals:
+        return "a name, a number, a string in single quotes, TRUE or FALSE"
+    skipped = WITH_COMPARISON if "COMPARISON" in terminals else set()
+    words = [
+        word for key, word in WORDS.items() if key in terminals and key not in skipped
+    ]
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last

@@ -1,0 +1,1 @@
+"""Read-only views: where a message is and why, search, dead letters, consistency."""

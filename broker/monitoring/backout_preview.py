@@ -1,0 +1,286 @@
+"""What would become of the entries of a unit of work if it ended badly now.
+
+The functions are asked that will decide then: nothing is guessed, and nothing is locked
+or changed. It holds until somebody changes a setting, or a queue fills.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from broker import sql
+from broker.config.address_settings import Policy, decisions
+from broker.config.auto_create import LONGEST_NAME
+from broker.models import AddressSetting, Kind, Message, Place, Queue, RoutingType
+from broker.queueing.get import Delivery
+from broker.queueing.routing import seen_route
+from broker.queueing.transfer import Held, Record, lifetime_on, refusals
+from broker.settlement import poison
+from broker.settlement.backout import decide, rules_of
+from broker.settlement.dead_letters import UNSET, Cause
+from broker.settlement.discards import retentions_s
+from broker.settlement.expiry import expiry_target
+from broker.settlement.redelivery_policy import (
+    DeadLetter,
+    Discard,
+    Disposition,
+    Redeliver,
+    Removal,
+)
+from broker.settlement.redelivery_schedule import Span
+from broker.settlement.settle import parted
+
+DECIDING = (  # of the settings, in the order in which they decide
+    "poison_policy",
+    "max_delivery_attempts",
+    "dead_letter_address",
+    "redelivery_delay_ms",
+    "redelivery_delay_multiplier",
+    "max_redelivery_delay_ms",
+)
+GONE = "its queue was deleted"
+
+
+class Ending(Enum):
+    """The ways in which a unit of work ends badly."""
+
+    BACK_OUT = "back_out"  # its holder, its deadline or an operator backs it out
+    LOST = "lost"  # the process or the client that holds it is gone
+    RELEASE = "release"  # it gives back what it took ahead
+
+
+@dataclass(frozen=True, slots=True)
+class Uncounted:
+    """The entry is ready again, and its attempt does not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expire:
+    """Its time to live is over; a copy goes to this address, if there is one."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Which queues take a dead letter."""
+
+    on: Sequence[str] = ()  # all of these
+    one_of: Sequence[str] = ()  # and one of these
+    made: str = ""  # one that is made for it
+    why_not: str = ""  # nobody takes it, and it is discarded
+
+    @property
+    def is_anywhere(self) -> bool:
+        return bool(self.on or self.one_of or self.made)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What would become of one entry."""
+
+    entry: Held  # as it is now
+    queue: str  # its name; empty where it is gone
+    outcome: Disposition | Uncounted | Expire
+    attempts: int  # that failed by then
+    limit: int | None = None  # of attempts; None: there is none
+    waits: Span | None = None  # of what comes back after a while
+    landing: Landing | None = None  # of a dead letter
+    kept_s: int = 0  # that the discard bin keeps it, if it is discarded
+    threshold: int = 0  # of its consumers; 0: they move nothing away
+    removal: Removal | None = None  # what its next consumer does with it
+    decided_by: Mapping[str, str] | None = None  # patterns of settings, by field
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What is asked once for all entries."""
+
+    rules: Mapping[int, AddressSetting]
+    queues: Mapping[int, Queue]
+    kept_s: Mapping[int, int]
+    patterns: Mapping[str, Mapping[str, str]]  # by address, then field
+
+
+def rehearse(
+    held: Sequence[Held], uow: int, ending: Ending, *, now: datetime | None = None
+) -> list[Foreseen]:
+    """What would become of entries of a unit of work, in their order.
+
+    Which entry counts as the oldest of a lost client, only the client knows; the one
+    with the lowest number is taken for it.
+
+    Args:
+        held: as it holds them.
+        uow: which.
+        ending: how.
+        now: when; the database's clock when not given.
+    """
+    known = knowledge({entry.queue_id for entry in held})
+    match ending:
+        case Ending.BACK_OUT:
+            counted = list(held)
+        case Ending.LOST:
+            counted, _ = parted(held, None)
+        case Ending.RELEASE:
+            counted = []
+    ids = {(entry.queue_id, entry.id) for entry in counted}
+    landings = landings_of([one for one in counted if not one.expired], known, now)
+    return [
+        foreseen(entry, uow, known, landings)
+        if (entry.queue_id, entry.id) in ids
+        else Foreseen(
+            entry, name_of(entry, known), Uncounted(), attempts=entry.backout_count
+        )
+        for entry in held
+    ]
+
+
+def knowledge(queue_ids: set[int]) -> Knowledge:
+    queues = Queue.objects.select_related("address").in_bulk(queue_ids)
+    return Knowledge(
+        rules_of(queue_ids),
+        queues,
+        retentions_s(queue_ids),
+        {
+            address: {
+                one.field: one.decided_by or "the built-in default"
+                for one in decisions(address)
+                if one.field in DECIDING
+            }
+            for address in {queue.address.name for queue in queues.values()}
+        },
+    )
+
+
+def name_of(entry: Held, known: Knowledge) -> str:
+    queue = known.queues.get(entry.queue_id)
+    return queue.name if queue else ""
+
+
+def foreseen(
+    entry: Held,
+    uow: int,
+    known: Knowledge,
+    landings: Mapping[tuple[int, int], Landing],
+) -> Foreseen:
+    """What becomes of an entry that counts, or has expired."""
+    queue, rule = known.queues.get(entry.queue_id), known.rules.get(entry.queue_id)
+    name = name_of(entry, known)
+    if entry.expired:
+        to = expiry_target(queue, rule) if queue and rule else ""
+        return Foreseen(entry, name, Expire(to), attempts=entry.backout_count)
+    shortest, outcome, longest = (
+        decide(entry.counted(), rule, spread) for spread in (-1, 0, 1)
+    )
+    waits = None
+    if not isinstance(outcome, DeadLetter | Discard):
+        assert not isinstance(shortest, DeadLetter | Discard), (
+            "spread moves waits alone"
+        )
+        assert not isinstance(longest, DeadLetter | Discard), "spread moves waits alone"
+        waits = Span(shortest.after, outcome.after, longest.after)
+    limit = rule.max_delivery_attempts if rule else None
+    threshold, removal = 0, None
+    if queue and isinstance(outcome, Redeliver):
+        threshold, removal = removal_of(entry.counted(), uow, queue, rule)
+    return Foreseen(
+        entry,
+        name,
+        outcome,
+        attempts=entry.counted().backout_count,
+        limit=limit if limit and limit > 0 else None,
+        waits=waits,
+        landing=landings.get((entry.queue_id, entry.id)),
+        kept_s=known.kept_s.get(entry.queue_id, 0),
+        threshold=threshold,
+        removal=removal,
+        decided_by=known.patterns[queue.address.name] if queue else None,
+    )
+
+
+def removal_of(
+    entry: Held, uow: int, queue: Queue, rule: AddressSetting | None
+) -> tuple[int, Removal | None]:
+    """The threshold of a queue's consumers, and what the next does with an entry that
+    has reached it; as the application itself, whatever user it runs as."""
+    if rule is None or rule.poison_policy not in (Policy.IBM, Policy.BOTH):
+        return 0, None
+    attributes = poison.attributes_of(queue.name)
+    if not attributes.is_poison(entry.backout_count):
+        return attributes.threshold, None
+    for delivery in sql.fetch(
+        "held", Delivery, uow=uow, queue_id=entry.queue_id, message_id=entry.id
+    ):
+        delivery.backout_count = entry.backout_count
+        removing = poison.Removing(delivery, attributes.backout_queue)
+        return attributes.threshold, poison.foresee(removing)
+    return attributes.threshold, None
+
+
+def landings_of(
+    entries: Sequence[Held], known: Knowledge, now: datetime | None
+) -> dict[tuple[int, int], Landing]:
+    """Where those land that become dead letters, or are discarded."""
+    found: dict[tuple[int, int], Landing] = {}
+    letters: dict[str, list[Held]] = defaultdict(list)
+    for entry in entries:
+        rule = known.rules.get(entry.queue_id)
+        match decide(entry.counted(), rule, 0):
+            case DeadLetter(to):
+                letters[to].append(entry.counted())
+            case Discard():
+                why = UNSET if rule else GONE
+                found[entry.queue_id, entry.id] = Landing(why_not=why)
+    for to, dead in letters.items():
+        found |= landed(to, dead, known, now)
+    return found
+
+
+def landed(
+    to: str, entries: Sequence[Held], known: Knowledge, now: datetime | None
+) -> dict[tuple[int, int], Landing]:
+    """The queues of a dead letter address that take each of these."""
+    route = seen_route(to)
+    record = Record(Kind.DEAD_LETTER, Place.CLAIMED, now=now)
+    refusing = refusals(
+        entries,
+        route,
+        record,
+        Cause.MAX_DELIVERY_ATTEMPTS,
+        as_ibm=False,
+        lifetime=lifetime_on(to),
+    )
+    ids = [taker.id for taker in route.queues]
+    names = dict(Queue.objects.filter(pk__in=ids).values_list("pk", "name"))
+    sent = Message.objects.filter(pk__in=[entry.id for entry in entries])
+    addresses = dict(sent.values_list("pk", "address"))
+    landings = {}
+    for entry, refused in zip(entries, refusing, strict=True):
+        takers = [one for one in route.queues if one.id not in refused]
+        one_of = [names[t.id] for t in takers if t.routing_type == RoutingType.ANYCAST]
+        on = [names[t.id] for t in takers if t.routing_type != RoutingType.ANYCAST]
+        if len(one_of) == 1:
+            on, one_of = [*on, *one_of], []
+        rule = known.rules[entry.queue_id]
+        made = to_be_made(rule) if addresses.get(entry.id) == rule.match else ""
+        taken = bool(takers or made)
+        landings[entry.queue_id, entry.id] = Landing(
+            on, one_of, made, "" if taken else route.why_not
+        )
+    return landings
+
+
+def to_be_made(rule: AddressSetting) -> str:
+    """The queue that is made for dead letters of an address; empty where none is."""
+    if not rule.auto_create_dead_letter_resources:
+        return ""
+    prefix, suffix = rule.dead_letter_queue_prefix, rule.dead_letter_queue_suffix
+    name = f"{prefix or ''}{rule.match}{suffix or ''}"
+    if len(name) > LONGEST_NAME or Queue.objects.filter(name=name).exists():
+        return ""
+    return name

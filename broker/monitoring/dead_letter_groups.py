@@ -1,0 +1,348 @@
+"""Groups of dead letters as work that somebody has: owned, acknowledged, put off.
+
+A group asks for somebody while letters of it lie on a queue and nobody said that they
+know. Once somebody did, it asks again only if that is over: the time has come, it has
+grown, or it is found where it was not known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.db import transaction
+
+from broker import sql
+from broker.errors.groups import InvalidSnooze, InvalidTicket, NoSuchGroup
+from broker.models import (
+    Act,
+    DeadLetter,
+    DeadLetterGroup,
+    Kind,
+    OperationItem,
+)
+from broker.monitoring.dead_letters import Group
+from broker.security import audit
+from broker.sql.clock import database_now
+
+LONGEST_SNOOZE = timedelta(days=365)
+LONGEST_TICKET = 500
+LONGEST_NOTE = 4000
+HOURS = 24  # that the trend tells of
+SEVERAL = 3  # letters in an hour that are worth a word
+SAMPLE = 200  # letters of a group whose story is looked up
+
+Known = Iterable[tuple[str, str]]  # queue and cause
+
+
+class Attention(StrEnum):
+    """Whether a group asks for somebody."""
+
+    NEW = "new"
+    BACK = "back"  # somebody knew, but that is over
+    ACKNOWLEDGED = "acknowledged"
+    SNOOZED = "snoozed"
+
+    @property
+    def is_wanted(self) -> bool:
+        return self in (Attention.NEW, Attention.BACK)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a group stands, and why it is back."""
+
+    attention: Attention
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Deaths by hour, the oldest first; the last is the hour up to now."""
+
+    hours: tuple[int, ...] = (0,) * HOURS
+
+    @property
+    def last_hour(self) -> int:
+        return self.hours[-1]
+
+    @property
+    def total(self) -> int:
+        return sum(self.hours)
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether several died in the last hour, and more than twice as many as in
+        those before, on average."""
+        before = sum(self.hours[:-1]) / (len(self.hours) - 1)
+        return self.last_hour >= SEVERAL and self.last_hour > 2 * before
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """Letters of a group that are in the discard bin, and when the first one leaves."""
+
+    letters: int
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class LastResubmit:
+    """The last operation that sent letters of a group back, and what became of them, as
+    far as the newest letters tell."""
+
+    operation_id: int
+    sent: int
+    dead_again: int
+
+
+def standing(
+    said: DeadLetterGroup | None, groups: Sequence[Group], now: datetime
+) -> Standing:
+    """How a group stands, of what was said and what lies there now.
+
+    Args:
+        said: its row, if there is one.
+        groups: its parts, all that lie on a queue.
+        now: when.
+    """
+    if said is None or (said.acknowledged_at is None and said.snoozed_until is None):
+        return Standing(Attention.NEW)
+    if why := next(reasons(said, groups, now), ""):
+        return Standing(Attention.BACK, why)
+    is_put_off = said.snoozed_until is not None
+    return Standing(Attention.SNOOZED if is_put_off else Attention.ACKNOWLEDGED)
+
+
+def reasons(
+    said: DeadLetterGroup, groups: Sequence[Group], now: datetime
+) -> Iterator[str]:
+    """Why what was said of a group is over."""
+    if said.snoozed_until is not None and said.snoozed_until <= now:
+        yield "it was put off, and that time is over"
+    letters = sum(group.messages for group in groups)
+    if said.snoozed_above is not None and letters > said.snoozed_above:
+        yield f"it has {letters:,} letters, more than {said.snoozed_above:,}"
+    known = {tuple(pair) for pair in said.known}
+    for group in groups:
+        if (group.origin_queue, group.cause) not in known:
+            cause = DeadLetter.Cause(group.cause).label
+            yield f"it is new on {group.origin_queue or 'no queue'}: {cause}"
+
+
+def said_of(fingerprints: Iterable[str]) -> dict[str, DeadLetterGroup]:
+    """What was said of groups, by fingerprint. One query."""
+    people = DeadLetterGroup.objects.select_related(
+        "owner", "acknowledged_by", "snoozed_by"
+    )
+    return people.in_bulk(list(fingerprints))
+
+
+def by_fingerprint(groups: Iterable[Group]) -> dict[str, list[Group]]:
+    """The parts of each group, in the order in which they came."""
+    found: dict[str, list[Group]] = defaultdict(list)
+    for group in groups:
+        found[group.fingerprint].append(group)
+    return dict(found)
+
+
+def describe(
+    fingerprint: str,
+    *,
+    owner: Any = None,
+    note: str = "",
+    ticket: str = "",
+    now: datetime | None = None,
+) -> DeadLetterGroup:
+    """Say who looks after a group, what is known, and where it is written down.
+
+    Raises:
+        InvalidTicket: the link is none to follow.
+        NoSuchGroup: no letter ever had this fingerprint.
+    """
+    ticket = ticket.strip()
+    if ticket:
+        check_ticket(ticket)
+    note = note.strip().replace("\0", "")[:LONGEST_NOTE]
+    return say(fingerprint, now, owner=owner, note=note, ticket=ticket)
+
+
+def acknowledge(
+    fingerprint: str, user: Any, known: Known, *, now: datetime | None = None
+) -> DeadLetterGroup:
+    """Say that somebody knows; until it comes up on another queue, or by another cause.
+
+    Args:
+        fingerprint: of the group.
+        user: who knows.
+        known: the queues and causes that were seen.
+        now: when; the database's clock when not given.
+
+    Raises:
+        NoSuchGroup: no letter ever had this fingerprint.
+    """
+    return say(
+        fingerprint,
+        now,
+        acknowledged_by=user,
+        acknowledged_at=now or database_now(),
+        known=sorted(set(known)),
+        **AWAKE,
+    )
+
+
+def snooze(
+    fingerprint: str,
+    user: Any,
+    known: Known,
+    *,
+    until: datetime,
+    above: int | None = None,
+    now: datetime | None = None,
+) -> DeadLetterGroup:
+    """Put a group off. It is back when the time comes, by the database's clock; at once
+    when it comes up on another queue or by another cause, or has more letters.
+
+    Args:
+        fingerprint: of the group.
+        user: who does so.
+        known: the queues and causes that were seen.
+        until: when it is back.
+        above: letters; with more it is back at once. None: however many.
+        now: when; the database's clock when not given.
+
+    Raises:
+        InvalidSnooze: the time is over, or too far away.
+        NoSuchGroup: no letter ever had this fingerprint.
+    """
+    at = now or database_now()
+    if not at < until <= at + LONGEST_SNOOZE:
+        raise InvalidSnooze(until, LONGEST_SNOOZE.days)
+    return say(
+        fingerprint,
+        now,
+        snoozed_by=user,
+        snoozed_until=until,
+        snoozed_above=above,
+        known=sorted(set(known)),
+        **UNACKNOWLEDGED,
+    )
+
+
+def ask_again(fingerprint: str, *, now: datetime | None = None) -> DeadLetterGroup:
+    """Take back that somebody knows, or that it is put off."""
+    return say(fingerprint, now, known=[], **AWAKE, **UNACKNOWLEDGED)
+
+
+AWAKE = {"snoozed_by": None, "snoozed_until": None, "snoozed_above": None}
+UNACKNOWLEDGED = {"acknowledged_by": None, "acknowledged_at": None}
+
+
+@transaction.atomic
+def say(fingerprint: str, now: datetime | None, **fields: Any) -> DeadLetterGroup:
+    """Write it into the row of a group, which is made if it is the first word."""
+    known = DeadLetter.objects.filter(fingerprint=fingerprint).exists()
+    if not (known or DeadLetterGroup.objects.filter(pk=fingerprint).exists()):
+        raise NoSuchGroup(fingerprint)
+    fields["changed_at"] = now or database_now()
+    row, _ = DeadLetterGroup.objects.update_or_create(pk=fingerprint, defaults=fields)
+    thing = audit.Thing("group of dead letters", fingerprint, fingerprint)
+    said = {name: None if one is None else str(one) for name, one in fields.items()}
+    audit.record(Act.SAY, thing, detail={"said": said})
+    return row
+
+
+def check_ticket(link: str) -> None:
+    """Refuse what is no plain link to a page.
+
+    Raises:
+        InvalidTicket: it is none.
+    """
+    try:
+        parts = urlsplit(link)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise InvalidTicket(link) from None
+    is_plain = link.isprintable() and not {*' "<>\\^`{|}'} & {*link}
+    is_web = parts.scheme in ("http", "https") and bool(host) and port != 0
+    if not (is_plain and is_web) or "@" in parts.netloc or len(link) > LONGEST_TICKET:
+        raise InvalidTicket(link)
+
+
+def trends(
+    fingerprints: Iterable[str],
+    within: Iterable[int],
+    *,
+    now: datetime | None = None,
+) -> Mapping[str, Trend]:
+    """How many letters died in each hour of the last day, by fingerprint; also those
+    that lie there no more. One query."""
+    hours: dict[str, list[int]] = defaultdict(lambda: [0] * HOURS)
+    rows = sql.run(
+        "dead_letter_hours",
+        {
+            "fingerprints": list(fingerprints),
+            "within": list(within),
+            "hours": HOURS,
+            "now": now,
+        },
+    )
+    for fingerprint, ago, letters in rows:
+        hours[fingerprint][HOURS - 1 - ago] = letters
+    return {key: Trend(tuple(counts)) for key, counts in hours.items()}
+
+
+def consumers_of(fingerprint: str, within: Iterable[int]) -> list[tuple[str, int]]:
+    """In whose hands the newest letters of a group died, by the journal, the most
+    first; an empty name is nobody's."""
+    letters = newest(fingerprint, within)
+    return journalled("died_with", [origin for _, origin, _ in letters], None)
+
+
+def last_resubmit(fingerprint: str, within: Iterable[int]) -> LastResubmit | None:
+    """The last operation that sent any of the newest letters back."""
+    ids = [message_id for message_id, *_ in newest(fingerprint, within)]
+    found = journalled("sent_by", ids, int(Kind.RESUBMIT))
+    if not found:
+        return None
+    operation_id = found[0][0]
+    items = OperationItem.objects.filter(operation=operation_id, message_id__in=ids)
+    copies = [one for one in items.values_list("copy_id", flat=True) if one is not None]
+    dead = DeadLetter.objects.filter(message_id__gt=min(ids), origin_id__in=copies)
+    died = dead.values("origin_id").distinct().count()
+    return LastResubmit(operation_id, len(copies), died)
+
+
+def archived(fingerprint: str, within: Iterable[int]) -> Archived:
+    """What is in the discard bin of a group: taken off its queue, and restorable."""
+    asked = {"fingerprint": fingerprint, "within": list(within)}
+    return Archived(*sql.fetch_one("archived_of_group", **asked))
+
+
+def pattern_of(fingerprint: str, within: Iterable[int]) -> str | None:
+    """What the errors of a group have in common; None where it never had a letter."""
+    found = newest(fingerprint, within, limit=1)
+    return found[0][2] if found else None
+
+
+def newest(
+    fingerprint: str, within: Iterable[int], *, limit: int = SAMPLE
+) -> list[tuple[int, int, str]]:
+    """The newest letters of a group, what they are copies of, and the pattern of each;
+    also those that lie there no more."""
+    asked = {"fingerprint": fingerprint, "within": list(within), "limit": limit}
+    return sql.run("newest_of_group", asked)
+
+
+def journalled(statement: str, ids: Iterable[int], kind: int | None) -> list[Any]:
+    """What the journal says of messages."""
+    named = sorted(set(ids))
+    if not named:
+        return []
+    bounds = {"ids": named, "first_id": named[0], "last_id": named[-1]}
+    return sql.run(statement, bounds | ({} if kind is None else {"kind": kind}))

@@ -1,0 +1,337 @@
+"""Why a message is not being delivered: what stands in its way, and what to do.
+
+Looking changes nothing, and takes at most five queries, however long the queue is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from broker import sql
+from broker.formats.selectors import parse
+from broker.formats.selectors.documents import document, milliseconds
+from broker.models import Kind, Message, Place
+from broker.monitoring.outcomes import NOTHING, Explanation, endings, gone
+from broker.queueing import journal
+from broker.queueing import processes as owner
+from broker.queueing.journal import LifelineEvent
+
+COUNTED = 1000  # entries before one that are counted; beyond that there are more
+NAMED = 5  # handlers that a sentence names
+BY_ITSELF = "Nothing: its attempt is counted, and it comes back by itself within"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One place where the message is, and what is known of its queue and holder."""
+
+    queue_id: int
+    queue: str  # empty once it is gone
+    place: int
+    at: datetime  # when this was true
+    priority: int
+    backout_count: int
+    due_at: datetime | None
+    expires_at: datetime | None
+    is_paused: bool
+    stopped: str | None  # why its ConnectionConsumers get nothing
+    origin_queue: str | None  # of a dead letter
+    earlier: int  # entries that a get takes before it, counted to ``COUNTED`` + 1
+    uow: int | None
+    xid: str | None  # of a prepared unit of work
+    started_at: datetime | None
+    deadline: datetime | None
+    holder: str | None
+    is_held: bool  # by an open transaction, or by a process that lives
+
+    @property
+    def label(self) -> str:
+        return self.queue or f"queue {self.queue_id} (gone)"
+
+    def say(self, code: str, sentence: str, remedy: str, **details: Any) -> Explanation:
+        told = {name: value for name, value in details.items() if value is not None}
+        return Explanation(self.queue, code, sentence, remedy, told)
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """Who is known to get messages of a queue."""
+
+    queue_id: int  # 0: a dispatcher, of whatever queues
+    handler: str  # empty where only the process is known
+    selector: str
+    retains_unwanted: bool
+    process: str
+
+
+def explain(message_id: int, *, now: datetime | None = None) -> list[Explanation]:
+    """What stands between a message and its next delivery, for each queue it is on, and
+    how it ended on the others; on each queue first what must be solved first.
+
+    Args:
+        message_id: the broker's number.
+        now: when; the database's clock when not given.
+
+    Returns:
+        At least one for each queue; nothing of a message that nobody remembers.
+    """
+    entries = sql.fetch(
+        "explain",
+        Entry,
+        message_id=message_id,
+        limit=COUNTED + 1,
+        lock_class=owner.LOCK_CLASS,
+        now=now,
+    )
+    events = journal.events_of(message_id)
+    consumers = consumers_of(entries)
+    found = [
+        one
+        for entry in entries
+        for one in list(of_entry(entry, message_id, events, consumers)) or [free(entry)]
+    ]
+    found += endings(events, {entry.queue_id for entry in entries})
+    if not found and Message.objects.filter(pk=message_id).exists():
+        found.append(gone(""))
+    return found
+
+
+def consumers_of(entries: Sequence[Entry]) -> list[Consumer]:
+    """Who consumes the queues where the message waits."""
+    waits_on = {entry.queue_id for entry in entries if not entry.is_held}
+    if not waits_on:
+        return []
+    return sql.fetch(
+        "explain_consumers",
+        Consumer,
+        queue_ids=sorted(waits_on),
+        lock_class=owner.LOCK_CLASS,
+    )
+
+
+def of_entry(
+    entry: Entry,
+    message_id: int,
+    events: Sequence[LifelineEvent],
+    consumers: Sequence[Consumer],
+) -> Iterator[Explanation]:
+    """What stands in the way of one entry; of one in somebody's hands, only that."""
+    if entry.xid is not None:
+        yield prepared(entry)
+    elif entry.place == Place.CLAIMED:
+        yield claimed(entry, events)
+    elif entry.is_held:
+        yield entry.say(
+            "locked",
+            f"A consumer of {entry.label} has it, in a database transaction that is"
+            " still open.",
+            "Nothing: it is accepted, or comes back, when that transaction ends.",
+            holder=entry.holder,
+            started_at=entry.started_at,
+        )
+    else:
+        yield from by_policy(entry)
+        yield from by_time(entry)
+        yield from by_consumers(entry, message_id, consumers)
+        yield from by_refusal(entry, events)
+        yield from by_order(entry)
+
+
+def prepared(entry: Entry) -> Explanation:
+    return entry.say(
+        "prepared",
+        f"It is part of unit of work {entry.uow} on {entry.label}, which is prepared"
+        " and waits for its coordinator.",
+        "Let the coordinator decide. If it is gone for good, commit the unit of work or"
+        " back it out under Health.",
+        uow=entry.uow,
+        xid=entry.xid,
+        started_at=entry.started_at,
+    )
+
+
+def claimed(entry: Entry, events: Sequence[LifelineEvent]) -> Explanation:
+    """Who has it, and until when; or that nobody has it any more."""
+    actors = [one.actor for one in events if one.uow == entry.uow and one.actor]
+    sentence = f"A consumer of {entry.label} has it, in unit of work {entry.uow}."
+    remedy = (
+        "Nothing. If the consumer dies or is late, the attempt is counted and backed"
+        " out by itself."
+    )
+    if not entry.is_held:
+        sentence = (
+            f"The process that had it on {entry.label} has ended before its unit of"
+            f" work {entry.uow} did."
+        )
+        remedy = f"{BY_ITSELF} seconds. If it does not, see whether the worker runs."
+    elif entry.deadline is not None and entry.deadline <= entry.at:
+        sentence = (
+            f"A consumer of {entry.label} has it, in unit of work {entry.uow}, for"
+            " longer than it may."
+        )
+        remedy = f"{BY_ITSELF} seconds. If it does not, see whether the worker runs."
+    return entry.say(
+        "locked",
+        sentence,
+        remedy,
+        uow=entry.uow,
+        holder=entry.holder,
+        actor=actors[-1] if actors else None,
+        started_at=entry.started_at,
+        until=entry.deadline,
+    )
+
+
+def by_policy(entry: Entry) -> Iterator[Explanation]:
+    """What holds for everything on the queue."""
+    if entry.is_paused:
+        yield entry.say(
+            "paused",
+            f"Queue {entry.label} is paused: it takes messages and gives none.",
+            "Resume it under Queues.",
+        )
+    if entry.stopped is not None:
+        yield entry.say(
+            "stopped",
+            f"Delivery from {entry.label} to ConnectionConsumers has stopped."
+            f" {entry.stopped}".strip(),
+            "Remove the cause, then start delivery again under Consumers. Whoever is no"
+            " ConnectionConsumer can get it all the same.",
+        )
+
+
+def by_time(entry: Entry) -> Iterator[Explanation]:
+    if entry.expires_at is not None and entry.expires_at <= entry.at:
+        yield entry.say(
+            "expired",
+            f"Its time to live is over: no consumer of {entry.label} gets it.",
+            "Nothing: it is taken from its queue within seconds. To keep such messages,"
+            " set an expiry address under Settings.",
+            expired_at=entry.expires_at,
+        )
+    if entry.due_at is None:
+        return
+    times = "once" if entry.backout_count == 1 else f"{entry.backout_count:,} times"
+    before = f"It was backed out {times}. " if entry.backout_count else ""
+    if entry.due_at > entry.at:
+        sentence = f"{before}It waits on {entry.label} until it is due."
+        remedy = "Nothing: it becomes ready by itself."
+    else:
+        sentence = f"{before}It waited on {entry.label}, and is due."
+        remedy = "Nothing: it becomes ready at the next look of a consumer."
+    yield entry.say("due-later", sentence, remedy, until=entry.due_at)
+
+
+def by_consumers(
+    entry: Entry, message_id: int, consumers: Sequence[Consumer]
+) -> Iterator[Explanation]:
+    """Whether anybody is known who would take it."""
+    known = [one for one in consumers if one.queue_id == entry.queue_id]
+    handlers = [one for one in known if one.handler]
+    processes = {one.process for one in handlers}
+    others = [one for one in known if one.process not in processes]
+    if entry.origin_queue is not None and not known:
+        yield entry.say(
+            "dead-letter",
+            f"It lies on {entry.label} as a dead letter, which nobody consumes.",
+            f"Mend the cause, then resubmit it to {entry.origin_queue}.",
+            origin_queue=entry.origin_queue,
+        )
+    elif not known:
+        yield nobody(entry, dispatchers=any(not one.queue_id for one in consumers))
+    elif not others and not is_wanted(entry, message_id, handlers):
+        yield unwanted(entry, handlers)
+
+
+def nobody(entry: Entry, *, dispatchers: bool) -> Explanation:
+    """No consumer is known; which is not to say that there is none."""
+    also = (
+        f"A dispatcher runs, but no handler for {entry.label}"
+        if dispatchers
+        else "No dispatcher runs"
+    )
+    return entry.say(
+        "no-consumer",
+        f"No consumer of {entry.label} is known. {also}, and no other process holds a"
+        " message of it.",
+        f"Start what consumes {entry.label}. A client that asks from time to time is"
+        " known only while it holds a message.",
+    )
+
+
+def is_wanted(entry: Entry, message_id: int, handlers: Sequence[Consumer]) -> bool:
+    """Whether the selector of a handler matches; also where nobody can tell."""
+    if any(not one.selector for one in handlers):
+        return True
+    row = Message.objects.defer("body", "headers").filter(pk=message_id).first()
+    if row is None:
+        return True
+    message = document(row) | {
+        "JMSPriority": entry.priority,
+        "JMSExpiration": milliseconds(entry.expires_at) or 0,
+        "JMSXDeliveryCount": entry.backout_count + 1,
+        "JMSRedelivered": entry.backout_count > 0,
+    }
+    return any(parse(one.selector).matches(message) for one in handlers)
+
+
+def unwanted(entry: Entry, handlers: Sequence[Consumer]) -> Explanation:
+    selectors = {one.handler: one.selector for one in handlers}
+    named = [f"{name} ({text})" for name, text in list(selectors.items())[:NAMED]]
+    more = len(selectors) - len(named)
+    words = "; ".join(named) + (f"; and {more:,} more" if more else "")
+    puts_away = not all(one.retains_unwanted for one in handlers)
+    remedy = (
+        "One of them puts away what no handler wants: look under Dead letters next."
+        if puts_away
+        else "Start a handler for such messages, or move it to another queue."
+    )
+    return entry.say(
+        "no-matching-selector",
+        f"No selector of a handler of {entry.label} matches it: {words}.",
+        remedy,
+        selectors=selectors,
+    )
+
+
+def by_refusal(entry: Entry, events: Sequence[LifelineEvent]) -> Iterator[Explanation]:
+    """Whether the last who had it cannot have it again, and nobody took it since."""
+    here = [one for one in events if one.queue_id == entry.queue_id]
+    last = next((one for one in reversed(here) if one.kind != Kind.WAKE), None)
+    if last is None or last.kind != Kind.RELEASE or "error" not in last.detail:
+        return
+    who = last.actor or "A consumer"
+    yield entry.say(
+        "undeliverable-here",
+        f"{who} had it from {entry.label}, and gave it back: {last.detail['error']}"
+        " That consumer is not offered it again.",
+        "Nothing, if others consume the queue. Attach another consumer, or let that one"
+        " detach and attach anew; or move the message to another queue.",
+        actor=last.actor or None,
+        at=last.at,
+    )
+
+
+def by_order(entry: Entry) -> Iterator[Explanation]:
+    if not entry.earlier:
+        return
+    count = f"{entry.earlier:,} messages stand"
+    if entry.earlier > COUNTED:
+        count = f"More than {COUNTED:,} messages stand"
+    elif entry.earlier == 1:
+        count = "1 message stands"
+    yield entry.say(
+        "put-behind",
+        f"{count} before it on {entry.label}, of a higher priority or put earlier.",
+        "Nothing, if they move on; otherwise start more consumers.",
+        before=min(entry.earlier, COUNTED),
+        is_more=entry.earlier > COUNTED,
+    )
+
+
+def free(entry: Entry) -> Explanation:
+    sentence = f"Nothing stands in its way on {entry.label}: the next get takes it."
+    return entry.say("next", sentence, NOTHING)

@@ -1,0 +1,54 @@
+"""All messages with one id of their sender: what was sent, and what it became."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from broker import sql
+from broker.monitoring.search import PATIENCE, patiently
+
+STEP = 100_000  # messages that one statement reads
+STEPS = 10
+MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Incarnations:
+    """What was found."""
+
+    message_ids: list[int]  # the newest first
+    goes_on: int  # below this number there may be more; 0: there is none
+
+
+def incarnations(client_message_id: str, *, before: int | None = None) -> Incarnations:
+    """The messages with an id that their sender gave them, of the newest million.
+
+    Args:
+        client_message_id: as the sender wrote it.
+        before: the number below which to look; from the newest, when not given.
+
+    Raises:
+        SearchTooLong: the database took too long for one step.
+    """
+    found: list[int] = []
+    with patiently(PATIENCE):
+        (last,) = sql.fetch_one("last_message")
+        top = last if before is None else min(last, before - 1)
+        for _ in range(STEPS):
+            after = max(top - STEP, 0)
+            rows = sql.run(
+                "incarnations",
+                {
+                    "client_message_id": client_message_id,
+                    "after": after,
+                    "before": top,
+                    "limit": MOST - len(found),
+                },
+            )
+            found += [message_id for (message_id,) in rows]
+            if len(found) == MOST:
+                return Incarnations(found, found[-1])
+            top = after
+            if not top:
+                return Incarnations(found, 0)
+    return Incarnations(found, top + 1)

@@ -1,0 +1,117 @@
+"""How a message ended on a queue, in a sentence, and what can still be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.models import DeadLetter, Kind, Queue
+from broker.queueing.hops import Hop, hop_of
+from broker.queueing.journal import LifelineEvent
+
+ENDS = {
+    Kind.ACCEPT: "accepted",
+    Kind.DEAD_LETTER: "dead-lettered",
+    Kind.EXPIRE: "expired",
+    Kind.DISCARD: "discarded",
+    Kind.RESUBMIT: "resubmitted",
+    Kind.MOVE: "moved",
+    Kind.REMOVE: "removed",
+    Kind.UNDO: "taken-back",
+}
+AFTERWARDS = {  # what to do about an end, where no copy lives on
+    "accepted": "Nothing: it was processed.",
+    "expired": "To keep such messages, set an expiry address under Settings.",
+    "discarded": "Restore it from the discard bin, if that still has it.",
+    "removed": "Nothing: an operator has removed it.",
+}
+NOTHING = "Nothing."
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One thing that is true of a message on one queue, or of its end there."""
+
+    queue: str  # its name; empty once it is gone
+    code: str  # stable and safe to match on
+    sentence: str
+    remedy: str  # what to do
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def endings(
+    events: Sequence[LifelineEvent], elsewhere: set[int]
+) -> Iterator[Explanation]:
+    """How it ended on the queues where it is no more.
+
+    Args:
+        events: of this message, as they happened.
+        elsewhere: the queues where it still is.
+    """
+    last = {one.queue_id: one for one in events if one.queue_id not in elsewhere}
+    names = dict(Queue.objects.filter(pk__in=last).values_list("pk", "name"))
+    left = departures(events)
+    for queue_id, event in sorted(last.items()):
+        if event.kind == Kind.ACCEPT and queue_id in left:
+            yield taken(event, names.get(queue_id, ""), left[queue_id])
+        else:
+            yield end(event, names.get(queue_id, ""))
+
+
+def departures(events: Sequence[LifelineEvent]) -> dict[int, Hop]:
+    """By queue the links that took it from there."""
+    hops = [
+        (event.queue_id, hop_of(event.detail))
+        for event in events
+        if event.kind == Kind.TRANSFER
+    ]
+    return {queue_id: hop for queue_id, hop in hops if hop.is_departure}
+
+
+def taken(event: LifelineEvent, queue: str, hop: Hop) -> Explanation:
+    """How it ended where a link accepted it."""
+    where = queue or f"queue {event.queue_id} (gone)"
+    told = {
+        "at": event.at,
+        "link": hop.link,
+        "outcome": hop.outcome,
+        "other": hop.other or None,
+        "became": hop.copy,
+    }
+    details = {name: value for name, value in told.items() if value is not None}
+    sentence = f"It left {where}: {hop}."
+    return Explanation(queue, "taken-by-link", sentence, hop.remedy, details)
+
+
+def end(event: LifelineEvent, queue: str) -> Explanation:
+    code = ENDS.get(event.kind)
+    if code is None or event.went_to is not None:
+        return gone(queue)
+    copy, why = event.detail.get("copy"), str(event.detail.get("why", ""))
+    word = "expired" if event.kind == Kind.EXPIRE else f"was {event.kind.label}"
+    if event.detail.get("cause") in DeadLetter.IBM_CAUSES and copy:
+        code, word = "moved", "was moved"
+    sentence = f"It {word} on {queue or f'queue {event.queue_id} (gone)'}"
+    if copy:
+        sentence += f" and became message {copy}"
+    elif why:
+        sentence += f": {why.rstrip('.')}"
+    told = {
+        "at": event.at,
+        "actor": event.actor or None,
+        "became": copy,
+        "error": event.detail.get("error") or None,
+    }
+    remedy = f"See message {copy}." if copy else AFTERWARDS.get(code, NOTHING)
+    details = {name: value for name, value in told.items() if value is not None}
+    return Explanation(queue, code, f"{sentence}.", remedy, details)
+
+
+def gone(queue: str) -> Explanation:
+    return Explanation(
+        queue,
+        "gone",
+        "It is on no queue, and how it ended is no longer known.",
+        "Nothing can be done: the journal does not go back so far.",
+    )

@@ -1,0 +1,199 @@
+"""What a filter asks of one entry, as a condition of SQL.
+
+The text of a condition is put together here from parts that are written here. What a
+person wrote goes apart from it, as a parameter, whatever it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from psycopg.sql import SQL, Composable, Placeholder
+
+from broker.formats.filters import PROPERTY, WORD, Filter, Kind, Term
+from broker.formats.filters.values import (
+    Alternative,
+    Between,
+    Compared,
+    Is,
+    Moment,
+    Text,
+    Value,
+)
+
+SEARCHED = 64 * 2**10  # bytes of a body that are searched
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?")
+COLUMNS: dict[str, SQL] = {
+    "address": SQL("message.address"),
+    "id": SQL("seen.id"),
+    "message-id": SQL("message.message_id"),
+    "correlation": SQL("message.correlation_id"),
+    "type": SQL("message.subject"),
+    "group": SQL("message.group_id"),
+    "content": SQL("message.content_type"),
+    "producer": SQL("message.producer"),
+    "priority": SQL("entry.priority"),
+    "tries": SQL("coalesce(dead.backout_count, entry.backout_count)"),
+    "size": SQL("octet_length(message.body)"),
+    "at": SQL("message.put_at"),
+    "age": SQL("message.put_at"),
+    "due": SQL("CASE WHEN seen.place = 3 THEN seen.until END"),
+    "expires": SQL("entry.expires_at"),
+    "died": SQL("dead.died_at"),
+    "cause": SQL("dead.cause"),
+    "error": SQL("dead.error"),
+    "fingerprint": SQL("dead.fingerprint"),
+    "origin": SQL("dead.origin_queue"),
+    "resubmits": SQL("dead.resubmit_count"),
+}
+ELSEWHERE = (
+    "state",
+    "queue",
+)  # these say where to look; see ``broker.monitoring.search.scopes``
+OF_MESSAGES = {
+    name for name, column in COLUMNS.items() if "message." in column.as_string()
+} | {PROPERTY.name, WORD.name, "body"}
+TYPES: dict[type, SQL] = {
+    int: SQL("bigint"),
+    str: SQL("text"),
+    bytes: SQL("bytea"),
+    datetime: SQL("timestamptz"),
+    Decimal: SQL("numeric"),
+}
+OPERATORS = {sign: SQL(sign) for sign in ("<", "<=", ">", ">=")}
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def reads_messages(wanted: Filter) -> bool:
+    """Whether it takes the message itself to tell."""
+    return any(term.key.name in OF_MESSAGES for term in wanted.terms)
+
+
+def reads_bodies(wanted: Filter) -> bool:
+    return any(term.key.name == "body" for term in wanted.terms)
+
+
+class Condition:
+    """All terms of a filter: the text, and the values that go apart from it."""
+
+    def __init__(self, wanted: Filter, now: datetime) -> None:
+        self.now = now
+        self.values: dict[str, Any] = {}
+        found = [
+            self.of_term(term)
+            for term in wanted.terms
+            if term.key.name not in ELSEWHERE
+        ]
+        self.text: Composable = SQL(" AND ").join(found) if found else SQL("true")
+
+    def apart(self, value: str | bytes | int | Decimal | datetime) -> Composable:
+        """A value's place in the text."""
+        name = f"value_{len(self.values)}"
+        self.values[name] = value
+        return SQL("{}::{}").format(Placeholder(name), TYPES[type(value)])
+
+    def of_term(self, term: Term) -> Composable:
+        any_of = SQL(" OR ").join(self.of(term, one) for one in term.alternatives)
+        text = "NOT coalesce({}, false)" if term.is_negated else "({})"
+        return SQL(text).format(any_of)
+
+    def of(self, term: Term, one: Alternative) -> Composable:
+        match term.key.kind:
+            case Kind.PROPERTY:
+                return self.of_property(term.name, one)
+            case Kind.WORDS:
+                return self.of_words(term.key.name, text_of(one))
+        column = COLUMNS[term.key.name]
+        match term.key.kind:
+            case Kind.TEXT:
+                return self.alike(column, text_of(one))
+            case Kind.CHOICE:
+                code = text_of(one).parts[0].upper().replace("-", "_")
+                return SQL("{} = {}").format(column, self.apart(code))
+        return self.measured(column, one)
+
+    def alike(self, column: Composable, text: Text) -> Composable:
+        """A text that is compared as it stands."""
+        if text.is_exact:
+            return SQL("{} = {}").format(column, self.apart(text.parts[0]))
+        return SQL("{} LIKE {}").format(column, self.apart(pattern(text)))
+
+    def of_words(self, key: str, text: Text) -> Composable:
+        within = f"%{pattern(text)}%"
+        if key == "body":
+            searched = self.apart(SEARCHED), self.apart(within.encode())
+            return SQL("substring(message.body FOR {}::integer) LIKE {}").format(
+                *searched
+            )
+        if key == "error":
+            return SQL("dead.error ILIKE {}").format(self.apart(within))
+        return SQL(
+            "dead.error ILIKE {0} OR message.subject ILIKE {0} OR {1} OR {2}"
+        ).format(
+            self.apart(within),
+            self.alike(COLUMNS["message-id"], text),
+            self.alike(COLUMNS["correlation"], text),
+        )
+
+    def of_property(self, name: str, one: Alternative) -> Composable:
+        if not isinstance(one, Is):
+            value = SQL("(message.properties -> {})").format(self.apart(name))
+            return SQL("CASE WHEN jsonb_typeof({0}) = 'number' THEN {1} END").format(
+                value, self.measured(SQL("{}::numeric").format(value), one)
+            )
+        text = text_of(one)
+        if not text.is_exact:
+            value = SQL("(message.properties ->> {})").format(self.apart(name))
+            return self.alike(value, text)
+        return SQL(" OR ").join(
+            SQL("message.properties @> {}::jsonb").format(self.apart(document))
+            for document in documents(name, text.parts[0])
+        )
+
+    def measured(self, column: Composable, one: Alternative) -> Composable:
+        """A value that has a place on a scale."""
+        match one:
+            case Is(Moment() as moment):
+                return self.measured(column, Between(moment, moment))
+            case Is(value):
+                return self.side(column, "=", value)
+            case Compared(operator, value):
+                return self.side(column, operator, value)
+        low = self.side(column, ">=", one.low)
+        return SQL("({} AND {})").format(low, self.side(column, "<=", one.high))
+
+    def side(self, column: Composable, operator: str, value: Value) -> Composable:
+        match value:
+            case Moment():
+                is_end = operator in (">", "<=")
+                operator = ">=" if operator.startswith(">") else "<"
+                at: Any = value.end if is_end else value.start
+            case timedelta():  # longer ago is earlier
+                operator, at = TURNED[operator], self.now - value
+            case _:
+                at = value
+        sign = OPERATORS.get(operator, SQL("="))
+        return SQL("{} {} {}").format(column, sign, self.apart(at))
+
+
+def text_of(one: Alternative) -> Text:
+    assert isinstance(one, Is)
+    assert isinstance(one.value, Text)
+    return one.value
+
+
+def pattern(text: Text) -> str:
+    """For LIKE, in which three signs mean something."""
+    return "%".join(re.sub(r"([\\%_])", r"\\\1", part) for part in text.parts)
+
+
+def documents(name: str, text: str) -> list[str]:
+    """What properties may hold that is written so: a text, a number, a truth value."""
+    found = [json.dumps({name: text})]
+    if NUMBER.fullmatch(text) or text in ("true", "false"):
+        found.append(f"{{{json.dumps(name)}: {text}}}")
+    return found

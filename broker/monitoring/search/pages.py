@@ -1,0 +1,249 @@
+"""Lists, counts and plans of what a filter asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import inf
+from time import monotonic
+from typing import Any
+
+from psycopg.sql import SQL
+
+from broker.formats.filters import Filter
+from broker.models import Place
+from broker.monitoring.search.lanes import Lanes
+from broker.monitoring.search.walking import (
+    ONLY_KEYS,
+    PATIENCE,
+    SHOWN,
+    START,
+    Columns,
+    Cursor,
+    Walk,
+    patiently,
+)
+from broker.queueing.browse import bigint
+
+LOOKS = 25  # statements for one page; of bodies fewer entries each
+MOST = 1000  # that are counted
+BATCH = 2000  # entries of a plan that are found at once
+STATES = {
+    Place.READY.value: "ready",
+    Place.CLAIMED.value: "in-flight",
+    Place.DELAYED.value: "delayed",
+}
+AT_HAND = (Place.READY.value, Place.DELAYED.value)  # where nobody has an entry
+LISTED = Columns(
+    SQL(
+        "dead.message_id IS NOT NULL AS is_dead, dead.cause, dead.error,"
+        " dead.fingerprint, dead.origin_queue, dead.resubmit_count, dead.died_at,"
+        " coalesce(dead.backout_count, entry.backout_count) AS tries"
+    ),
+    SQL(
+        "found.number, found.id, found.queue_id, found.place, found.is_dead,"
+        " found.priority, found.tries, found.until, found.expires_at, message.put_at,"
+        " message.address, message.content_type, message.subject, message.message_id,"
+        " message.correlation_id, message.producer, octet_length(message.body),"
+        " found.cause, found.error, found.fingerprint, found.origin_queue,"
+        " found.resubmit_count, found.died_at"
+    ),
+    SHOWN,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is looked at before a search stops and says so."""
+
+    looks: int | None = None  # ``LOOKS`` when not given
+    seconds: float = inf  # after which no further look begins
+
+
+USUAL = Effort()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One entry that meets a filter."""
+
+    message_id: int
+    queue_id: int
+    state: str  # one of broker.formats.filters.keys.STATES
+    priority: int
+    tries: int  # times backed out; of a dead letter, before it died
+    until: datetime | None  # when its delay, its unit of work or its keeping ends
+    expires_at: datetime | None
+    put_at: datetime | None
+    address: str | None
+    content_type: str | None
+    subject: str | None
+    client_message_id: str | None
+    correlation_id: str | None
+    producer: str | None
+    size_bytes: int | None
+    cause: str | None  # of a dead letter, and so on
+    error: str | None
+    fingerprint: str | None
+    origin_queue: str | None
+    resubmit_count: int | None
+    died_at: datetime | None
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.message_id, self.queue_id
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether nobody has it, and it is there: an operation can be about it."""
+        return self.state not in ("in-flight", "discarded")
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many there are."""
+
+    messages: int
+    is_exact: bool  # otherwise there may be more
+    looked_at: int  # entries
+    at_hand: int  # those of them to which something can be done: nobody has them
+
+    def __add__(self, rest: Count) -> Count:
+        """With what follows."""
+        return Count(
+            self.messages + rest.messages,
+            rest.is_exact,
+            self.looked_at + rest.looked_at,
+            self.at_hand + rest.at_hand,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of what was found, the newest message first."""
+
+    rows: list[Found]
+    after: str  # where the list goes on; "" where it ends
+    looked_at: int  # entries
+    is_limited: bool  # there was more to look at, and it stopped
+    lanes: Lanes | None = field(default=None, repr=False, compare=False)  # to go on
+
+    @property
+    def count(self) -> Count:
+        """How many there are up to the end of this page, if it is the first."""
+        at_hand = sum(one.is_at_hand for one in self.rows)
+        return Count(len(self.rows), not self.after, self.looked_at, at_hand)
+
+
+def find(
+    wanted: Filter,
+    *,
+    within: Mapping[int, str],
+    after: str = "",
+    limit: int = 50,
+    effort: Effort = USUAL,
+    now: datetime | None = None,
+) -> Page:
+    """One page of the entries that meet a filter, the newest message first.
+
+    Nothing is changed, and nobody has to wait. A page looks at a bounded number of
+    entries; where that was not enough to fill it, it says so, and goes on from there.
+
+    Args:
+        wanted: the filter.
+        within: the queues that may be looked at: their names, by id.
+        after: where the page before ended.
+        limit: entries at most.
+        effort: after which it stops.
+        now: from when ages are counted; the database's clock when not given.
+
+    Raises:
+        ValueError: ``after`` is not a cursor.
+        SearchTooLong: the database took too long for one step.
+    """
+    before = cursor_of(after)
+    with patiently(PATIENCE):
+        walk = Walk(wanted, within, LISTED, before=before, now=now)
+        some = looks(walk, limit + 1, effort)
+        rows = [row for look in some for row in look]
+    lanes = None if "ready" not in walk.scope.states or walk.at_end else walk.lanes
+    found = [as_found(row[1:]) for row in rows[:limit]]
+    if len(rows) > limit:
+        goes_on = f"{found[-1].message_id}.{found[-1].queue_id}"
+        return Page(found, goes_on, walk.looked_at, is_limited=False, lanes=lanes)
+    goes_on = "" if walk.at_end else f"{walk.before[0]}.{walk.before[1]}"
+    return Page(found, goes_on, walk.looked_at, is_limited=not walk.at_end)
+
+
+def count(
+    wanted: Filter,
+    *,
+    within: Mapping[int, str],
+    after: Page | None = None,
+    most: int = MOST,
+    effort: Effort = USUAL,
+    now: datetime | None = None,
+) -> Count:
+    """How many entries meet a filter, up to a number, and to a number looked at.
+
+    Args:
+        wanted: the filter.
+        within: the queues that may be looked at: their names, by id.
+        after: a page, to count what follows it.
+        most: at which counting ends.
+        effort: after which it stops.
+        now: from when ages are counted; the database's clock when not given.
+
+    Raises:
+        SearchTooLong: the database took too long for one step.
+    """
+    before, lanes = (cursor_of(after.after), after.lanes) if after else (START, None)
+    with patiently(PATIENCE):
+        walk = Walk(wanted, within, ONLY_KEYS, before=before, now=now, lanes=lanes)
+        some = looks(walk, most + 1, effort)
+        found = [row for look in some for row in look]
+    is_exact = walk.at_end and len(found) <= most
+    at_hand = sum(place in AT_HAND for *_, place in found[:most])
+    return Count(min(len(found), most), is_exact, walk.looked_at, at_hand)
+
+
+def keys(
+    wanted: Filter, *, within: Mapping[int, str], now: datetime | None = None
+) -> Iterator[list[tuple[int, int]]]:
+    """Message and queue of all that meet a filter, some at a time; for a plan, which
+    is not to end before it is whole."""
+    walk = Walk(wanted, within, ONLY_KEYS, now=now)
+    walk.is_whole = True
+    while not walk.at_end:
+        yield [(message_id, queue_id) for _, message_id, queue_id, _ in walk.on(BATCH)]
+
+
+def looks(
+    walk: Walk, limit: int, effort: Effort = USUAL
+) -> Iterator[list[tuple[Any, ...]]]:
+    """What is found by a bounded number of looks, until there is enough or the time is
+    over; by one look at least."""
+    missing, began_s = limit, monotonic()
+    for number in range(effort.looks or LOOKS):
+        is_late = number > 0 and monotonic() - began_s > effort.seconds
+        if not missing or walk.at_end or is_late:
+            return
+        rows = walk.on(missing)
+        missing -= len(rows)
+        yield rows
+
+
+def cursor_of(text: str) -> Cursor:
+    if not text:
+        return START
+    message_id, queue_id = map(bigint, text.split("."))
+    if not (0 < message_id <= START[0] and 0 <= queue_id < 2**31):
+        raise ValueError(f"{text} is no place in a list")
+    return message_id, queue_id
+
+
+def as_found(row: tuple[Any, ...]) -> Found:
+    message_id, queue_id, place, is_dead, *rest = row
+    state = "dead" if is_dead else STATES.get(place, "discarded")
+    return Found(message_id, queue_id, state, *rest)

@@ -1,0 +1,214 @@
+"""Where to look for what a filter asks: on which queues, in which places, and between
+which numbers of messages. What this leaves out is not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from broker import sql
+from broker.formats.filters import Filter, Term
+from broker.formats.filters.keys import STATES
+from broker.formats.filters.values import (
+    Alternative,
+    Between,
+    Compared,
+    Is,
+    Moment,
+    Text,
+)
+
+BEYOND = 2**62  # every number of a message is below
+SLACK = timedelta(minutes=1)  # by which numbers and times may differ in their order
+Range = tuple[int, int]  # from a number on, up to one that is left out
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to look."""
+
+    queue_ids: tuple[int, ...]
+    states: frozenset[str]
+    ranges: tuple[Range, ...]  # of messages
+    letter_ranges: tuple[Range, ...]  # of dead letters, where those are wanted alone
+    late_ranges: tuple[Range, ...]  # of dead letters that keep the time of their put
+    fingerprints: tuple[str, ...]  # of those; empty is any
+
+    @property
+    def top(self) -> int:
+        """No message of this number or beyond is wanted."""
+        return max((high for _, high in self.ranges + self.late_ranges), default=0)
+
+    @property
+    def bottom(self) -> int:
+        """No message below is wanted."""
+        return min((low for low, _ in self.ranges + self.late_ranges), default=0)
+
+    @property
+    def is_empty(self) -> bool:
+        nowhere = not self.ranges and not self.late_ranges
+        return nowhere or not self.queue_ids or not self.states
+
+
+def scope_of(wanted: Filter, queues: Mapping[int, str], now: datetime) -> Scope:
+    """Where to look for what a filter asks.
+
+    Dead letters lie ready. So they are met among what is ready; where nothing else that
+    is ready is wanted, they are looked for by themselves. By IBM MQ's rules they keep
+    the time of their put, and so may be found beyond the numbers of that time.
+
+    Args:
+        wanted: the filter.
+        queues: that may be looked at: their names, by id.
+        now: from when ages are counted.
+    """
+    states = states_of(wanted)
+    ranges = ranges_of(wanted)
+    low, high = numbers_between(*times_of(wanted, now))
+    in_time = overlaps(ranges, [(low, high)])
+    late = overlaps(ranges, [(high, BEYOND)]) if "dead" in states else []
+    letters = in_time if "dead" in states and "ready" not in states else []
+    return Scope(
+        tuple(pk for pk, name in queues.items() if is_wanted(wanted, name)),
+        states,
+        tuple(in_time),
+        tuple(letters),
+        tuple(late),
+        fingerprints_of(wanted),
+    )
+
+
+def terms_of(wanted: Filter, *keys: str) -> Iterable[Term]:
+    return (term for term in wanted.terms if term.key.name in keys)
+
+
+def states_of(wanted: Filter) -> frozenset[str]:
+    """The states in which a message can be that meets the filter."""
+    states = set(STATES)
+    for term in wanted.terms:
+        named = {str(one) for one in term.alternatives}
+        if term.key.name == "state":
+            states = states - named if term.is_negated else states & named
+        elif term.is_negated:
+            continue
+        elif term.key.of_letters:
+            states &= {"dead"}
+        elif term.key.name == "due":
+            states &= {"delayed"}
+    return frozenset(states)
+
+
+def is_wanted(wanted: Filter, queue: str) -> bool:
+    return all(
+        term.is_negated != any(matches(one, queue) for one in term.alternatives)
+        for term in terms_of(wanted, "queue")
+    )
+
+
+def matches(one: Alternative, name: str) -> bool:
+    return (
+        isinstance(one, Is) and isinstance(one.value, Text) and one.value.matches(name)
+    )
+
+
+def fingerprints_of(wanted: Filter) -> tuple[str, ...]:
+    """Those that have to be had, where all of them are named in full."""
+    for term in terms_of(wanted, "fingerprint"):
+        texts = [
+            one.value
+            for one in term.alternatives
+            if isinstance(one, Is) and isinstance(one.value, Text)
+        ]
+        if not term.is_negated and all(text.is_exact for text in texts):
+            return tuple(text.parts[0] for text in texts)
+    return ()
+
+
+def ranges_of(wanted: Filter) -> list[Range]:
+    """The numbers of messages that the filter names."""
+    ranges: list[Range] = [(1, BEYOND)]
+    for term in terms_of(wanted, "id"):
+        if not term.is_negated:
+            ranges = overlaps(ranges, union(map(range_of, term.alternatives)))
+    return ranges
+
+
+def range_of(one: Alternative) -> Range:
+    match one:
+        case Is(int() as number):
+            return number, number + 1
+        case Between(int() as low, int() as high):
+            return low, high + 1
+        case Compared(operator, int() as number):
+            bound = number + (operator in (">", "<="))
+            return (bound, BEYOND) if operator.startswith(">") else (0, bound)
+    raise AssertionError(one)
+
+
+def union(ranges: Iterable[Range]) -> list[Range]:
+    """The same numbers, in ranges that do not meet."""
+    apart: list[Range] = []
+    for low, high in sorted(ranges):
+        if apart and low <= apart[-1][1]:
+            apart[-1] = apart[-1][0], max(apart[-1][1], high)
+        else:
+            apart.append((low, high))
+    return apart
+
+
+def overlaps(some: Iterable[Range], others: Iterable[Range]) -> list[Range]:
+    found = (
+        (max(one[0], other[0]), min(one[1], other[1]))
+        for one in some
+        for other in others
+    )
+    return [(low, high) for low, high in found if low < high]
+
+
+Times = tuple[datetime | None, datetime | None]
+
+
+def times_of(wanted: Filter, now: datetime) -> Times:
+    """Between which times a message was put that meets the filter; None is any."""
+    lows: list[datetime] = []
+    highs: list[datetime] = []
+    for term in terms_of(wanted, "at", "age"):
+        if term.is_negated:
+            continue
+        earliest, latest = zip(
+            *(times_between(one, now) for one in term.alternatives), strict=True
+        )
+        if None not in earliest:
+            lows.append(min(earliest))
+        if None not in latest:
+            highs.append(max(latest))
+    return max(lows, default=None), min(highs, default=None)
+
+
+def times_between(one: Alternative, now: datetime) -> Times:
+    match one:
+        case Is(Moment() as moment):
+            return moment.start, moment.end
+        case Between(Moment() as first, Moment() as last):
+            return first.start, last.end
+        case Between(timedelta() as least, timedelta() as most):
+            return now - most, now - least
+        case Compared(operator, Moment() as moment):
+            return (
+                (moment.start, None) if operator.startswith(">") else (None, moment.end)
+            )
+        case Compared(operator, timedelta() as span):
+            at = now - span
+            return (None, at) if operator.startswith(">") else (at, None)
+    raise AssertionError(one)
+
+
+def numbers_between(since: datetime | None, until: datetime | None) -> Range:
+    """The numbers of messages that came between two times, and of some around them."""
+    low, high = 1, BEYOND
+    if since is not None:
+        (low,) = sql.fetch_one("first_since", at=since - SLACK)
+    if until is not None:
+        (high,) = sql.fetch_one("first_since", at=until + SLACK)
+    return low, high

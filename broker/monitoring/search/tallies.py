@@ -1,0 +1,79 @@
+"""Which values a key has among the newest messages, for whoever types a filter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from psycopg.sql import SQL, Composable, Literal
+
+from broker.formats.filters import PROPERTY, Filter, Key
+from broker.monitoring.search.conditions import COLUMNS
+from broker.monitoring.search.pages import Effort, looks
+from broker.monitoring.search.walking import (
+    KEYS,
+    PATIENCE,
+    SHOWN,
+    Columns,
+    Walk,
+    patiently,
+)
+
+NEWEST = 2000  # messages of which the values are told
+EFFORT = Effort(looks=3)
+LONGEST = 200  # characters; nobody picks a longer value from a list
+
+
+def values(
+    wanted: Filter,
+    key: Key,
+    name: str | None = None,
+    *,
+    within: Mapping[int, str],
+    now: datetime | None = None,
+) -> Counter[str]:
+    """The values that a key has, each with how often, in the newest messages that meet
+    a filter. A bounded look: what is older or rarer is not told.
+
+    Args:
+        wanted: the filter.
+        key: with a text; or the key of properties.
+        name: of the property; None asks for the names of properties themselves.
+        within: the queues that may be looked at: their names, by id.
+        now: from when ages are counted; the database's clock when not given.
+
+    Raises:
+        SearchTooLong: the database took too long for one step.
+    """
+    with patiently(PATIENCE):
+        walk = Walk(wanted, within, columns_of(key, name), now=now)
+        rows = [row for some in looks(walk, NEWEST, EFFORT) for row in some]
+    return Counter(
+        value for row in rows for value in values_in(row) if len(value) <= LONGEST
+    )
+
+
+def columns_of(key: Key, name: str | None) -> Columns:
+    """A value, cut one character behind the longest that is told."""
+    of_dead: Composable = SQL("NULL AS nothing")
+    of_message: Composable = SHOWN
+    column: Composable
+    if key == PROPERTY and name is None:
+        column = SQL("ARRAY(SELECT jsonb_object_keys(message.properties))")
+    else:
+        if key == PROPERTY:
+            whole: Composable = SQL("message.properties ->> {}").format(Literal(name))
+        else:
+            whole = COLUMNS[key.name]
+        if key.of_letters:
+            of_dead, of_message = SQL("{} AS told").format(whole), SQL("")
+            whole = SQL("found.told")
+        column = SQL("left({}, {})").format(whole, Literal(LONGEST + 1))
+    return Columns(of_dead, SQL("{}, {}").format(KEYS, column), of_message)
+
+
+def values_in(row: tuple[Any, ...]) -> Iterator[str]:
+    told = row[-1]
+    yield from told if isinstance(told, list) else filter(None, [told])

@@ -1,0 +1,253 @@
+"""Going through entries, the newest message first, in looks of bounded cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import QueryCanceled
+from psycopg.sql import SQL, Composable, Composed, Literal
+
+from broker import sql
+from broker.errors.messages import SearchTooLong
+from broker.formats.filters import Filter
+from broker.models import DeadLetter
+from broker.monitoring.search.conditions import Condition, reads_bodies, reads_messages
+from broker.monitoring.search.lanes import RETURNED, Lanes, Part
+from broker.monitoring.search.scopes import BEYOND, Scope, scope_of
+
+FIRST_SCAN = 250  # entries that the first look is at: most pages are found at once
+SCAN = 5000  # that further ones are at
+OF_MESSAGES = 2000  # the same, where each message is read
+OF_BODIES = 500  # and where each body is
+WIDER = 8  # times as many numbers, after a look that saw few
+MOST_LANES = 20_000  # times ranges
+PATIENCE = timedelta(seconds=10)  # of the database, for one look
+
+FOLDER = Path(__file__).parent
+STATEMENT = SQL((FOLDER / "find.sql").read_text())
+LETTERS = SQL((FOLDER / "find_letters.sql").read_text())
+MESSAGE = """{} LATERAL (
+    -- Looked up one by one, however many the planner believes there are.
+    SELECT * FROM broker_message WHERE id = {}.id LIMIT 1
+) AS {} ON true"""
+LOOKED_AT = SQL(MESSAGE.format("LEFT JOIN", "seen", "message"))
+SHOWN = SQL(MESSAGE.format("LEFT JOIN", "found", "message"))
+CAUSES = SQL(", ").join(map(Literal, DeadLetter.IBM_CAUSES))  # keep the time of a put
+KEYS = SQL("found.number, found.id, found.queue_id, found.place")
+SET = "SELECT set_config('statement_timeout', %s, true)"
+Cursor = tuple[int, int]  # message and queue: before these
+START: Cursor = (BEYOND, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What is told of an entry."""
+
+    of_dead: Composable  # kept for the rest
+    all: Composable  # after its number
+    of_message: Composable  # from where the rest comes
+
+
+ONLY_KEYS = Columns(SQL("NULL AS nothing"), KEYS, SQL(""))
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one statement saw."""
+
+    seen: int  # entries, of which it tells those that meet the filter
+    last: Cursor | None  # of those it saw; None where there was nothing
+    floor: int  # the message down to which it looked
+    rows: list[tuple[Any, ...]]  # number in what was seen, message, queue, …
+
+
+@contextmanager
+def patiently(patience: timedelta) -> Iterator[None]:
+    """Let no statement in here take longer.
+
+    Raises:
+        SearchTooLong: one did.
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting('statement_timeout')")
+            (before,) = cursor.fetchone()
+            milliseconds = str(int(patience.total_seconds() * 1000))
+            cursor.execute(SET, [milliseconds])
+            yield
+            cursor.execute(SET, [before])
+    except OperationalError as error:
+        if isinstance(error.__cause__, QueryCanceled):
+            raise SearchTooLong(patience) from error
+        raise
+
+
+class Walk:
+    """One way through what a filter asks for, from a cursor on."""
+
+    def __init__(
+        self,
+        wanted: Filter,
+        queues: Mapping[int, str],
+        columns: Columns,
+        *,
+        before: Cursor = START,
+        now: datetime | None = None,
+        lanes: Lanes | None = None,
+    ) -> None:
+        """Args:
+        wanted: the filter.
+        queues: that may be looked at: their names, by id.
+        columns: what is told of an entry.
+        before: where to begin.
+        now: from when ages are counted; the database's clock when not given.
+        lanes: of a walk for the same that ended here, where this one goes on.
+        """
+        at: datetime = now or sql.fetch_one("now")[0]
+        self.scope: Scope = scope_of(wanted, queues, at)
+        self.condition = Condition(wanted, at)
+        self.columns = columns
+        self.reads_messages = reads_messages(wanted)
+        self.most = SCAN
+        if self.reads_messages:
+            self.most = OF_BODIES if reads_bodies(wanted) else OF_MESSAGES
+        self.scan = self.width = FIRST_SCAN
+        (last,) = sql.fetch_one("last_message")
+        self.before = min(before, (min(last + 1, self.scope.top), 0))
+        self.looked_at = 0
+        self.at_end = self.scope.is_empty
+        self.is_whole = False  # all lanes are looked at everywhere, as they are by then
+        self.known_lanes = lanes
+
+    def on(self, limit: int) -> list[tuple[Any, ...]]:
+        """Go on with one look; return the next that meet the filter, in order."""
+        look = self.look(limit)
+        if len(look.rows) == limit:
+            number, message_id, queue_id = look.rows[-1][:3]
+            self.looked_at += number
+            self.before = (message_id, queue_id)
+        else:
+            self.looked_at += look.seen
+            if look.seen == self.scan and look.last is not None:
+                self.before = look.last
+            else:
+                self.before = (look.floor, 0)
+                self.at_end = look.floor <= self.scope.bottom
+        self.width = self.most if look.seen > self.scan // WIDER else self.width * WIDER
+        self.scan = self.most
+        return look.rows
+
+    def look(self, limit: int) -> Look:
+        rows = sql.ask(self.statement, {**self.values, "limit": limit})
+        seen, floor, last_id, last_queue = rows[0][:4]
+        return Look(
+            seen,
+            None if last_id is None else (last_id, last_queue),
+            floor,
+            [row[4:] for row in rows if row[4] is not None],
+        )
+
+    @cached_property
+    def statement(self) -> Composed:
+        states = self.scope.states
+        met = self.condition.text
+        if "ready" in states and "dead" not in states:
+            met = SQL("(seen.place <> 1 OR dead.message_id IS NULL) AND {}").format(met)
+        return STATEMENT.format(
+            letters=self.letters,
+            of_dead=self.columns.of_dead,
+            message=LOOKED_AT if self.reads_messages else SQL(""),
+            condition=met,
+            columns=self.columns.all,
+            of_message=self.columns.of_message,
+        )
+
+    @cached_property
+    def letters(self) -> Composable:
+        """Dead letters that are not looked for in lanes."""
+        alike = SQL("true")
+        if self.scope.fingerprints:
+            alike = SQL("fingerprint = ANY (%(fingerprints)s::text[])")
+        kept = SQL("cause IN ({}) AND {}").format(CAUSES, alike)
+        sources = (self.scope.letter_ranges, alike), (self.scope.late_ranges, kept)
+        return SQL(" ").join(
+            LETTERS.format(lows=ends(ranges, 0), highs=ends(ranges, 1), condition=asked)
+            for ranges, asked in sources
+            if ranges
+        )
+
+    @property
+    def values(self) -> dict[str, Any]:
+        scope = self.scope
+        beyond = self.before[0] + 1
+        # Without lanes each source is in order by itself.
+        floor, parts = 0, list[Part]()
+        if self.is_whole and "ready" in scope.states:
+            floor = max(beyond - 1 - self.width, 0) if self.all_lanes else 0
+            parts = [
+                Part(queue_id, priority, moved)
+                for queue_id, priority, _ in self.all_lanes
+                for moved in (0, -RETURNED)
+            ]
+        elif "ready" in scope.states:
+            floor = max(self.lanes.highest(beyond) - self.width, 0)
+            parts = self.lanes.down_to(floor)
+        lanes = self.within(parts)
+        return {
+            **self.condition.values,
+            "lane_queues": [lane[0] for lane in lanes],
+            "lane_priorities": [lane[1] for lane in lanes],
+            "lane_lows": [max(lane[2], floor + lane[4]) for lane in lanes],
+            "lane_highs": [min(lane[3], beyond + lane[4]) for lane in lanes],
+            "floor": floor,
+            "priorities": self.priorities,
+            "lows": [low for low, _ in scope.ranges],
+            "highs": [high for _, high in scope.ranges],
+            "queue_ids": list(scope.queue_ids),
+            "fingerprints": list(scope.fingerprints),
+            "delayed": "delayed" in scope.states,
+            "held": "in-flight" in scope.states,
+            "discarded": "discarded" in scope.states,
+            "before_id": self.before[0],
+            "before_queue": self.before[1],
+            "scan": self.scan,
+        }
+
+    @cached_property
+    def all_lanes(self) -> list[tuple[Any, ...]]:
+        """Queue, priority and last position of what is ready."""
+        wanted = set(self.scope.queue_ids)
+        bounds = {"lowest": min(wanted, default=0), "highest": max(wanted, default=0)}
+        return [lane for lane in sql.run("lanes", bounds) if lane[0] in wanted]
+
+    @cached_property
+    def priorities(self) -> list[int]:
+        """Those on which dead letters may lie that are looked for by themselves."""
+        has_letters = self.scope.letter_ranges or self.scope.late_ranges
+        return sorted({one for _, one, _ in self.all_lanes}) if has_letters else []
+
+    @cached_property
+    def lanes(self) -> Lanes:
+        return self.known_lanes or Lanes(self.all_lanes)
+
+    def within(self, parts: list[Part]) -> list[tuple[int, int, int, int, int]]:
+        """Queue, priority and positions; and by how much those differ from numbers."""
+        ranges = self.scope.ranges
+        if len(ranges) * len(parts) > MOST_LANES:
+            ranges = ((ranges[0][0], ranges[-1][1]),)
+        return [
+            (queue_id, priority, low + moved, high + moved, moved)
+            for queue_id, priority, moved in parts
+            for low, high in ranges
+        ]
+
+
+def ends(ranges: Iterable[tuple[int, int]], end: int) -> Composable:
+    return Literal([one[end] for one in ranges])

@@ -1,0 +1,88 @@
+"""How often rules were tried on letters, through all their lives.
+
+A letter that is sent on and dies again is another letter: a copy of the message that
+the first one became. By that it has the counts of the first. What a person sent on
+begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, OuterRef, Q
+
+from broker.models import Message, RuleAttempt
+from broker.operations.rules.deciding import Tried
+from broker.operations.rules.matching import Letter
+from broker.sql.clock import database_now
+
+RESTS = timedelta(days=1)  # before what is gone is forgotten
+
+
+def tried_on(letters: Sequence[Letter], queue_id: int) -> dict[int, Tried]:
+    """What was tried on letters, by message. One query."""
+    own = Q(message_id__in=[one.message_id for one in letters], queue_id=queue_id)
+    earlier = Q(copy_id__in=[one.parent_id for one in letters])
+    by_message: dict[int, Tried] = {}
+    by_copy: dict[int, Tried] = {}
+    for row in RuleAttempt.objects.filter(own | earlier):
+        tried = Tried(row.attempts, row.tried_at)
+        if row.queue_id == queue_id:
+            by_message[row.message_id] = tried
+        if row.copy_id is not None:
+            by_copy[row.copy_id] = tried
+    found = {
+        one.message_id: by_message.get(one.message_id) or by_copy.get(one.parent_id)
+        for one in letters
+    }
+    return {message_id: tried for message_id, tried in found.items() if tried}
+
+
+def note(
+    queue_id: int,
+    became: Mapping[int, int | None],
+    rule_key: str,
+    tried: Mapping[int, Tried],
+    now: datetime,
+) -> None:
+    """Count one more attempt of a rule.
+
+    Args:
+        queue_id: where the letters lie, or lay.
+        became: by letter, the message that it became, if it did.
+        rule_key: of the rule.
+        tried: what was tried before.
+        now: when.
+    """
+    rows = []
+    for message_id, copy_id in became.items():
+        before = tried[message_id].attempts if message_id in tried else {}
+        attempts = {**before, rule_key: before.get(rule_key, 0) + 1}
+        rows.append(
+            RuleAttempt(
+                message_id=message_id,
+                queue_id=queue_id,
+                copy_id=copy_id,
+                attempts=attempts,
+                tried_at=now,
+            )
+        )
+    RuleAttempt.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["message_id", "queue_id"],
+        update_fields=["copy_id", "attempts", "tried_at"],
+    )
+
+
+def forget_gone(*, limit: int, now: datetime | None = None) -> int:
+    """Forget what was tried on letters that nothing is left of; return how many."""
+    at = now or database_now()
+    stored = Message.objects.filter(
+        pk__in=[OuterRef("message_id"), OuterRef("copy_id")]
+    )
+    old = RuleAttempt.objects.filter(~Exists(stored), tried_at__lt=at - RESTS)
+    ids = list(old.values_list("pk", flat=True)[:limit])
+    RuleAttempt.objects.filter(pk__in=ids).delete()
+    return len(ids)

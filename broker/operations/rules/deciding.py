@@ -1,0 +1,89 @@
+"""Which rule holds for a letter: pure.
+
+Source:
+    IBM MQ documentation, "How the DLQ rules table is processed": the first rule that
+    matches is tried as often as its RETRY says; then the next that matches. Where none
+    is left, the letter is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum, auto
+
+from broker.operations.rules.matching import Letter, matches
+from broker.operations.rules.table import Action, Table
+
+CEILING = 100  # attempts on one letter, through all its lives, by all rules together
+SHORTEST = timedelta(seconds=10)  # between two attempts of one rule
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How often rules were tried on a letter, by their keys, and when the last time."""
+
+    attempts: Mapping[str, int]
+    at: datetime
+
+
+class Why(Enum):
+    """Why nothing is done with a letter now."""
+
+    NO_RULE = auto()
+    IGNORED = auto()
+    USED_UP = auto()
+    CEILING = auto()
+    TOO_SOON = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The rule that is tried, by its place in the table; or why none is."""
+
+    rule: int | None
+    why: Why | None = None
+
+
+def decide(
+    table: Table,
+    letter: Letter,
+    tried: Tried | None,
+    now: datetime,
+    found: Collection[str] = (),
+) -> Decision:
+    """What to do with a letter.
+
+    The attempts are those of the letter and of its earlier lives: so a letter that
+    comes back each time is not sent on for ever, whatever the rules are.
+
+    Args:
+        table: the rules.
+        letter: what is known of it.
+        tried: what was done before; None if nothing was.
+        now: when.
+        found: the filters that find it.
+    """
+    attempts = tried.attempts if tried else {}
+    why = Why.NO_RULE
+    for number, rule in enumerate(table.rules):
+        if not matches(rule, letter, found):
+            continue
+        if rule.action is Action.IGNORE:
+            return Decision(None, Why.IGNORED)
+        count = attempts.get(rule.key, 0)
+        if count >= rule.retry:
+            why = Why.USED_UP
+            continue
+        if sum(attempts.values()) >= CEILING:
+            return Decision(None, Why.CEILING)
+        if count and tried and now < tried.at + interval(table):
+            return Decision(None, Why.TOO_SOON)
+        return Decision(number)
+    return Decision(None, why)
+
+
+def interval(table: Table) -> timedelta:
+    """Between two attempts of one rule."""
+    return max(timedelta(seconds=table.control.retry_interval_s), SHORTEST)

@@ -1,0 +1,111 @@
+"""The keywords of a rules table, and the names that may stand for numbers.
+
+Source:
+    IBM MQ documentation, "The DLQ handler rules table", "DLQ rules (patterns and
+    actions)" and "DLQ rules table conventions".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from broker.errors.mq_codes import Feedback, MsgType, Persistence, PutApplType, Reason
+from broker.operations.rules.symbols import APPLICATIONS, FEEDBACKS, REASONS
+
+LARGEST = 999_999_999
+NAME = 48  # characters of a queue's name with IBM MQ
+LONGEST_NAME = 255  # and with us
+
+
+class Place(Enum):
+    """Where in a table a keyword stands."""
+
+    CONTROL = "control data"
+    PATTERN = "what a rule matches"
+    ACTION = "what a rule does"
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """One keyword, and what may stand in its parentheses."""
+
+    name: str
+    place: Place
+    width: int = 0  # characters of a text, which may have wildcards in a pattern
+    numbers: tuple[str, ...] = ()  # of a number: how its names begin
+    choices: tuple[str, ...] = ()
+    is_ours: bool = False  # IBM MQ does not know it
+    is_number: bool = False
+
+    @property
+    def is_pattern(self) -> bool:
+        return self.place is Place.PATTERN
+
+
+def patterns() -> list[Keyword]:
+    place = Place.PATTERN
+    return [
+        Keyword("APPLIDAT", place, 32),
+        Keyword("APPLNAME", place, 28),
+        Keyword("APPLTYPE", place, numbers=("MQAT_",), is_number=True),
+        Keyword("DESTQ", place, LONGEST_NAME),
+        Keyword("DESTQM", place, NAME),
+        Keyword("FEEDBACK", place, numbers=("MQFB_", "MQRC_"), is_number=True),
+        Keyword("FORMAT", place, 8),
+        Keyword("MSGTYPE", place, numbers=("MQMT_",), is_number=True),
+        Keyword("PERSIST", place, numbers=("MQPER_",), is_number=True),
+        Keyword("REASON", place, numbers=("MQRC_", "MQFB_"), is_number=True),
+        Keyword("REPLYQ", place, LONGEST_NAME),
+        Keyword("REPLYQM", place, NAME),
+        Keyword("USERID", place, 12),
+        Keyword("FINGERPRINT", place, 12, is_ours=True),
+        Keyword("PROPERTY", place, 512, is_ours=True),
+        Keyword("FILTER", place, 2000, is_ours=True),
+    ]
+
+
+KEYWORDS = {
+    one.name: one
+    for one in (
+        Keyword("INPUTQ", Place.CONTROL, LONGEST_NAME),
+        Keyword("INPUTQM", Place.CONTROL, NAME),
+        Keyword("RETRYINT", Place.CONTROL, is_number=True),
+        Keyword("WAIT", Place.CONTROL, choices=("YES", "NO"), is_number=True),
+        *patterns(),
+        Keyword("ACTION", Place.ACTION, choices=("DISCARD", "IGNORE", "RETRY", "FWD")),
+        Keyword("FWDQ", Place.ACTION, LONGEST_NAME),
+        Keyword("FWDQM", Place.ACTION, NAME),
+        Keyword("HEADER", Place.ACTION, choices=("YES", "NO")),
+        Keyword("PUTAUT", Place.ACTION, choices=("DEF", "CTX")),
+        Keyword("RETRY", Place.ACTION, is_number=True),
+    )
+}
+FROM_LETTER = {  # instead of a name
+    "FWDQ": ("&DESTQ", "&REPLYQ"),
+    "FWDQM": ("&DESTQM", "&REPLYQM"),
+}
+
+NUMBERS: dict[str, int] = {
+    **{f"MQRC_{one.name}": one.value for one in Reason},
+    **{f"MQRC_{name}": code for code, name in REASONS.items()},
+    **{f"MQFB_{one.name}": one.value for one in Feedback},
+    **{f"MQFB_{name}": code for code, name in FEEDBACKS.items()},
+    **{f"MQMT_{one.name}": one.value for one in MsgType},
+    **{f"MQPER_{name}": code for name, code in {
+        "NOT_PERSISTENT": Persistence.NOT_PERSISTENT.value,
+        "PERSISTENT": Persistence.PERSISTENT.value,
+        "PERSISTENCE_AS_Q_DEF": Persistence.AS_Q_DEF.value,
+    }.items()},
+    **{f"MQAT_{one.name}": one.value for one in PutApplType},
+    **{f"MQAT_{name}": code for name, code in APPLICATIONS.items()},
+}  # fmt: skip
+
+
+def name_of(keyword: Keyword, number: int) -> str:
+    """The name of a number, as this keyword is used to have it; or the number."""
+    for beginning in keyword.numbers:
+        for name, code in NUMBERS.items():
+            if code == number and name.startswith(beginning):
+                return name
+    return str(number)

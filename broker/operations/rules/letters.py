@@ -1,0 +1,132 @@
+"""What rules ask of a dead letter: by its MQDLH, if it has one; else by its story.
+
+So a table that was written for IBM MQ is of use for what the broker dead-lettered by
+the rules of ActiveMQ Artemis, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from broker import sql
+from broker.errors.mq_codes import MsgType, Reason
+from broker.formats import filters
+from broker.formats.filters import Filter
+from broker.formats.mq.chain import chain_of
+from broker.formats.mq.descriptor import format_of, legible
+from broker.formats.mq.mqdlh import DeadLetterHeader
+from broker.monitoring import search
+from broker.operations.rules.matching import Letter
+from broker.operations.rules.table import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A dead letter, as it is stored."""
+
+    message_id: int
+    origin_id: int
+    died_at: datetime
+    reason: int | None
+    fingerprint: str
+    origin_queue: str
+    durable: bool
+    reply_to: str | None
+    producer: str
+    content_type: str
+    descriptor: Mapping[str, Any] | None
+    headers: bytes | None
+    properties: Mapping[str, Any]
+    size_bytes: int
+
+    @property
+    def letter(self) -> Letter:
+        """What rules ask of it."""
+        given = legible(self.descriptor or {})
+        header = self.header
+        texts = {
+            "APPLIDAT": given.get("appl_identity_data", ""),
+            "APPLNAME": given.get("put_appl_name", ""),
+            "DESTQ": header.dest_q_name if header else self.origin_queue,
+            "DESTQM": header.dest_q_mgr_name if header else settings.BROKER_NAME,
+            "FINGERPRINT": self.fingerprint,
+            "FORMAT": str(
+                header.format
+                if header
+                else given.get("format", format_of(self.content_type))
+            ),
+            "REPLYQ": self.reply_to or "",
+            "REPLYQM": given.get("reply_to_q_mgr", ""),
+            "USERID": given.get("user_identifier", "") or self.producer,
+        }
+        numbers = {
+            "APPLTYPE": given.get("put_appl_type", 0),
+            "FEEDBACK": given.get("feedback", 0),
+            "MSGTYPE": given.get("msg_type", int(MsgType.DATAGRAM)),
+            "PERSIST": int(self.durable),
+            "REASON": header.reason if header else self.reason or int(Reason.NONE),
+        }
+        return Letter(
+            self.message_id,
+            self.origin_id,
+            self.died_at,
+            self.origin_queue,
+            texts,
+            numbers,
+            {name: as_text(value) for name, value in self.properties.items()},
+            self.size_bytes,
+        )
+
+    @property
+    def header(self) -> DeadLetterHeader | None:
+        if not self.headers:
+            return None
+        chain = chain_of(self.descriptor, self.content_type, self.headers)
+        found = [one for one in chain.headers if isinstance(one, DeadLetterHeader)]
+        return found[0] if found else None
+
+
+def letters_on(queue_id: int, *, after: int, limit: int) -> list[Letter]:
+    """Dead letters that lie on a queue, by message, from one on."""
+    rows = sql.fetch("rule_letters", Row, queue_id=queue_id, after=after, limit=limit)
+    return [row.letter for row in rows]
+
+
+def found_by(
+    rules: Iterable[Rule],
+    letters: Sequence[Letter],
+    queue: Mapping[int, str],
+    now: datetime,
+) -> dict[int, set[str]]:
+    """The filters of rules that find each letter, by message.
+
+    Raises:
+        SearchTooLong: the database took too long.
+    """
+    wanted = {
+        str(value) for rule in rules for key, value in rule.patterns if key == "FILTER"
+    }
+    found: dict[int, set[str]] = {letter.message_id: set() for letter in letters}
+    if not letters or not wanted:
+        return found
+    among = f"id:{letters[0].message_id}..{letters[-1].message_id}"
+    for text in wanted:
+        terms = (*filters.parse(text).terms, *filters.parse(among).terms)
+        with search.patiently(search.PATIENCE):
+            for some in search.keys(Filter(terms), within=queue, now=now):
+                for message_id, _ in some:
+                    if message_id in found:
+                        found[message_id].add(text)
+    return found
+
+
+def as_text(value: Any) -> str:
+    """A property as people write it; what is none of these is like nothing."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (str, int, float)) else ""

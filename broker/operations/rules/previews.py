@@ -1,0 +1,163 @@
+"""What rules would do with the letters that lie there now. Looking changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.conf import settings
+
+from broker.models import Queue
+from broker.operations.rules import attempts
+from broker.operations.rules.deciding import Decision, Tried, Why, decide
+from broker.operations.rules.letters import found_by, letters_on
+from broker.operations.rules.matching import Letter, covers, matches
+from broker.operations.rules.table import Action, Rule, Table
+from broker.operations.rules.targets import target_of
+from broker.sql.clock import database_now
+
+SCAN = 500
+MOST = 5000  # letters that a preview looks at
+SAMPLE = 5
+
+
+@dataclass(slots=True)
+class RulePreview:
+    """One rule, and what it would come to."""
+
+    number: int  # from 1
+    rule: Rule
+    matched: int = 0  # letters, whatever stands before
+    first: int = 0  # of these, no rule before it matches
+    acts: int = 0  # on these it would act now
+    covered_by: int | None = None  # a rule that matches all that this does
+    taken_by: Counter[int] = field(default_factory=Counter)  # by earlier rules
+    targets: Counter[str] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
+    sample: list[int] = field(default_factory=list)
+
+    @property
+    def ways(self) -> list[tuple[str, int]]:
+        """Where they would go, most of them first."""
+        return [(to, letters) for to, letters in self.targets.most_common() if to]
+
+    @property
+    def is_shadowed(self) -> bool:
+        """Whether earlier rules leave it nothing of what it matches."""
+        return bool(self.matched) and not self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A table over the letters that lie there."""
+
+    rules: list[RulePreview]
+    looked_at: int
+    is_limited: bool  # there were more letters
+    unmatched: int  # no rule is for them
+    waiting: int  # for the interval between two attempts
+    used_up: int  # every rule that matches was tried often enough
+
+
+def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> Preview:
+    """Look at the letters of a queue, and say what would become of them.
+
+    Raises:
+        SearchTooLong: the database took too long for a filter of a rule.
+    """
+    at = now or database_now()
+    shown = [RulePreview(n, rule) for n, rule in enumerate(table.rules, 1)]
+    left: Counter[Why | None] = Counter()
+    looked_at = 0
+    for letter, tried, found in seen(table, queue, at):
+        looked_at += 1
+        decision = decide(table, letter, tried, at, found)
+        left[decision.why] += 1
+        count(shown, letter, decision, found)
+    for one in shown:
+        one.covered_by = covering(table, one.number)
+        one.warnings = list(warnings_of(one, queue))
+    return Preview(
+        shown,
+        looked_at,
+        looked_at >= MOST,
+        left[Why.NO_RULE],
+        left[Why.TOO_SOON],
+        left[Why.USED_UP] + left[Why.CEILING],
+    )
+
+
+def seen(
+    table: Table, queue: Queue, at: datetime
+) -> Iterator[tuple[Letter, Tried | None, set[str]]]:
+    """The letters that a preview looks at, some at a time."""
+    names: Mapping[int, str] = {queue.pk: queue.name}
+    after = looked_at = 0
+    while looked_at < MOST:
+        letters = letters_on(queue.pk, after=after, limit=SCAN)
+        tried = attempts.tried_on(letters, queue.pk)
+        found = found_by(table.rules, letters, names, at)
+        for letter in letters:
+            yield letter, tried.get(letter.message_id), found[letter.message_id]
+        if len(letters) < SCAN:
+            return
+        looked_at += len(letters)
+        after = letters[-1].message_id
+
+
+def count(
+    shown: list[RulePreview], letter: Letter, decision: Decision, found: set[str]
+) -> None:
+    """Add a letter to the rules that match it."""
+    first: int | None = None
+    for place, one in enumerate(shown):
+        if not matches(one.rule, letter, found):
+            continue
+        one.matched += 1
+        if len(one.sample) < SAMPLE:
+            one.sample.append(letter.message_id)
+        if first is None:
+            first = one.number
+            one.first += 1
+        else:
+            one.taken_by[first] += 1
+        if decision.rule == place:
+            one.acts += 1
+            one.targets[target_of(one.rule, letter).queue] += 1
+
+
+def covering(table: Table, number: int) -> int | None:
+    """The first rule that leaves nothing for this one, or only what it fails at."""
+    later = table.rules[number - 1]
+    for place, earlier in enumerate(table.rules[: number - 1], 1):
+        if covers(earlier, later):
+            return place
+    return None
+
+
+def warnings_of(one: RulePreview, queue: Queue) -> Iterator[str]:
+    """What a person should know of a rule before it acts."""
+    rule = one.rule
+    if rule.action is Action.FWD and not rule.forward_queue.startswith("&"):
+        yield from warnings_of_name(rule.forward_queue)
+    manager = rule.forward_manager
+    if manager and not manager.startswith("&") and manager != settings.BROKER_NAME:
+        yield (
+            f"FWDQM({manager}) is no name of this broker, which is"
+            f" {settings.BROKER_NAME}: the rule always fails, and the next one that"
+            " matches holds."
+        )
+    if rule.forward_queue == "&DESTQ" and rule.keeps_header:
+        yield "Letters go back with their MQDLH before them; HEADER(NO) takes it away."
+    if queue.name in one.targets:
+        yield f"Some would go to {queue.name}, where they lie: for these it fails."
+
+
+def warnings_of_name(name: str) -> Iterator[str]:
+    if Queue.objects.filter(name=name).exists():
+        return
+    alike = Queue.objects.filter(name__iexact=name).values_list("name", flat=True)
+    hint = f" Write FWDQ('{alike[0]}'), in quotes." if alike else ""
+    yield f"There is no queue {name}: the rule always fails.{hint}"

@@ -1,0 +1,81 @@
+"""A rules table as a value: control data, and rules in the order in which they hold."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from broker.operations.rules.keywords import KEYWORDS, NAME
+
+ANY = "*"
+RETRY_INTERVAL_S = 60
+
+
+class Action(StrEnum):
+    """What is done with a letter."""
+
+    DISCARD = "DISCARD"
+    IGNORE = "IGNORE"
+    RETRY = "RETRY"
+    FWD = "FWD"
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """How the handler is to work. Names that are empty are the handler's own."""
+
+    input_queue: str = ""
+    input_manager: str = ""
+    retry_interval_s: int = RETRY_INTERVAL_S
+    wait: str = "YES"  # or NO, or seconds; passes come again and again all the same
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a letter has to be like, and what is done with it then.
+
+    Patterns are pairs of keyword and value in the order of ``KEYWORDS``: of a text what
+    it is like, of a number itself. What may be anything is left out.
+    """
+
+    action: Action
+    patterns: tuple[tuple[str, str | int], ...] = ()
+    forward_queue: str = ""  # &DESTQ and &REPLYQ are as the letter says
+    forward_manager: str = ""
+    keeps_header: bool = True
+    as_sender: bool = False  # with the authority of the letter's user: PUTAUT(CTX)
+    retry: int = 1
+    line: int = field(default=0, compare=False)  # where it begins
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether IBM MQ could not read it."""
+        names = [str(v) for key, v in self.patterns if key in ("DESTQ", "REPLYQ")]
+        return any(KEYWORDS[key].is_ours for key, _ in self.patterns) or any(
+            len(name.replace(ANY, "")) > NAME for name in (*names, self.forward_queue)
+        )
+
+    @property
+    def key(self) -> str:
+        """The same rule has the same key wherever it stands; its attempts are counted
+        by it."""
+        said = repr((self.action, self.patterns, *self.deed))
+        return hashlib.sha256(said.encode(errors="replace")).hexdigest()[:12]
+
+    @property
+    def deed(self) -> tuple[object, ...]:
+        return (
+            self.forward_queue,
+            self.forward_manager,
+            self.keeps_header,
+            self.as_sender,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All rules of one queue."""
+
+    rules: tuple[Rule, ...]
+    control: Control = Control()

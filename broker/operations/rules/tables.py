@@ -1,0 +1,111 @@
+"""Keeping rules: saved by a person, switched on by one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from broker.errors import NoSuchQueue
+from broker.errors.rules import NoSuchRules, RulesChanged
+from broker.models import Act, Queue, RuleTable
+from broker.operations.rules.reading import read
+from broker.operations.rules.table import Table
+from broker.security import audit
+from broker.sql.clock import database_now
+
+Mode = RuleTable.Mode
+
+
+def rules_of(queue: str) -> RuleTable:
+    """The rules of a queue.
+
+    Raises:
+        NoSuchRules: it has none.
+    """
+    found = RuleTable.objects.select_related("queue", "changed_by", "acts_for")
+    table = found.filter(queue__name=queue).first()
+    if table is None:
+        raise NoSuchRules(queue)
+    return table
+
+
+def parsed(row: RuleTable) -> Table:
+    """The rules of a row, which were checked when they were saved."""
+    return read(row.text, queue=row.queue.name)
+
+
+@transaction.atomic
+def save(
+    queue: str,
+    text: str,
+    user: Any,
+    *,
+    revision: int | None = None,
+    now: datetime | None = None,
+) -> RuleTable:
+    """Keep a table for a queue. What was active is only observed from then on, until
+    somebody has seen what the new rules do.
+
+    Args:
+        queue: whose dead letters they are for.
+        text: of the table.
+        user: who wrote it.
+        revision: that was read before it was changed; None is whichever there is.
+        now: when; the database's clock when not given.
+
+    Raises:
+        InvalidRules: it cannot be read.
+        NoSuchQueue: there is no such queue.
+        RulesChanged: there is a newer revision.
+    """
+    text = text.replace("\r\n", "\n").replace("\0", "")
+    read(text, queue=queue)
+    holder = Queue.objects.select_for_update().filter(name=queue).first()
+    if holder is None:
+        raise NoSuchQueue(queue)
+    at = now or database_now()
+    row = RuleTable.objects.filter(queue=holder).first()
+    if revision is not None and revision != (row.revision if row else 0):
+        raise RulesChanged(queue, row.revision if row else 0)
+    if row is None:
+        row = RuleTable(queue=holder, revision=0)
+    if row.text != text:
+        row.text, row.revision = text, row.revision + 1
+        row.changed_by, row.changed_at = user, at
+        if row.mode == Mode.ACTIVE:
+            row.mode = Mode.OBSERVE
+        begin_anew(row)
+        row.save()
+        note(Act.WRITE_RULES, row, user, revision=row.revision)
+    return row
+
+
+@transaction.atomic
+def switch(
+    queue: str, mode: str, user: Any, *, now: datetime | None = None
+) -> RuleTable:
+    """Turn rules off, observe what they would do, or let them act, for this person and
+    with their authority.
+
+    Raises:
+        NoSuchRules: the queue has none.
+    """
+    row = rules_of(queue)
+    RuleTable.objects.select_for_update().get(pk=row.pk)
+    row.mode, row.acts_for = Mode(mode), user
+    row.switched_at = now or database_now()
+    begin_anew(row)
+    row.save()
+    note(Act.SWITCH_RULES, row, user, mode=mode)
+    return row
+
+
+def note(act: Act, row: RuleTable, user: Any, **detail: Any) -> None:
+    audit.record(act, row.queue, by=user, detail=detail)
+
+
+def begin_anew(row: RuleTable) -> None:
+    """Let passes look at every letter again."""
+    row.seen_id, row.round_began_at, row.trouble = 0, None, ""

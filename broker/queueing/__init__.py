@@ -1,0 +1,1 @@
+"""Entries on queues: put, route, get, browse, wake, move; the journal of it."""

@@ -1,0 +1,141 @@
+"""When what arrives at an address expires, as the address's settings have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from broker import sql
+from broker.config.address_settings import by_specificity, decide
+from broker.models import AddressSetting
+from broker.queueing.store import NewMessage
+
+FIELDS = ("no_expiry", "expiry_delay_ms", "min_expiry_delay_ms", "max_expiry_delay_ms")
+LONGEST_MS = 1000 * 365 * 24 * 3600 * 1000  # a thousand years; longer is as long
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """One setting that says something of arrivals; the rest is about the address."""
+
+    match: str
+    no_expiry: bool | None
+    expiry_delay_ms: int | None
+    min_expiry_delay_ms: int | None
+    max_expiry_delay_ms: int | None
+    at: datetime
+    is_guarded: bool
+
+    @property
+    def setting(self) -> AddressSetting:
+        """With the fields that are about arrivals."""
+        fields = {field: getattr(self, field) for field in FIELDS}
+        return AddressSetting(match=self.match, **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What somebody has to know of an address who puts to it."""
+
+    rule: AddressSetting  # merged; only what it says of arrivals counts
+    at: datetime | None = None  # by the database's clock; none: no setting rules
+    is_guarded: bool | None = None  # whether a queue has to be asked; none: unknown
+
+    def applied(
+        self, messages: Sequence[NewMessage], *, now: datetime | None
+    ) -> list[NewMessage]:
+        """The messages with the expiry that the rule gives them."""
+        if self.at is None:
+            return list(messages)
+        moment = now or self.at
+        return [
+            message
+            if (at := expiry(self.rule, message.expires_at, moment))
+            == message.expires_at
+            else replace(message, expires_at=at)
+            for message in messages
+        ]
+
+
+def look_at(address: str) -> Look:
+    """The rule of an address as it is now. One query, never cached."""
+    rulings = sql.fetch("look", Ruling, address=address)
+    matching = by_specificity(address, [ruling.setting for ruling in rulings])
+    decided = {field: decide(field, matching).value for field in FIELDS}
+    rule = AddressSetting(match=address, **decided)
+    if not rulings:
+        return Look(rule)
+    return Look(rule, rulings[0].at, rulings[0].is_guarded)
+
+
+def applied(
+    address: str, messages: Sequence[NewMessage], *, now: datetime | None
+) -> list[NewMessage]:
+    """The messages with the expiry that the address's settings give them.
+
+    Args:
+        address: where they arrive.
+        messages: as they were sent.
+        now: when; the database's clock when not given.
+    """
+    return look_at(address).applied(messages, now=now)
+
+
+def lifetime_ms(address: str) -> int | None:
+    """How long a copy without an expiry of its own lives on an address; None: for ever.
+
+    Returns:
+        From 0, which is over at once, to ``LONGEST_MS``.
+    """
+    return lifetime_by(look_at(address).rule)
+
+
+def lifetime_by(rule: AddressSetting) -> int | None:
+    """The same by merged settings."""
+    if rule.no_expiry:
+        return None
+    spans = (rule.expiry_delay_ms, rule.max_expiry_delay_ms, rule.min_expiry_delay_ms)
+    return next((span for one in spans if (span := defined(one)) is not None), None)
+
+
+def expiry(
+    rule: AddressSetting, expires_at: datetime | None, now: datetime
+) -> datetime | None:
+    """When a message expires that arrives now; None is never.
+
+    Each of these excludes those after it: no expiry; a delay, for what has no expiry;
+    the longest and the least time to live. A time of zero is at once: the message is
+    stored, and the next get or scan ends it.
+
+    Args:
+        rule: of its address, merged.
+        expires_at: as its sender wants it; None is never.
+        now: when it arrives.
+
+    Source:
+        ActiveMQ Artemis manual, "Message Expiry", and PostOfficeImpl.setExpiration.
+    """
+    if expires_at is None:
+        span = lifetime_by(rule)
+        return None if span is None else after(now, span)
+    if rule.no_expiry:
+        return None
+    if defined(rule.expiry_delay_ms) is None:
+        longest, least = map(
+            defined, (rule.max_expiry_delay_ms, rule.min_expiry_delay_ms)
+        )
+        if longest is not None and expires_at > after(now, longest):
+            return after(now, longest)
+        if least is not None and expires_at < after(now, least):
+            return after(now, least)
+    return expires_at
+
+
+def defined(span_ms: int | None) -> int | None:
+    """A setting's milliseconds; None where it is -1, which is none."""
+    return None if span_ms is None or span_ms < 0 else min(span_ms, LONGEST_MS)
+
+
+def after(now: datetime, span_ms: int) -> datetime:
+    return now + timedelta(milliseconds=span_ms)

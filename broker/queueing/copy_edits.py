@@ -1,0 +1,62 @@
+"""Copies that differ from what they are copied from, since somebody repaired it.
+
+The copy is made first, like any other, and changed in the same transaction: nobody can
+have seen it before, so a message that anybody knows never changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from broker import sql
+from broker.formats import lossless_json
+from broker.formats.patches import Repair
+from broker.models import Message
+from broker.queueing.store import REPAIRED
+
+Repairs = Mapping[int, Repair]  # by message
+NONE: Repairs = MappingProxyType({})
+
+
+def repair(originals: Mapping[int, int], repairs: Repairs) -> None:
+    """Give copies what they are to have.
+
+    Args:
+        originals: by copy, the message that it is a copy of.
+        repairs: by those messages; the other copies stay as they are.
+    """
+    ids = [copy for copy, original in originals.items() if original in repairs]
+    if not ids:
+        return
+    wanted = [repairs[originals[copy]] for copy in ids]
+    sql.fetch_one(
+        "repair",
+        ids=ids,
+        bodies=[one.body for one in wanted],
+        columns=[json.dumps(one.columns) for one in wanted],
+        added=[lossless_json.dumps(one.properties) for one in wanted],
+        gone=[json.dumps(one.properties_gone) for one in wanted],
+        repaired=REPAIRED,
+    )
+
+
+def shown_repaired(rows: Mapping[int, Message], repairs: Repairs) -> None:
+    """Let messages that are only looked at be what their copies will be."""
+    for message_id in rows.keys() & repairs.keys():
+        row, wanted = rows[message_id], repairs[message_id]
+        for column, value in wanted.columns.items():
+            setattr(row, column, value)
+        row.properties = {
+            name: value
+            for name, value in row.properties.items()
+            if name not in wanted.properties_gone
+        } | plain(wanted.properties)
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with Python's numbers."""
+    found: dict[str, Any] = json.loads(lossless_json.dumps(dict(values)))
+    return found

@@ -1,0 +1,114 @@
+"""Sending where somebody has to look first, at guarded queues and rules of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from django.db import transaction
+
+from broker.errors import NoSuchAddress
+from broker.formats.selectors import document, parse
+from broker.models import Queue, RoutingType
+from broker.queueing.arrival_expiry import look_at
+from broker.queueing.limits import refusal
+from broker.queueing.store import NewMessage, Receipt, store
+
+
+def put_guarded(
+    address: str,
+    messages: Sequence[NewMessage],
+    *,
+    now: datetime | None,
+    **rest: Any,
+) -> list[Receipt]:
+    """The same where somebody has to look: one query for the address's rule of arrival,
+    and one for the queues to be asked, if there are any.
+
+    A queue that cannot take them refuses the put for all, unless another anycast queue
+    stands in; a message that is not for it just passes it by.
+
+    Raises:
+        NoSuchAddress: nobody has created the address.
+    """
+    look = look_at(address)
+    messages = look.applied(messages, now=now)
+    if look.is_guarded is False:
+        receipts = store(address, messages, looked=True, now=now, **rest)
+    else:
+        with transaction.atomic():
+            receipts = put_past(guards_of(address), address, messages, now=now, **rest)
+    if messages and not receipts:
+        raise NoSuchAddress(address)
+    return receipts
+
+
+def put_past(
+    guards: Sequence[Queue], address: str, messages: Sequence[NewMessage], **rest: Any
+) -> list[Receipt]:
+    """Send what the guarded queues of an address let pass.
+
+    One statement for all that the same queues refuse, as long as they come in a row:
+    ids have to run in the order of the messages.
+    """
+    refusing = [refused_by(guards, message) for message in messages]
+    full: set[int] = set()
+    for guard in guards:
+        sizes = [
+            message.size_bytes
+            for message, refused in zip(messages, refusing, strict=True)
+            if guard.pk not in refused
+        ]
+        error = refusal(guard, sizes) if sizes else None
+        if error is not None:
+            full.add(guard.pk)
+            if not has_another(address, guard, full):
+                raise error
+    receipts: list[Receipt] = []
+    for refused, part in groupby(
+        zip(refusing, messages, strict=True), key=itemgetter(0)
+    ):
+        alike = [message for _, message in part]
+        ids = sorted(refused | full)
+        receipts += store(address, alike, looked=True, refusing_ids=ids, **rest)
+    return receipts
+
+
+def guards_of(address: str) -> list[Queue]:
+    """The guarded queues that an address feeds, locked: no other put comes between."""
+    guarded = Queue.objects.filter(address__name=address, guarded=True)
+    return list(guarded.order_by("pk").select_for_update(of=("self",), no_key=True))
+
+
+def refused_by(guards: Sequence[Queue], message: NewMessage) -> frozenset[int]:
+    """The queues among these that a message is not for."""
+    if not guards:
+        return frozenset()
+    known = document(message)
+    return frozenset(guard.pk for guard in guards if not wants(guard, message, known))
+
+
+def has_another(address: str, guard: Queue, full: Collection[int]) -> bool:
+    """Whether an address has another anycast queue in place of this one."""
+    if guard.routing_type != RoutingType.ANYCAST:
+        return False
+    anycast = Queue.objects.filter(
+        address__name=address, routing_type=guard.routing_type
+    )
+    return anycast.exclude(pk__in=full).exists()
+
+
+def wants(guard: Queue, message: NewMessage, known: Mapping[str, object]) -> bool:
+    """Whether a message is for a queue: by its routing type, and the selector.
+
+    Args:
+        guard: the queue.
+        message: which.
+        known: the values that a selector's names have for it.
+    """
+    if message.routing_type not in (None, guard.routing_type):
+        return False
+    return not guard.selector or parse(guard.selector).matches(known) is True

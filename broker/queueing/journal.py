@@ -1,0 +1,189 @@
+"""Reading the journal: how deep the queues are, and what happened to one message."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from broker import sql
+from broker.models import Kind, Message, Place, Watermark
+from broker.queueing.hops import SOURCE
+
+LONGEST_CHAIN = 100  # copies of copies that a life-line follows
+ATTEMPTS = {Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER}
+
+
+@dataclass(slots=True)
+class Depth:
+    """One queue: what is on it now, and what was ever done on it."""
+
+    ready: int = 0
+    claimed: int = 0
+    delayed: int = 0
+    done: dict[Kind, int] = field(default_factory=lambda: defaultdict(int))
+    accept_attempts: int = 0  # deliveries that ended well, or were counted
+    reinstated: int = 0  # by an undo, after they had ended
+
+    @property
+    def total(self) -> int:
+        return self.ready + self.claimed + self.delayed
+
+    @property
+    def accepted(self) -> int:
+        return self.done[Kind.ACCEPT]
+
+    def note(self, kind: Kind, came_from: int, entries: int) -> None:
+        self.done[kind] += entries
+        taken_away = kind == Kind.DISCARD and came_from == Place.CLAIMED
+        if kind in ATTEMPTS or taken_away:
+            self.accept_attempts += entries
+        if kind == Kind.REINSTATE and not came_from:
+            self.reinstated += entries
+
+    def add(self, place: int, entries: int) -> None:
+        match place:
+            case Place.READY:
+                self.ready += entries
+            case Place.CLAIMED:
+                self.claimed += entries
+            case Place.DELAYED:
+                self.delayed += entries
+
+
+@dataclass(frozen=True, slots=True)
+class LifelineEvent:
+    """One thing that happened to one message."""
+
+    seq: int
+    at: datetime
+    kind: Kind
+    queue_id: int
+    came_from: Place | None
+    went_to: Place | None
+    uow: int | None
+    actor: str
+    detail: dict[str, Any]  # of this message alone
+    message_id: int
+
+
+def depths(queue_ids: Iterable[int] | None = None) -> dict[int, Depth]:
+    """Every queue's depth, by queue id: exact, at one moment, in one query.
+
+    A queue on which nothing ever happened is missing.
+
+    Args:
+        queue_ids: of those that are wanted; None is all of them.
+    """
+    result: dict[int, Depth] = defaultdict(Depth)
+    asked = {"queue_ids": None if queue_ids is None else list(queue_ids)}
+    for queue_id, kind, came_from, went_to, entries in sql.run("depths", asked):
+        depth = result[queue_id]
+        depth.add(went_to, entries)
+        depth.add(came_from, -entries)
+        depth.note(Kind(kind), came_from, entries)
+    return dict(result)
+
+
+def fold() -> None:
+    """Add the journal's next window to the tally. Harmless twice or at once."""
+    sql.run("fold", {})
+
+
+def has_read(reader: str, xid: int) -> None:
+    """Note that a reader of the journal has all below ``xid``.
+
+    What a reader that ever noted anything has not read is never dropped.
+    """
+    Watermark.objects.update_or_create(reader=reader, defaults={"xid": xid})
+
+
+def lifeline(message_id: int) -> list[LifelineEvent]:
+    """Everything that happened to a message, from its first life to its last.
+
+    Dead-lettering and resubmitting make copies with new ids, and so does a link between
+    two queues here. They are followed back to the message that was put first, and on to
+    the copies of all of them.
+    """
+    events: list[LifelineEvent] = []
+    waiting, seen = [first_life(message_id)], set[int]()
+    while waiting and len(seen) < LONGEST_CHAIN:
+        one = waiting.pop(0)
+        if one in seen:
+            continue
+        seen.add(one)
+        own = events_of(one)
+        events += own
+        waiting += [e.detail["copy"] for e in own if "copy" in e.detail]
+        waiting += [first_life(source) for source in sources(one, own)]
+    return sorted(events, key=lambda event: (event.at, event.seq))
+
+
+def last_error(queue_id: int, message_id: int) -> str:
+    """Why a message was backed out the last time; empty if it never was."""
+    errors = [
+        str(event.detail.get("error", ""))
+        for event in events_of(message_id)
+        if event.kind == Kind.BACK_OUT and event.queue_id == queue_id
+    ]
+    return errors[-1] if errors else ""
+
+
+def first_life(message_id: int) -> int:
+    for _ in range(LONGEST_CHAIN):
+        rows = Message.objects.filter(pk=message_id).values_list("copied_from")
+        earlier = next(iter(rows), (None,))[0]
+        if earlier is None:
+            return message_id
+        message_id = earlier
+    return message_id
+
+
+def sources(message_id: int, events: Iterable[LifelineEvent]) -> list[int]:
+    """The message that a link made this one of, if that is here, too; else none.
+
+    One query, of messages that a link brought only.
+    """
+    if all(e.kind != Kind.TRANSFER or e.detail["role"] == SOURCE for e in events):
+        return []
+    rows = sql.run("carried_from", {"message_id": message_id})
+    return [source for (source,) in rows]
+
+
+def events_of(message_id: int) -> list[LifelineEvent]:
+    return [
+        LifelineEvent(
+            seq,
+            at,
+            Kind(kind),
+            queue_id,
+            came_from and Place(came_from),
+            went_to and Place(went_to),
+            uow,
+            actor,
+            detail_of_one(detail or {}, place),
+            message_id,
+        )
+        for seq, at, kind, queue_id, came_from, went_to, uow, actor, detail, place in (
+            sql.run("lifeline", {"message_id": message_id})
+        )
+    ]
+
+
+def detail_of_one(detail: dict[str, Any], place: int) -> dict[str, Any]:
+    """A row's detail, with what it lists for each message narrowed to one."""
+    one = dict(detail)
+    for many, single in (
+        ("copies", "copy"),
+        ("backouts", "backout_count"),
+        ("due_at", "due_at"),
+        ("outcomes", "outcome"),
+        ("others", "other"),
+        ("latencies_ms", "latency_ms"),
+        ("transformed", "transformed"),
+    ):
+        if many in one:
+            one[single] = one.pop(many)[place]
+    return one

@@ -1,0 +1,84 @@
+"""What a copy says of where it came from, and why, in its properties.
+
+``sql/copy.sql`` writes them. This tells them beforehand: for selectors, and for what is
+sent on before it was stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from broker.formats.selectors.documents import milliseconds
+from broker.models import DeadLetter, Message
+from broker.queueing.store import NewMessage
+
+STALE = (  # what a copy does not take over: it is about an earlier hop
+    *("_AMQ_ORIG_QUEUE", "_AMQ_ORIG_ROUTING_TYPE", "_AMQ_ACTUAL_EXPIRY"),
+    *("_BRK_DEATH_REASON", "_BRK_DEATH_COUNT", "_BRK_DEATH_TIME"),
+)
+RESUBMITS = "_BRK_RESUBMIT_COUNT"
+COUNT = re.compile("[0-9]{1,6}")
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """The way from one address to another."""
+
+    address: str  # that the message had
+    queue: str | None  # it was taken from; none when it was on none
+    message_id: int  # the broker's number for it
+    routing_type: int | None  # that it carried
+    at: datetime
+    cause: DeadLetter.Cause | None = None  # why it is a dead letter; none if it is not
+    backout_count: int = 0
+
+    def told(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """A message's properties once it has gone this way; only the last hop is told.
+
+        Source:
+            ActiveMQ Artemis manual, "Properties of Copied Messages".
+        """
+        at_ms = milliseconds(self.at)
+        told = {
+            "_AMQ_ORIG_ADDRESS": self.address,
+            "_AMQ_ORIG_QUEUE": self.queue,
+            "_AMQ_ORIG_MESSAGE_ID": str(self.message_id),
+            "_AMQ_ORIG_ROUTING_TYPE": self.routing_type,
+        }
+        if self.cause is not None:
+            told |= {
+                "_BRK_DEATH_REASON": self.cause.value,
+                "_BRK_DEATH_COUNT": self.backout_count,
+                "_BRK_DEATH_TIME": at_ms,
+            }
+        if self.cause is DeadLetter.Cause.EXPIRED:
+            told["_AMQ_ACTUAL_EXPIRY"] = at_ms
+        kept = {name: value for name, value in properties.items() if name not in STALE}
+        return kept | {k: v for k, v in told.items() if v is not None}
+
+
+def resubmits(properties: Mapping[str, Any], *, more: int = 0) -> dict[str, int]:
+    """The property that counts earlier lives; a sender may have written anything."""
+    text = str(properties.get(RESUBMITS, ""))
+    count = more + (int(text) if COUNT.fullmatch(text) else 0)
+    return {RESUBMITS: count} if count else {}
+
+
+def without_body(
+    row: Message, properties: Mapping[str, Any], **fields: Any
+) -> NewMessage:
+    """A stored message as it would be sent with other properties, for selectors."""
+    return NewMessage(
+        row.address,
+        properties=properties,
+        durable=row.durable,
+        message_id=row.message_id,
+        correlation_id=row.correlation_id,
+        subject=row.subject,
+        group_id=row.group_id,
+        **fields,
+    )

@@ -1,0 +1,100 @@
+"""Sending. A put is part of the caller's transaction: no commit, no message."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from broker.queueing import notifications
+from broker.queueing.guarded_put import put_guarded
+from broker.queueing.store import NewMessage, Receipt, check, store
+from broker.queueing.unroutable import redirect
+
+__all__ = ["NewMessage", "Receipt", "put", "put_many", "put_to"]
+
+CHUNK = 1000  # messages a statement: arrays of ids stay short
+
+
+def put(
+    address: str, body: bytes = b"", *, now: datetime | None = None, **fields: Any
+) -> Receipt:
+    """Send one message; ``fields`` are those of ``NewMessage``.
+
+    Inside ``transaction.atomic()`` the message appears with the caller's own rows, or
+    not at all. A message that no queue takes is dropped, as its receipt says.
+
+    Raises:
+        NoSuchAddress: nobody has created the address.
+        MessageTooLarge: the body is above ``BROKER_MAX_MESSAGE_BYTES``.
+        InvalidMessage: a header holds NUL, or a property is not JSON.
+    """
+    (receipt,) = put_to(address, [NewMessage(address, body, **fields)], now=now)
+    return receipt
+
+
+def put_many(
+    messages: Sequence[NewMessage],
+    *,
+    uow: int | None = None,
+    actor: str = "",
+    now: datetime | None = None,
+) -> list[Receipt]:
+    """Send messages, all or none; one round trip for each address and thousand.
+
+    Returns:
+        Receipts in the order of the messages. Their ids run in that order for each
+        address.
+    """
+    if is_one_statement(messages) and not connection.in_atomic_block:
+        return put_to(messages[0].address, messages, uow=uow, actor=actor, now=now)
+    by_address: dict[str, list[int]] = defaultdict(list)
+    for place, message in enumerate(messages):
+        by_address[message.address].append(place)
+    receipts: dict[int, Receipt] = {}
+    with transaction.atomic():
+        for address, places in by_address.items():
+            for start in range(0, len(places), CHUNK):
+                chunk = places[start : start + CHUNK]
+                stored = put_to(
+                    address, [messages[i] for i in chunk], uow=uow, actor=actor, now=now
+                )
+                receipts.update(zip(chunk, stored, strict=True))
+    return [receipts[place] for place in range(len(messages))]
+
+
+def is_one_statement(messages: Sequence[NewMessage]) -> bool:
+    """Whether one statement stores all of them or, where no queue takes them, none.
+
+    Then it needs no transaction around it, which would be two more round trips. Where
+    somebody has to look first, ``put_to`` makes one.
+    """
+    return (
+        0 < len(messages) <= CHUNK
+        and len({(one.address, one.routing_type) for one in messages}) == 1
+    )
+
+
+def put_to(
+    address: str,
+    messages: Sequence[NewMessage],
+    *,
+    uow: int | None = None,
+    actor: str = "",
+    now: datetime | None = None,
+) -> list[Receipt]:
+    """Send at most ``CHUNK`` messages to one address."""
+    check(messages)
+    common: dict[str, Any] = {"uow": uow, "actor": actor, "now": now}
+    receipts = store(address, messages, **common)
+    if not receipts or not all(one.queue_ids for one in receipts):
+        with transaction.atomic():
+            if messages and not receipts:
+                receipts = put_guarded(address, messages, **common)
+            if not all(one.queue_ids for one in receipts):
+                receipts = redirect(address, messages, receipts, **common)
+    notifications.announce_on_commit({q for one in receipts for q in one.queue_ids})
+    return receipts

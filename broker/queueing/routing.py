@@ -1,0 +1,87 @@
+"""Which queues of an address take what the broker sends there by itself.
+
+Limits and inhibitions are for senders; what the broker moves obeys selectors alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from broker import sql
+from broker.formats.selectors import document, parse
+from broker.models import Queue
+from broker.queueing.store import NewMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """A queue of an address; it is there until the transaction ends."""
+
+    id: int
+    routing_type: int
+    selector: str  # empty: it takes everything
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way to an address, as it is until the transaction ends."""
+
+    address: str
+    queues: Sequence[Taker]
+
+    @property
+    def is_choosy(self) -> bool:
+        """Whether somebody has to look at the messages."""
+        return any(queue.selector for queue in self.queues)
+
+    @property
+    def why_not(self) -> str:
+        """Why a message is taken by none of the queues, for people."""
+        if not self.queues:
+            return f"{self.address!r} feeds no queue"
+        return f"no queue of {self.address!r} has a selector that matches"
+
+    def refusing(self, messages: Sequence[NewMessage]) -> list[set[int]]:
+        """For each message, the queues whose selector does not match it."""
+        choosy = [(one.id, parse(one.selector)) for one in self.queues if one.selector]
+        documents = [document(message) for message in messages]
+        return [
+            {queue_id for queue_id, wanted in choosy if wanted.matches(one) is not True}
+            for one in documents
+        ]
+
+    def takes(self, refusing: set[int]) -> bool:
+        return len(refusing) < len(self.queues)
+
+    def parameters(self, refusing: Sequence[set[int]]) -> dict[str, Any]:
+        """For ``copy.sql``."""
+        ways = {way: n for n, way in enumerate(sorted(set(map(named, refusing))), 1)}
+        return {
+            "address": self.address,
+            "taker_ids": [queue.id for queue in self.queues],
+            "taker_types": [queue.routing_type for queue in self.queues],
+            "refusing": list(ways),
+            "ways": [ways[named(one)] for one in refusing] if len(ways) > 1 else None,
+        }
+
+
+def named(refusing: set[int]) -> str:
+    """The queues that refuse a message, as a document."""
+    return json.dumps(sorted(refusing)) if refusing else "[]"
+
+
+def seen_route(address: str) -> Route:
+    """The same as it is now, for who only looks: the queues may go at any time."""
+    queues = Queue.objects.filter(address__name=address).order_by("pk")
+    found = queues.values_list("pk", "routing_type", "selector")
+    return Route(address, [Taker(*row) for row in found])
+
+
+def route_to(address: str, only_queue: str | None = None) -> Route:
+    """The queues of an address, kept from being deleted; or one of them, which takes
+    everything."""
+    queues = sql.fetch("hold_takers", Taker, address=address, only_queue=only_queue)
+    return Route(address, queues)

@@ -1,0 +1,255 @@
+"""The next entries of a queue that a selector matches.
+
+Each get looks from the top, in the order of gets, so that priorities hold and nothing
+that comes back is overlooked. Not to walk each time over all that does not match, a
+search remembers for each priority from where on it has not looked at the new entries:
+
+1. That place is never beyond the low watermark (``broker.queueing.low_watermarks``):
+   below it nothing can appear any more, whoever commits late.
+2. It is never beyond an entry that matched and was not taken: its holder's transaction
+   may be undone, and then it stands there again.
+3. What came back stands at negative positions, which are always looked at whole.
+4. Once in ``SAFETY_S``, and at once after this process lost a transaction, it looks at
+   everything.
+
+So an empty answer means that nothing matched that was ready when the get began.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from broker import sql
+from broker.formats.selectors import Selector
+from broker.queueing.browse import Browsed, bigint, browsed
+from broker.queueing.get import HIGHS, LOWEST, PRIORITIES, Delivery, Lanes
+from broker.queueing.low_watermarks import FLOORS, SAFETY_S
+
+SCAN = 1000  # entries that one statement looks at
+SPARE = 16  # chosen beyond what is wanted, since others take them, too
+LOOKS = 100  # statements for one page
+
+
+class Place(NamedTuple):
+    """Where a chosen entry stood: in which of the lanes of gets, from 0."""
+
+    lane: int
+    pos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one statement saw."""
+
+    is_open: bool  # the queue exists, and gives
+    seen: int
+    last_lane: int | None  # of the last entry seen, from 1
+    last_pos: int | None
+    lanes: list[int]  # of those chosen, from 1
+    positions: list[int]
+    documents: list[dict[str, Any]]  # for Python to choose by, where no path can
+
+
+class Walk:
+    """One way through the ready entries of a queue, in the order of gets."""
+
+    def __init__(
+        self,
+        queue: str,
+        selector: Selector,
+        lows: Iterable[int],
+        *,
+        though_paused: bool = False,
+        now: datetime | None = None,
+    ) -> None:
+        self.queue = queue
+        self.selector = selector
+        self.lows = list(lows)  # where each lane goes on
+        self.though_paused = though_paused
+        self.now = now
+        self.is_open = True
+        self.at_end = False
+
+    def on(self, limit: int) -> list[Place]:
+        """Go on over at most ``SCAN`` entries; return the next that match, in order."""
+        in_sql = self.selector.path is not None
+        (look,) = sql.fetch(
+            "choose",
+            Look,
+            queue=self.queue,
+            path=self.selector.path,
+            priorities=PRIORITIES,
+            lows=self.lows,
+            highs=HIGHS,
+            limit=limit if in_sql else SCAN,
+            scan=SCAN,
+            though_paused=self.though_paused,
+            now=self.now,
+        )
+        self.is_open = look.is_open
+        places = [
+            Place(lane - 1, pos)
+            for lane, pos in zip(look.lanes, look.positions, strict=True)
+        ]
+        if not in_sql:
+            places = self.chosen(places, look.documents, limit)
+        if len(places) == limit:
+            self.pass_by(places[-1])
+        elif look.seen == SCAN and look.last_lane and look.last_pos is not None:
+            self.pass_by(Place(look.last_lane - 1, look.last_pos))
+        else:
+            self.at_end = True
+            self.lows = list(HIGHS)
+        return places
+
+    def chosen(
+        self, places: list[Place], documents: list[dict[str, Any]], limit: int
+    ) -> list[Place]:
+        chosen: list[Place] = []
+        for place, document in zip(places, documents, strict=True):
+            if self.selector.matches(document):
+                chosen.append(place)
+            if len(chosen) == limit:
+                break
+        return chosen
+
+    def pass_by(self, last: Place) -> None:
+        self.lows[: last.lane] = HIGHS[: last.lane]
+        self.lows[last.lane] = last.pos + 1
+
+
+class Search:
+    """Gets by one selector from one queue, by one consumer; it lives as long."""
+
+    def __init__(self, queue: str, selector: Selector) -> None:
+        self.queue = queue
+        self.selector = selector
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        self.starts = [0] * 10  # of new entries not looked at, from priority 9 to 0
+        self.forgotten = FLOORS.forgotten
+        self.safe_until = time.monotonic() + SAFETY_S
+
+    def get(
+        self,
+        take: Callable[[Lanes, int], list[Delivery]],
+        limit: int = 1,
+        *,
+        now: datetime | None = None,
+    ) -> list[Delivery]:
+        """Take the next entries that match.
+
+        Args:
+            take: gets up to so many from these lanes, as ``broker.queueing.get``.
+            limit: entries at most.
+            now: when; the database's clock when not given.
+        """
+        if self.forgotten != FLOORS.forgotten or time.monotonic() >= self.safe_until:
+            self.begin_anew()
+        floors, settled = FLOORS.of(self.queue), FLOORS.settled
+        lows = map(max, floors, self.starts)
+        walk = Walk(
+            self.queue,
+            self.selector,
+            [low for new in lows for low in (LOWEST, new)],
+            now=now,
+        )
+        got: list[Delivery] = []
+        left: set[tuple[int, int]] = set()
+        spare = SPARE
+        while len(got) < limit and not walk.at_end:
+            missing = limit - len(got)
+            places = walk.on(min(missing + spare, SCAN))
+            if places:
+                taken = take(lanes_of(places), missing)
+                got += taken
+                left.update((PRIORITIES[place.lane], place.pos) for place in places)
+                left.difference_update((one.priority, one.pos) for one in taken)
+                spare *= 2  # others are quicker, or hold them
+        if walk.is_open:
+            self.learn(settled, walk, left)
+        return got
+
+    def learn(self, settled: int, walk: Walk, left: set[tuple[int, int]]) -> None:
+        """Raise the starts: see the rule above."""
+        for n, start in enumerate(self.starts):
+            waiting = [pos for priority, pos in left if priority == 9 - n and pos >= 0]
+            seen = min(settled + 1, walk.lows[2 * n + 1], *waiting)
+            self.starts[n] = max(start, seen)
+
+
+def lanes_of(places: list[Place]) -> Lanes:
+    """Lanes as wide as one entry each."""
+    positions = [place.pos for place in places]
+    return Lanes(
+        [PRIORITIES[place.lane] for place in places],
+        positions,
+        [pos + 1 for pos in positions],
+    )
+
+
+class Page(NamedTuple):
+    """Entries that match, and where the list goes on; "" where it ends."""
+
+    entries: list[Browsed]
+    after: str
+
+
+def browse(
+    queue: str,
+    selector: Selector,
+    *,
+    after: str = "",
+    limit: int = 50,
+    now: datetime | None = None,
+) -> Page:
+    """One page of a queue's ready entries that match, in the order of gets.
+
+    A page may hold fewer than ``limit``, and the list go on all the same: no page looks
+    at more than ``LOOKS`` times ``SCAN`` entries. The cursors are those of
+    ``broker.queueing.browse``.
+
+    Raises:
+        ValueError: ``after`` is not a cursor.
+    """
+    walk = Walk(queue, selector, lows_after(after), though_paused=True, now=now)
+    places: list[Place] = []
+    for _ in range(LOOKS):
+        if len(places) == limit or walk.at_end:
+            break
+        places += walk.on(min(limit - len(places), SCAN))
+    lanes = lanes_of(places)
+    entries = sql.fetch(
+        "browse_chosen",
+        browsed,
+        queue=queue,
+        priorities=lanes.priorities,
+        lows=lanes.lows,
+    )
+    return Page(entries, cursor(walk))
+
+
+def lows_after(cursor: str) -> list[int]:
+    if not cursor:
+        return [low for _ in range(10) for low in (LOWEST, 0)]
+    priority, pos = map(bigint, cursor.split("."))
+    if not 0 <= priority <= 9:
+        raise ValueError(f"no priority is {priority}")
+    lows = [low for _ in range(10) for low in (LOWEST, 0)]
+    new = 2 * (9 - priority) + 1
+    lows[: new - 1] = HIGHS[: new - 1]
+    lows[new - 1 : new + 1] = [pos + 1, max(pos + 1, 0)]
+    return lows
+
+
+def cursor(walk: Walk) -> str:
+    """Behind the last entry that was looked at."""
+    if walk.at_end:
+        return ""
+    lane = next(n for n, low in enumerate(walk.lows) if low != HIGHS[n])
+    return f"{PRIORITIES[lane]}.{walk.lows[lane] - 1}"

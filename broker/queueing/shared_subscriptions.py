@@ -1,0 +1,96 @@
+"""Subscriptions that several consumers share and that are not durable.
+
+Each has a name, by which consumers join it, in this process or another. It ends with
+the last of them. Durable ones are shared as they are (``subscriptions.subscribe``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import connection, transaction
+
+from broker.errors.queues import SubscriptionInUse
+from broker.models import Subscription
+from broker.queueing.subscriptions import is_in_use, managed_queue, remove, topic_of
+
+SHARED = 0x424E  # the first key of the advisory locks on their names
+
+
+@transaction.atomic
+def share(
+    address: str,
+    *,
+    owner: int,
+    client_id: str,
+    name: str,
+    selector: str = "",
+    busy: Collection[int] = (),
+) -> Subscription:
+    """Join the consumers of a subscription that is not durable, or begin it.
+
+    Args:
+        address: what is subscribed to.
+        owner: the process that asks for it (``owner.current``).
+        client_id: of the client; empty for a name that all clients share.
+        name: by which consumers find it.
+        selector: which messages it is for; empty is all.
+        busy: the queues that clients of this process consume from.
+
+    Raises:
+        NoSuchAddress: there is no such address.
+        NoModelQueue: the model is missing.
+        InvalidSelector: the selector cannot be read.
+        SubscriptionInUse: it has consumers, and another address or selector.
+
+    Source:
+        JMS 2.0, ``Session.createSharedConsumer``.
+    """
+    topic = topic_of(address, selector)
+    hold_name(client_id, name)
+    known = shared(client_id, name)
+    if known is not None:
+        if known.address_id == topic.pk and known.queue.selector == selector:
+            return known
+        if is_in_use(known.queue, busy):
+            raise SubscriptionInUse(client_id, name)
+        remove(known)
+    return Subscription.objects.create(
+        address=topic,
+        client_id=client_id,
+        name=name,
+        durable=False,
+        queue=managed_queue(topic, selector, durable=False),
+        owner_id=owner,
+    )
+
+
+def hold_name(client_id: str, name: str) -> None:
+    """Let others who share the name wait until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(%s::int, hashtext(%s))",
+            [SHARED, f"{client_id}|{name}"],
+        )
+
+
+def shared(client_id: str, name: str) -> Subscription | None:
+    """The subscription of a name that is shared and not durable, locked."""
+    return (
+        Subscription.objects.select_for_update(of=("self",))
+        .select_related("queue", "address")
+        .filter(durable=False, client_id=client_id, name=name)
+        .first()
+    )
+
+
+@transaction.atomic
+def leave_shared(client_id: str, name: str) -> None:
+    """End what is shared and not durable if nobody consumes from it any more.
+
+    To be called when nobody in this process does.
+    """
+    hold_name(client_id, name)
+    known = shared(client_id, name)
+    if known is not None and not is_in_use(known.queue):
+        remove(known)

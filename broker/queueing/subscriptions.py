@@ -1,0 +1,311 @@
+"""Wishes for what is sent to an address, each with the managed queue that keeps it.
+
+The queue is cloned from the model that the address names for subscriptions of its kind.
+A durable subscription is kept until somebody ends it; any other ends with the process
+that made it, and what lies on its queue ends with it. So do temporary queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from broker import sql
+from broker.config.names import DYNAMIC, clone, unique
+from broker.errors import NoSuchAddress
+from broker.errors.queues import (
+    NoModelQueue,
+    NoSuchSubscription,
+    SubscriptionInUse,
+)
+from broker.formats.selectors.parsing import parse
+from broker.models import (
+    Address,
+    Claim,
+    ClientEndpoint,
+    ConnectionConsumer,
+    Kind,
+    ModelQueue,
+    Owner,
+    Place,
+    Queue,
+    RoutingType,
+    Subscription,
+)
+from broker.queueing.processes import current
+from broker.queueing.transfer import Held, Record, end
+
+CHUNK = 1000
+DURABLE, NONDURABLE = "SYSTEM.MANAGED.DURABLE.", "SYSTEM.MANAGED.NDURABLE."
+ENDED = "Its subscription has ended."
+GONE = "Its queue is gone."
+DEFAULT_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
+NOTHING = "1 = 0"  # a selector that matches no message
+
+
+@transaction.atomic
+def subscribe(  # noqa: PLR0913  # each is named where it is used
+    address: str,
+    *,
+    durable: bool,
+    owner: int,
+    client_id: str = "",
+    name: str = "",
+    selector: str = "",
+    busy: Collection[int] = (),
+) -> Subscription:
+    """Begin a subscription, or take up again a durable one.
+
+    A durable subscription of this client and name that has another address or selector
+    is ended with all that it kept, and begins anew.
+
+    Args:
+        address: what is subscribed to.
+        durable: whether it outlives its process; then it has a name.
+        owner: the process that asks for it (``owner.current``).
+        client_id: of the client; those of two clients may have one name.
+        name: of a durable subscription; others have none.
+        selector: which messages it is for; empty is all.
+        busy: the queues that clients of this process consume from.
+
+    Raises:
+        NoSuchAddress: there is no such address.
+        NoModelQueue: the model is missing or, for a durable subscription, temporary.
+        InvalidSelector: the selector cannot be read.
+        SubscriptionInUse: it would have to begin anew, and has a consumer.
+        ValueError: it is durable and has no name.
+
+    Source:
+        JMS 2.0, ``Session.createDurableConsumer``: changing the topic or the selector
+        is the same as unsubscribing and creating a new subscription. IBM MQ, reason
+        2522: the models, and that a durable subscription needs a permanent one.
+    """
+    if durable and not name:
+        raise ValueError("A durable subscription needs a name, so that it is found.")
+    topic = topic_of(address, selector)
+    if durable and (known := find(client_id, name)) is not None:
+        if known.address_id == topic.pk and known.queue.selector == selector:
+            return known
+        unsubscribe(client_id, name, busy=busy)
+    queue = managed_queue(topic, selector, durable=durable)
+    try:
+        with transaction.atomic():
+            return Subscription.objects.create(
+                address=topic,
+                client_id=client_id,
+                name=name if durable else "",
+                durable=durable,
+                queue=queue,
+                owner_id=None if durable else owner,
+            )
+    except IntegrityError as error:  # somebody else has begun it just now
+        raise SubscriptionInUse(client_id, name) from error
+
+
+def topic_of(address: str, selector: str) -> Address:
+    """What is subscribed to, if that can be.
+
+    Raises:
+        NoSuchAddress: there is no such address.
+        InvalidSelector: the selector cannot be read.
+    """
+    topic = Address.objects.filter(name=address).first()
+    if topic is None:
+        raise NoSuchAddress(address)
+    if selector:
+        parse(selector)
+    return topic
+
+
+@transaction.atomic
+def open_temporary(*, owner: int, is_topic: bool) -> Subscription:
+    """Make a queue for one client, with an address of its own; both have one new name.
+
+    It is there until it is removed, or its owner ends.
+
+    Args:
+        owner: the process that asks for it (``owner.current``).
+        is_topic: make an address that is subscribed to; its queue takes nothing, and
+            stands for the address.
+
+    Source:
+        JMS 2.0, ``TemporaryQueue``. IBM MQ: they are made from
+        SYSTEM.DEFAULT.MODEL.QUEUE, unless another model is named.
+    """
+    model = ModelQueue.objects.filter(name=DEFAULT_MODEL).first() or ModelQueue()
+    name = unique(DYNAMIC)
+    address = Address.objects.create(name=name)
+    multicast = {"routing_type": RoutingType.MULTICAST, "selector": NOTHING}
+    queue = clone(
+        model,
+        name=name,
+        address=address,
+        kind=Queue.Kind.TEMPORARY,
+        **multicast if is_topic else {},
+    )
+    return Subscription.objects.create(
+        address=address, queue=queue, durable=False, owner_id=owner
+    )
+
+
+def managed_queue(address: Address, selector: str, *, durable: bool) -> Queue:
+    """A new queue of an address, as its model is now.
+
+    Raises:
+        NoModelQueue: the model is missing or, for a durable subscription, temporary.
+    """
+    named = address.durable_model if durable else address.nondurable_model
+    model = ModelQueue.objects.filter(name=named).first()
+    if model is None or (durable and not model.permanent):
+        raise NoModelQueue(named, address.name)
+    return clone(
+        model,
+        name=unique(DURABLE if durable else NONDURABLE),
+        address=address,
+        kind=Queue.Kind.MANAGED,
+        routing_type=RoutingType.MULTICAST,
+        selector=selector,
+    )
+
+
+@transaction.atomic
+def unsubscribe(
+    client_id: str,
+    name: str,
+    *,
+    busy: Collection[int] = (),
+    actor: str = "",
+    now: datetime | None = None,
+) -> None:
+    """End a durable subscription, and what lies on its queue.
+
+    Args:
+        client_id: of the client.
+        name: of the subscription.
+        busy: the queues that clients of this process consume from.
+        actor: for the journal.
+        now: when; the database's clock when not given.
+
+    Raises:
+        NoSuchSubscription: the client has none of that name.
+        SubscriptionInUse: it has a consumer, or one holds messages of it.
+
+    Source:
+        JMS 2.0, ``Session.unsubscribe``: not while it has an active consumer, nor while
+        a message of it is part of a transaction or not acknowledged.
+    """
+    known = find(client_id, name)
+    if known is None:
+        raise NoSuchSubscription(client_id, name)
+    if is_in_use(known.queue, busy):
+        raise SubscriptionInUse(client_id, name)
+    remove(known, actor=actor, now=now)
+
+
+def find(client_id: str, name: str) -> Subscription | None:
+    """A durable subscription, locked until the transaction ends."""
+    return (
+        Subscription.objects.select_for_update(of=("self",))
+        .select_related("queue")
+        .filter(durable=True, client_id=client_id, name=name)
+        .first()
+    )
+
+
+def is_in_use(queue: Queue, busy: Collection[int] = ()) -> bool:
+    """Whether somebody consumes from a queue.
+
+    A consumer holds messages of it, server sessions feed on it, or a client of another
+    process gets from it; those of this process are ``busy``.
+    """
+    alive = Owner.objects.values("id")
+    sessions = ConnectionConsumer.objects.filter(queue=queue, owner_id__in=alive)
+    return (
+        queue.pk in busy
+        or Claim.objects.filter(queue_id=queue.pk).exists()
+        or sessions.exists()
+        or elsewhere(queue.pk).exists()
+    )
+
+
+def elsewhere(queue_id: int | OuterRef) -> QuerySet[ClientEndpoint]:
+    """What gets from a queue for clients of other living processes."""
+    living = Owner.objects.exclude(pk=current()).values("id")
+    return ClientEndpoint.objects.filter(
+        queue=queue_id, kind=ClientEndpoint.Kind.GETS, connection__owner_id__in=living
+    )
+
+
+@transaction.atomic
+def remove(
+    subscription: Subscription, *, actor: str = "", now: datetime | None = None
+) -> None:
+    """End a subscription or a temporary queue with all that lies on it, used or not.
+
+    Entries in units of work stay there; the end of those is the end of these. A
+    temporary address goes with its last queue.
+    """
+    address = Address.objects.filter(pk=subscription.address_id)
+    is_temporary = bool(
+        address.filter(name__startswith=DYNAMIC).select_for_update(no_key=True)
+    )  # of two that end at once, one is the last
+    while clear(subscription.queue_id, CHUNK, ENDED, actor=actor, now=now) == CHUNK:
+        pass
+    Queue.objects.filter(pk=subscription.queue_id).delete()  # and itself with it
+    if is_temporary:
+        address.filter(queues=None, subscriptions=None).delete()
+
+
+def end_dead(*, limit: int, now: datetime | None = None) -> bool:
+    """Go on with ending what dead processes had subscribed to.
+
+    Whoever put while a queue was removed may have put on it; that ends here, too.
+
+    Args:
+        limit: entries at most; each call is one transaction.
+        now: when; the database's clock when not given.
+
+    Returns:
+        Whether there was something to do; then there may be more.
+    """
+    with transaction.atomic():
+        subscription = dead().first()
+        if subscription is not None:
+            if clear(subscription.queue_id, limit, ENDED, now=now) < limit:
+                remove(subscription, now=now)
+            return True
+        strays = sql.fetch("stray_queues", int)
+        return sum(clear(stray, limit, GONE, now=now) for stray in strays) > 0
+
+
+def dead() -> QuerySet[Subscription]:
+    """Those of processes that are forgotten, unless a consumer holds entries, or
+    somebody shares it."""
+    held = Claim.objects.filter(queue_id=OuterRef("queue_id"))
+    alive = Owner.objects.filter(pk=OuterRef("owner_id"))
+    living = Owner.objects.values("id")
+    got = ClientEndpoint.objects.filter(
+        queue=OuterRef("queue_id"), connection__owner_id__in=living
+    )
+    return (
+        Subscription.objects.select_for_update(of=("self",), skip_locked=True)
+        .select_related("queue", "address")
+        .filter(~Exists(alive), ~Exists(held), ~Exists(got), owner_id__isnull=False)
+        .order_by("pk")
+    )
+
+
+def clear(
+    queue_id: int, limit: int, why: str, *, actor: str = "", now: datetime | None
+) -> int:
+    """End entries that wait on a queue, at most ``limit``; return how many."""
+    taken: dict[Place, list[Held]] = {Place.READY: [], Place.DELAYED: []}
+    for place, *fields in sql.run("take_queue", {"queue_id": queue_id, "limit": limit}):
+        taken[Place(place)].append(Held(*fields))
+    for place, held in taken.items():
+        detail = {"why": why}
+        end(held, Record(Kind.DISCARD, place, None, actor, detail, now))
+    return sum(map(len, taken.values()))

@@ -1,0 +1,295 @@
+"""Where an entry goes that was taken from its place: back, elsewhere, or nowhere.
+
+Whoever takes entries (``sql/take_*.sql``) gives each to one function here, in the same
+transaction. That is the one rule that keeps every message in exactly one place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import compress
+from typing import Any
+
+from django.conf import settings
+
+from broker import sql
+from broker.formats.error_fingerprint import fingerprint
+from broker.models import DeadLetter, Kind, Message, Place, Queue
+from broker.queueing import notifications
+from broker.queueing.arrival_expiry import lifetime_ms
+from broker.queueing.copy_edits import NONE, Repairs, repair, shown_repaired
+from broker.queueing.provenance import STALE, Hop, resubmits, without_body
+from broker.queueing.routing import Route, route_to
+from broker.queueing.store import NewMessage
+from broker.sql.clock import database_now
+
+
+@dataclass(slots=True)  # not frozen, which takes five times as long to make
+class Held:
+    """An entry that was taken from its place and not yet put anywhere."""
+
+    queue_id: int
+    id: int  # of the message
+    priority: int
+    backout_count: int
+    delivery_count: int
+    expires_at: datetime | None
+    expired: bool = False  # by the database's clock, when it was taken
+
+    def counted(self) -> Held:
+        """The same with one more backout."""
+        return Held(
+            self.queue_id,
+            self.id,
+            self.priority,
+            self.backout_count + 1,
+            self.delivery_count,
+            self.expires_at,
+            self.expired,
+        )
+
+
+@dataclass(slots=True)
+class Copy:
+    """What one entry became on another address."""
+
+    id: int  # of the entry's message
+    copy_id: int
+    queue_ids: list[int]  # that took the copy
+
+
+@dataclass(frozen=True, slots=True)
+class Dress:
+    """What a copy has before its body, in place of the original's."""
+
+    descriptor: Mapping[str, Any]
+    headers: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the journal says of a move."""
+
+    kind: Kind
+    came_from: Place | None  # none: it had ended
+    uow: int | None = None
+    actor: str = ""
+    detail: dict[str, Any] = field(default_factory=dict)
+    now: datetime | None = None  # when; the database's clock when not given
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "came_from": self.came_from,
+            "uow": self.uow,
+            "actor": self.actor,
+            "detail": json.dumps(self.detail),
+            "now": self.now,
+        }
+
+
+Untaken = Callable[[Sequence[Held], str], object]
+
+
+def put_back(entries: Sequence[Held], delays_ms: Sequence[int], record: Record) -> None:
+    """Return entries to their queues, each after its delay; zero is at once."""
+    if not entries:
+        return
+    ready = sql.fetch(
+        "put_back",
+        int,
+        **columns(entries),
+        delivery_counts=[entry.delivery_count for entry in entries],
+        expiries=[entry.expires_at for entry in entries],
+        delays_ms=list(delays_ms),
+        most_records=settings.BROKER_MAX_REDELIVERY_RECORDS,
+        **record.parameters(),
+    )
+    notifications.announce_on_commit(set(ready))
+
+
+def copy(  # noqa: PLR0913  # each is named where it is used
+    entries: Sequence[Held],
+    address: str,
+    record: Record,
+    *,
+    cause: DeadLetter.Cause | None = None,
+    only_queue: str | None = None,
+    dress: Sequence[Dress] | None = None,
+    repairs: Repairs = NONE,
+    ends: bool = True,
+    untaken: Untaken | None = None,
+) -> list[Copy]:
+    """Copy messages to an address, and end the entries they are copied from.
+
+    Every multicast queue whose selector matches the copy takes it, and one such anycast
+    queue. It expires by its new address's settings. The caller has a transaction.
+
+    Args:
+        record: for the journal; its ``error`` groups dead letters.
+        cause: why they are dead letters; none when they are not.
+        only_queue: of the address, when the others must not take the copies. This one
+            takes them whatever its selector.
+        dress: what IBM MQ's rules make of each message's headers. Such a copy keeps its
+            expiry, and nothing is written into its properties.
+        repairs: what copies have instead, by the message that they are copied from.
+        ends: false where the entries were not taken, and stay.
+        untaken: gets the entries that no queue takes, and why; by default they go back
+            where they were, uncounted, if they were taken.
+
+    Returns:
+        What each became, in the order of the entries; nothing of those that no queue
+        takes.
+    """
+    route = route_to(address, only_queue)
+    as_ibm = dress is not None
+    lifetime = None if as_ibm else lifetime_on(address)
+    refusing = refusals(
+        entries, route, record, cause, repairs, as_ibm=as_ibm, lifetime=lifetime
+    )
+    taken = [route.takes(one) for one in refusing]
+    if (ends or untaken) and not all(taken):
+        left = [entry for entry, goes in zip(entries, taken, strict=True) if not goes]
+        (untaken or partial(give_back, record))(left, route.why_not)
+    if not any(taken):
+        return []
+    copies = sql.fetch(
+        "copy",
+        Copy,
+        **columns(list(compress(entries, taken))),
+        **route.parameters(list(compress(refusing, taken))),
+        **record.parameters(),
+        **story(record, cause),
+        **dressed(dress and list(compress(dress, taken))),
+        lifetime=lifetime,
+        ends=ends,
+    )
+    repair({one.copy_id: one.id for one in copies}, repairs)
+    notifications.announce_on_commit({q for one in copies for q in one.queue_ids})
+    return copies
+
+
+def give_back(record: Record, entries: Sequence[Held], why: str) -> None:
+    """Return entries that can go nowhere to where they were, uncounted."""
+    detail = record.detail | {"why": why}
+    record = replace(record, kind=Kind.RELEASE, detail=detail)
+    put_back(entries, [0] * len(entries), record)
+
+
+def refusals(  # noqa: PLR0913  # each is named where it is used
+    entries: Sequence[Held],
+    route: Route,
+    record: Record,
+    cause: DeadLetter.Cause | None,
+    repairs: Repairs = NONE,
+    *,
+    as_ibm: bool,
+    lifetime: timedelta | None,
+) -> list[set[int]]:
+    """For each entry, the queues of a route that do not take its copy."""
+    if not route.is_choosy:
+        return [set()] * len(entries)
+    return route.refusing(
+        preview(entries, record, cause, repairs, lifetime, as_ibm=as_ibm)
+    )
+
+
+def preview(
+    entries: Sequence[Held],
+    record: Record,
+    cause: DeadLetter.Cause | None,
+    repairs: Repairs,
+    lifetime: timedelta | None,
+    *,
+    as_ibm: bool,
+) -> list[NewMessage]:
+    """What the copies will be, without their bodies, for selectors."""
+    queues = Queue.objects.filter(pk__in={entry.queue_id for entry in entries})
+    names = dict(queues.values_list("pk", "name"))
+    messages = Message.objects.defer("body", "headers")
+    rows = messages.in_bulk({entry.id for entry in entries})
+    shown_repaired(rows, repairs)
+    at = record.now or database_now()
+    expires_at = None if lifetime is None else at + lifetime
+    copies = []
+    for entry in entries:
+        row = rows[entry.id]
+        hop = Hop(
+            address=row.address,
+            queue=names.get(entry.queue_id),
+            message_id=entry.id,
+            routing_type=row.routing_type,
+            at=at,
+            cause=cause,
+            backout_count=entry.backout_count,
+        )
+        told = row.properties if as_ibm else hop.told(row.properties)
+        told = told | resubmits(row.properties, more=record.kind == Kind.RESUBMIT)
+        until = row.expires_at if as_ibm else expires_at
+        copies.append(
+            without_body(row, told, priority=entry.priority, expires_at=until)
+        )
+    return copies
+
+
+def lifetime_on(address: str) -> timedelta | None:
+    """How long a copy lives on an address; None: for ever."""
+    lives_ms = lifetime_ms(address)
+    return None if lives_ms is None else timedelta(milliseconds=lives_ms)
+
+
+def story(record: Record, cause: DeadLetter.Cause | None) -> dict[str, Any]:
+    """Why messages are copied, for ``copy.sql``."""
+    error = str(record.detail.get("error", ""))
+    group = fingerprint(error)
+    return {
+        "cause": cause,
+        "error": error,
+        "fingerprint": group.key,
+        "pattern": group.pattern,
+        "reason": record.detail.get("reason"),
+        "restore": record.kind == Kind.RESUBMIT,
+        "stale": list(STALE),
+    }
+
+
+def dressed(dress: Sequence[Dress] | None) -> dict[str, Any]:
+    """What copies have before their bodies, for ``copy.sql``."""
+    return {
+        "as_ibm": dress is not None,
+        "descriptors": dress and [json.dumps(one.descriptor) for one in dress],
+        "headers": dress and [one.headers or b"" for one in dress],
+    }
+
+
+def end(entries: Sequence[Held], record: Record) -> None:
+    """Write that entries ended here. Their messages stay readable for a while."""
+    if not entries:
+        return
+    parameters = record.parameters()
+    queues = {
+        "queue_ids": [e.queue_id for e in entries],
+        "ids": [e.id for e in entries],
+    }
+    sql.fetch_one("end", **queues, **parameters)
+
+
+def takes(address: str, only_queue: str | None = None) -> bool:
+    """Whether an address has a queue, so that a copy to it would arrive."""
+    queues = Queue.objects.filter(address__name=address)
+    if only_queue is not None:
+        queues = queues.filter(name=only_queue)
+    return queues.exists()
+
+
+def columns(entries: Sequence[Held]) -> dict[str, list[int]]:
+    return {
+        "queue_ids": [entry.queue_id for entry in entries],
+        "ids": [entry.id for entry in entries],
+        "priorities": [entry.priority for entry in entries],
+        "backout_counts": [entry.backout_count for entry in entries],
+    }

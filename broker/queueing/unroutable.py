@@ -1,0 +1,167 @@
+"""What becomes of messages that were sent and reached no queue.
+
+Source:
+    ActiveMQ Artemis, PostOfficeImpl.maybeSendToDLA: where the settings of the address
+    say so, they go to its dead letter address; what that takes neither is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from django.db import transaction
+
+from broker.config.address_settings import settings_for
+from broker.config.auto_create import ensure
+from broker.formats.error_fingerprint import fingerprint
+from broker.models import AddressSetting, DeadLetter
+from broker.queueing.arrival_expiry import lifetime_ms
+from broker.queueing.provenance import Hop, resubmits
+from broker.queueing.routing import route_to
+from broker.queueing.store import NewMessage, Receipt, store
+from broker.sql.clock import database_now
+
+logger = logging.getLogger(__name__)
+
+Cause = DeadLetter.Cause
+
+DROPPED = "%d messages sent to %r reached no queue and are dropped: %s."
+UNSET = "no dead letter address is set"
+OWN = "its dead letter address is its own"
+ERROR = "No queue of {} took it."
+
+
+def redirect(
+    address: str,
+    messages: Sequence[NewMessage],
+    receipts: Sequence[Receipt],
+    *,
+    uow: int | None,
+    actor: str,
+    now: datetime | None,
+) -> list[Receipt]:
+    """Send what reached no queue to the dead letter address, where the settings say so.
+
+    Part of the transaction of the put, if there is one. It is done once: what the dead
+    letter address does not take is dropped, and the log says so.
+
+    Returns:
+        The receipts of all; of what was sent on, they name the copy and its queues.
+    """
+    lost = [place for place, one in enumerate(receipts) if not one.queue_ids]
+    rule = settings_for(address) if lost else None
+    if rule is None or not rule.send_to_dla_on_no_route:
+        return list(receipts)
+    to = rule.dead_letter_address or ""
+    if not to or to == address:
+        logger.warning(DROPPED, len(lost), address, OWN if to else UNSET)
+        return list(receipts)
+    with transaction.atomic():
+        sent = send_on(
+            [(messages[place], receipts[place]) for place in lost],
+            rule,
+            now=now,
+            uow=uow,
+            actor=actor,
+        )
+    found = dict(zip(lost, sent, strict=True))
+    return [found.get(place, one) for place, one in enumerate(receipts)]
+
+
+def send_on(
+    unrouted: Sequence[tuple[NewMessage, Receipt]],
+    rule: AddressSetting,
+    *,
+    now: datetime | None,
+    **about: Any,
+) -> list[Receipt]:
+    """Send messages to the dead letter address of where they were sent."""
+    origin, to = rule.match, rule.dead_letter_address
+    assert to, "somebody has looked"
+    if rule.auto_create_dead_letter_resources:
+        ensure(
+            to,
+            origin=origin,
+            prefix=rule.dead_letter_queue_prefix or "",
+            suffix=rule.dead_letter_queue_suffix or "",
+        )
+    route = route_to(to)
+    at = now or database_now()
+    lives_ms = lifetime_ms(to)
+    until = None if lives_ms is None else at + timedelta(milliseconds=lives_ms)
+    letters = [letter_of(*one, rule=rule, at=at, until=until) for one in unrouted]
+    sent: list[Receipt] = []
+    for refused, part in groupby(
+        zip(route.refusing(letters), letters, strict=True), key=itemgetter(0)
+    ):
+        alike = [letter for _, letter in part]
+        lost = [receipt for _, receipt in unrouted[len(sent) :][: len(alike)]]
+        if not route.takes(refused):
+            logger.warning(DROPPED, len(lost), origin, route.why_not)
+            sent += lost
+            continue
+        stored = store(
+            to, alike, looked=True, refusing_ids=sorted(refused), now=now, **about
+        )
+        tell_why(stored, lost, origin, at)
+        sent += stored
+    return sent
+
+
+def letter_of(
+    message: NewMessage,
+    receipt: Receipt,
+    *,
+    rule: AddressSetting,
+    at: datetime,
+    until: datetime | None,
+) -> NewMessage:
+    """A message as it is on the dead letter address; when it is due stays as it was."""
+    assert rule.dead_letter_address, "somebody has looked"
+    hop = Hop(
+        address=rule.match,
+        queue=None,
+        message_id=receipt.message_id,
+        routing_type=message.routing_type,
+        at=at,
+        cause=Cause.NO_ROUTE,
+    )
+    return replace(
+        message,
+        address=rule.dead_letter_address,
+        properties=hop.told(message.properties) | resubmits(message.properties),
+        routing_type=None,
+        expires_at=until,
+    )
+
+
+def tell_why(
+    stored: Sequence[Receipt], lost: Sequence[Receipt], origin: str, at: datetime
+) -> None:
+    """Show them among the dead letters; they were on no queue before."""
+    error = ERROR.format(origin)
+    group = fingerprint(error)
+    DeadLetter.objects.bulk_create(
+        DeadLetter(
+            message_id=letter.message_id,
+            queue_id=queue_id,
+            cause=Cause.NO_ROUTE,
+            error=error,
+            fingerprint=group.key,
+            pattern=group.pattern,
+            origin_address=origin,
+            origin_queue="",
+            origin_id=before.message_id,
+            backout_count=0,
+            resubmit_count=0,
+            died_at=at,
+        )
+        for letter, before in zip(stored, lost, strict=True)
+        for queue_id in letter.queue_ids
+    )

@@ -1,0 +1,209 @@
+"""Credentials of machines: names and secrets, which bound what their users may do.
+
+A secret is shown once. What is kept of it is a digest, which is enough for a secret of
+256 random bits, and what SCRAM needs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.contrib.auth.models import User
+from django.db import DEFAULT_DB_ALIAS, transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from broker import sql
+from broker.models import Act, Credential
+from broker.models.clients import NAME
+from broker.security import audit
+
+logger = logging.getLogger(__name__)
+
+# With it a secret is longer than a block of SHA-256: HMAC uses its digest instead.
+PREFIX = "bo_"  # by which a secret is known where it should not be
+ITERATIONS = 4096  # what RFC 7677 asks for; the secret itself is what cannot be guessed
+SALT_BYTES = 16
+NOTED_EVERY = timedelta(minutes=1)
+# What every request asks of a credential and of its user, in the order of their models;
+# the rest is read if need be.
+CREDENTIAL = (
+    *("id", "name", "user_id", "patterns", "may_get", "may_browse", "may_put"),
+    *("expires_at", "last_used_at"),
+)
+USER = ("id", "is_superuser", "username", "is_active")
+BOUNDS = ("may_get", "may_browse", "may_put", "expires_at")
+
+
+class Scram(NamedTuple):
+    """What the server's side of SCRAM-SHA-256 knows of a secret.
+
+    Source:
+        RFC 5802, section 3; RFC 7677.
+    """
+
+    salt: bytes
+    iterations: int
+    stored_key: bytes
+    server_key: bytes
+
+
+@transaction.atomic
+def create(  # noqa: PLR0913  # each is named where it is used
+    name: str,
+    user: User,
+    *,
+    patterns: str = "#",
+    may_get: bool = True,
+    may_browse: bool = True,
+    may_put: bool = True,
+    expires_at: datetime | None = None,
+    by: User | None = None,
+) -> tuple[Credential, str]:
+    """Make a credential; return it, and the secret, which nobody can read again.
+
+    Args:
+        name: what the application logs in as.
+        user: whose authorities it has; never more than these.
+        patterns: of the queues and addresses it is for, one a line.
+        may_get: whether it gets messages at all.
+        may_browse: whether it browses.
+        may_put: whether it puts.
+        expires_at: from when on it is good no more; None is never.
+        by: who made it.
+
+    Raises:
+        ValidationError: the name is taken or no name, or a line is no pattern.
+    """
+    secret = PREFIX + secrets.token_hex(32)
+    keys = scram(secret, secrets.token_bytes(SALT_BYTES))
+    credential = Credential(
+        name=name,
+        user=user,
+        patterns=patterns,
+        may_get=may_get,
+        may_browse=may_browse,
+        may_put=may_put,
+        expires_at=expires_at,
+        created_by=by,
+        secret_sha256=digest(secret),
+        scram_salt=keys.salt,
+        scram_iterations=keys.iterations,
+        scram_stored_key=keys.stored_key,
+        scram_server_key=keys.server_key,
+    )
+    credential.full_clean()
+    credential.save()
+    after = {"user": user.get_username(), "patterns": patterns}
+    after |= {name: str(getattr(credential, name)) for name in BOUNDS}
+    detail = {"changed": audit.changes({}, after)}
+    audit.record(Act.CREATE_CREDENTIAL, credential, by=by, detail=detail)
+    return credential, secret
+
+
+@transaction.atomic
+def revoke(credential: Credential, by: User | None, *, reason: str = "") -> bool:
+    """End a credential for good; return whether it was not revoked before.
+
+    Whoever is logged in with it may do nothing from the next look at its authorities.
+    """
+    unrevoked = Credential.objects.filter(pk=credential.pk, revoked_at=None)
+    is_first = bool(unrevoked.update(revoked_at=Now(), revoked_by=by))
+    if is_first:
+        audit.record(Act.REVOKE_CREDENTIAL, credential, by=by, reason=reason)
+        logger.info("Credential %s was revoked by %s.", credential.name, by)
+    return is_first
+
+
+def verify(name: str, secret: str, *, now: datetime | None = None) -> Credential | None:
+    """The credential of this name, with its user, if the secret is its own and it is
+    good; else None.
+
+    How long it takes does not tell whether there is the name. It changes nothing; see
+    ``used``.
+
+    Args:
+        name: as it came from the wire; anything.
+        secret: as it came from the wire; anything.
+        now: when; the database's clock when not given.
+    """
+    credential = find(name, now)
+    kept = digest("") if credential is None else bytes(credential.secret_sha256)
+    is_right = hmac.compare_digest(kept, digest(secret))
+    return credential if is_right else None
+
+
+def bearer(secret: str, *, now: datetime | None = None) -> Credential | None:
+    """The good credential whose secret this is, with its user; else None.
+
+    Args:
+        secret: as it came from the wire; anything.
+        now: when; the database's clock when not given.
+    """
+    for values in sql.run("bearer", {"digest": digest(secret), "now": now}):
+        here = len(CREDENTIAL)
+        credential = Credential.from_db(DEFAULT_DB_ALIAS, CREDENTIAL, values[:here])
+        credential.user = User.from_db(DEFAULT_DB_ALIAS, USER, values[here:])
+        return credential
+    return None
+
+
+def scram_of(name: str, *, now: datetime | None = None) -> Scram | None:
+    """What SCRAM-SHA-256 needs of a credential; None where none of the name is good."""
+    credential = find(name, now)
+    if credential is None:
+        return None
+    return Scram(
+        bytes(credential.scram_salt),
+        credential.scram_iterations,
+        bytes(credential.scram_stored_key),
+        bytes(credential.scram_server_key),
+    )
+
+
+def used(credential: Credential, *, now: datetime | None = None) -> None:
+    """Note that somebody logged in with it; written once a minute at most."""
+    last = credential.last_used_at
+    if last is not None and last > (now or timezone.now()) - NOTED_EVERY:
+        return
+    at: Any = now or Now()
+    stale = Q(last_used_at=None) | Q(last_used_at__lte=at - NOTED_EVERY)
+    Credential.objects.filter(stale, pk=credential.pk).update(last_used_at=at)
+
+
+def good(now: datetime | None = None) -> QuerySet[Credential]:
+    """The credentials that are neither revoked nor expired, of active users."""
+    at: Any = now or Now()
+    return Credential.objects.filter(
+        Q(expires_at=None) | Q(expires_at__gt=at),
+        revoked_at=None,
+        user__is_active=True,
+    )
+
+
+def find(name: str, now: datetime | None) -> Credential | None:
+    """The good credential of a name; one query, also for what can be no name."""
+    is_name = len(name) <= LONGEST and re.match(NAME.regex, name)
+    return good(now).select_related("user").filter(name=name if is_name else "").first()
+
+
+def digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
+
+
+def scram(secret: str, salt: bytes) -> Scram:
+    """Derive the keys of a secret, which is ASCII, so that it needs no preparation."""
+    salted = hashlib.pbkdf2_hmac("sha256", secret.encode(), salt, ITERATIONS)
+    client_key = hmac.digest(salted, b"Client Key", "sha256")
+    server_key = hmac.digest(salted, b"Server Key", "sha256")
+    return Scram(salt, ITERATIONS, hashlib.sha256(client_key).digest(), server_key)
+
+
+LONGEST = Credential._meta.get_field("name").max_length or 0

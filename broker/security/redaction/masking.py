@@ -1,0 +1,173 @@
+"""A body and properties as somebody sees them who may not see all of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.formats.text import Text, text_of
+from broker.models.redaction import RedactionRule
+from broker.security.redaction import targets
+from broker.security.redaction.structures import READERS
+from broker.security.redaction.targets import OF_BODIES, STRUCTURED
+
+Kind = RedactionRule.Kind
+Rules = Sequence[RedactionRule]
+
+HIDDEN = "•••"
+PLAIN = "***"  # the same in character sets that have no such dots
+LONGEST = 2**20  # bytes of a body that is read for masking
+GZIP = b"\x1f\x8b"
+BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{22,}={0,2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A body as it may be seen."""
+
+    body: bytes
+    by: tuple[str, ...] = ()  # the rules that hide something of it
+    is_withheld: bool = False  # all of it is hidden: ``body`` says what it is
+
+
+@dataclass(slots=True)
+class Marker:
+    """Makes the marks, and knows which rules it made some for."""
+
+    dots: str = HIDDEN
+    used: dict[str, None] = field(default_factory=dict)
+
+    def __call__(self, name: str) -> str:
+        self.used[name] = None
+        return f"{self.dots} masked by rule {name}"
+
+
+def body_as_seen(body: bytes, content_type: str, rules: Rules) -> Seen:
+    """A body with what rules name masked; where that cannot be found for certain, only
+    how long it is, its hash and its content type.
+
+    Args:
+        body: all of it.
+        content_type: as its sender declared it.
+        rules: those that hold for it, of any kind.
+    """
+    wanted = [rule for rule in rules if rule.kind in OF_BODIES]
+    if not wanted or not body:
+        return Seen(body)
+    try:
+        if len(body) > LONGEST or is_packed(body):
+            raise ValueError("it is not read for masking")
+        text = text_of(body, content_type)
+        marker = Marker(HIDDEN if has_dots(text) else PLAIN)
+        after = masked_text(text.text, wanted, marker)
+        return Seen(text.written(after) if marker.used else body, tuple(marker.used))
+    except (ValueError, RecursionError):
+        return withheld(body, content_type, wanted)
+
+
+def has_dots(text: Text) -> bool:
+    try:
+        text.written(HIDDEN)
+    except ValueError:
+        return False
+    return True
+
+
+def is_packed(body: bytes) -> bool:
+    """Whether a body could well be another one in disguise: gzip, zlib or base64."""
+    if body.startswith(GZIP):
+        return True
+    try:
+        return bool(zlib.decompressobj().decompress(body[:256], 1))
+    except zlib.error:
+        bare = re.sub(rb"[\r\n]", b"", body)
+        return not len(bare) % 4 and BASE64.fullmatch(bare) is not None
+
+
+def marked(names: Sequence[str]) -> str:
+    """What stands for something that these rules hide."""
+    many = "rules" if len(names) > 1 else "rule"
+    return f"{HIDDEN} masked by {many} {', '.join(names)}"
+
+
+def withheld(body: bytes, content_type: str, rules: Rules) -> Seen:
+    names = tuple(rule.name for rule in rules)
+    digest = hashlib.sha256(body).hexdigest()
+    said = f"{marked(names)}: {len(body):,} bytes of {content_type}, SHA-256 {digest}"
+    return Seen(said.encode(), names, is_withheld=True)
+
+
+def masked_text(text: str, rules: Rules, marker: Marker) -> str:
+    """A text with what rules name masked.
+
+    Raises:
+        ValueError: no structure that rules are for can be read from it.
+    """
+
+    def scrub(one: str) -> str:
+        return scrubbed(one, rules, marker)
+
+    structured = {kind: of_kind(rules, kind) for kind in STRUCTURED}
+    wanted = [kind for kind, some in structured.items() if some]
+    for kind in wanted or STRUCTURED:
+        try:
+            return scrub(READERS[kind](text, structured[kind], marker, scrub))
+        except (ValueError, RecursionError):
+            continue
+    if wanted:
+        raise ValueError("it has none of the structures that rules are for")
+    return scrub(text)
+
+
+def of_kind(rules: Rules, kind: RedactionRule.Kind) -> list[RedactionRule]:
+    return [rule for rule in rules if rule.kind == kind]
+
+
+def scrubbed(text: str, rules: Rules, marker: Marker) -> str:
+    """A text without what regular expressions match; marks stay as they are."""
+    for rule in of_kind(rules, Kind.PATTERN):
+        text = "".join(pieces(text, rule, marker))
+    return text
+
+
+def pieces(text: str, rule: RedactionRule, marker: Marker) -> Iterator[str]:
+    at = 0
+    for found in targets.expression(rule.target).finditer(text):
+        if found.start() == found.end():
+            continue
+        yield text[at : found.start()]
+        yield marker(rule.name)
+        at = found.end()
+    yield text[at:]
+
+
+def properties_as_seen(
+    properties: Mapping[str, Any], rules: Rules
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Properties with those masked that rules name, and the rules that do so."""
+    marker = Marker()
+    seen = {
+        name: property_as_seen(name, value, rules, marker)
+        for name, value in properties.items()
+    }
+    return seen, tuple(marker.used)
+
+
+def property_as_seen(name: str, value: Any, rules: Rules, marker: Marker) -> Any:
+    for rule in of_kind(rules, Kind.PROPERTY):
+        if name and targets.property_name(rule.target).fullmatch(name):
+            return marker(rule.name)
+    if isinstance(value, dict):
+        return {
+            key: property_as_seen("", one, rules, marker) for key, one in value.items()
+        }
+    if isinstance(value, list):
+        return [property_as_seen("", one, rules, marker) for one in value]
+    if value is None or isinstance(value, bool):
+        return value
+    after = scrubbed(str(value), rules, marker)
+    return value if after == str(value) else after

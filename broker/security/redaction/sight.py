@@ -1,0 +1,194 @@
+"""What one principal may see of messages, at one moment.
+
+What a rule masks is masked for everybody. Who has the authority ``unmask`` on every
+queue that the rule is for, and where the message is or was, may lift it: for one
+request, for a reason that stands in the audit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from broker.errors.redaction import MaskedMessage, MaskedSearch, UnmaskingNeedsReason
+from broker.formats.wildcards import matches
+from broker.models import Act, Address, Queue, RedactionRule
+from broker.security import audit, authorities
+from broker.security.authorities import Held, Principal
+from broker.security.redaction import targets
+from broker.security.redaction.masking import (
+    Seen,
+    body_as_seen,
+    marked,
+    properties_as_seen,
+)
+from broker.security.redaction.targets import OF_BODIES
+from broker.security.redaction.whence import EVERY, queues_of
+
+Kind = RedactionRule.Kind
+Rules = Sequence[RedactionRule]
+
+
+@dataclass(frozen=True, slots=True)
+class Veil:
+    """What is masked of one message. Nothing, where it is empty."""
+
+    rules: Rules = ()
+    may_lift: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(rule.name for rule in self.rules)
+
+    @property
+    def mark(self) -> str:
+        """What stands for a part of the body; empty where none of it is masked."""
+        names = [rule.name for rule in self.rules if rule.kind in OF_BODIES]
+        return marked(names) if names else ""
+
+    def body(self, body: bytes, content_type: str) -> Seen:
+        return body_as_seen(body, content_type, self.rules)
+
+    def properties(
+        self, properties: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """As they may be seen, and the rules that hide something of them."""
+        return properties_as_seen(properties, self.rules)
+
+
+CLEAR = Veil()
+MOST = 2000  # messages of which each is looked at
+QUOTED = re.compile(r"'(?:[^']|'')*'")
+NAMES = re.compile(r"[^\W\d][\w$.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The rules in force, and who looks."""
+
+    rules: Rules
+    held: Held
+    is_lifting: bool = False  # what may be lifted is
+
+    def veils(self, message_ids: Iterable[int]) -> dict[int, Veil]:
+        """Of each message; no query, where there are no rules."""
+        ids = list(message_ids)
+        if not self.rules:
+            return dict.fromkeys(ids, CLEAR)
+        places = queues_of(ids)
+        return {one: self.over(places.get(one, frozenset({EVERY}))) for one in ids}
+
+    def veil(self, message_id: int) -> Veil:
+        return self.veils([message_id])[message_id]
+
+    def over(self, queues: Iterable[str]) -> Veil:
+        """The veil over a message that is or was on these queues."""
+        names = list(queues)
+        held = [
+            (rule, self.may_lift(rule, names))
+            for rule in self.rules
+            if any(covers(rule, name) for name in names)
+        ]
+        if self.is_lifting:
+            held = [(rule, may) for rule, may in held if not may]
+        return Veil(tuple(rule for rule, _ in held), all(may for _, may in held))
+
+    def may_lift(self, rule: RedactionRule, queues: Iterable[str]) -> bool:
+        return all(
+            self.held.everywhere("unmask") or self.held.on("unmask", name)
+            for name in queues
+            if covers(rule, name)
+        )
+
+    def beyond(self) -> list[RedactionRule]:
+        """The rules that this principal may not lift everywhere."""
+        if not self.rules or self.held.everywhere("unmask"):
+            return []
+        names = {*Queue.objects.values_list("name", flat=True)}
+        names |= {*Address.objects.values_list("name", flat=True)}
+        return [rule for rule in self.rules if not self.may_lift(rule, names)]
+
+    def require_search(self, asked: str, property_: str | None = None) -> None:
+        """Go on only if a search tells nothing that is masked, on whatever queue.
+
+        Args:
+            asked: what is looked for, for people.
+            property_: its name, where a property is asked for; else it is a body.
+
+        Raises:
+            MaskedSearch: it would.
+        """
+        if found := [rule.name for rule in self.beyond() if is_about(rule, property_)]:
+            raise MaskedSearch(asked, found)
+
+
+def covers(rule: RedactionRule, queue: str) -> bool:
+    return queue == EVERY or matches(rule.queues, queue)
+
+
+def is_about(rule: RedactionRule, property_: str | None) -> bool:
+    """Whether a rule masks something of bodies, or of one property."""
+    if property_ is None:
+        return rule.kind in OF_BODIES
+    if rule.kind == Kind.PROPERTY:
+        return targets.property_name(rule.target).fullmatch(property_) is not None
+    return rule.kind == Kind.PATTERN
+
+
+def sight_of(user: Principal, held: Held | None = None) -> Sight:
+    """What a principal may see now. One query, and one for what it holds."""
+    rules = tuple(RedactionRule.objects.filter(is_active=True))
+    if not rules:
+        return Sight((), authorities.NOTHING)
+    return Sight(rules, authorities.held_by(user) if held is None else held)
+
+
+def lifted(sight: Sight, reason: str, on: audit.Thing, **detail: Any) -> Sight:
+    """The same without what may be lifted; written down.
+
+    Args:
+        sight: of whoever asks.
+        reason: why.
+        on: what is looked at.
+        detail: what else there is to know.
+
+    Raises:
+        UnmaskingNeedsReason: there is none.
+    """
+    if not reason.strip():
+        raise UnmaskingNeedsReason
+    names = [rule.name for rule in sight.rules]
+    audit.record(Act.UNMASK, on, reason=reason, detail={"rules": names, **detail})
+    return Sight(sight.rules, sight.held, is_lifting=True)
+
+
+def require_clear(user: Principal, message_ids: Sequence[int]) -> None:
+    """Go on only if a principal may see all of these messages. Of more than ``MOST`` it
+    is not looked where each was: then they have to be able to lift every rule.
+
+    Raises:
+        MaskedMessage: something of one is masked, and they may not lift that.
+    """
+    sight = sight_of(user)
+    beyond = sight.beyond()
+    if len(message_ids) > MOST and beyond:
+        raise MaskedMessage([rule.name for rule in beyond])
+    for veil in sight.veils(message_ids if beyond else ()).values():
+        if veil and not veil.may_lift:
+            raise MaskedMessage(veil.names)
+
+
+def require_selector(user: Principal, selector: str) -> None:
+    """Go on only if a selector tells nothing that is masked.
+
+    Raises:
+        MaskedSearch: it names a property that is.
+    """
+    sight = sight_of(user)
+    for name in NAMES.findall(QUOTED.sub("", selector)) if sight.rules else ():
+        sight.require_search(selector, name)

@@ -1,0 +1,1 @@
+"""How a delivery ends: accepted, backed out, dead-lettered, expired, discarded."""

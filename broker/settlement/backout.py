@@ -1,0 +1,176 @@
+"""What becomes of entries whose delivery failed: back, a dead letter, or nothing."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from broker import sql
+from broker.config.address_settings import DEFAULTS, Policy, merge, policy_of
+from broker.config.auto_create import ensure
+from broker.models import AddressSetting, Queue
+from broker.queueing.transfer import Held, Record, put_back
+from broker.settlement.dead_letters import Cause, dead_letter
+from broker.settlement.expiry import end_expired
+from broker.settlement.redelivery_policy import (
+    LONGEST_MS,
+    Discard,
+    Disposition,
+    Park,
+    Redeliver,
+    dispose,
+)
+from broker.settlement.redelivery_policy import DeadLetter as ToDeadLetters
+
+logger = logging.getLogger(__name__)
+
+PARKED = (
+    "Message %d used up its attempts on queue %d, which is where dead letters go: it"
+    " stays there. Stop its consumer, or raise max delivery attempts to -1."
+)
+MILLISECOND = timedelta(milliseconds=1)
+
+
+def dispose_of(
+    held: Sequence[Held],
+    record: Record,
+    spread: float | None,
+    *,
+    at_once: bool = False,
+    rejected: bool = False,
+    delay: timedelta | None = None,
+) -> list[Disposition]:
+    """Count each entry's backout and put it where its address's settings say.
+
+    Args:
+        held: what was taken.
+        record: for the journal.
+        spread: as in ``redelivery_delay``; drawn for each entry when not given.
+        at_once: what comes back waits for no delay.
+        rejected: the consumer wants no other attempt.
+        delay: how long what comes back waits, if that is the consumer's to say.
+    """
+    expired = [entry for entry in held if entry.expired]
+    end_expired(expired, record.came_from, uow=record.uow, now=record.now)
+    counted = [entry.counted() for entry in held if not entry.expired]
+    rules = rules_of({entry.queue_id for entry in counted})
+    for rule in rules.values():
+        if at_once:
+            rule.redelivery_delay_ms = 0
+        if rejected and can_put_aside(rule):
+            rule.max_delivery_attempts = 1
+    outcomes = [
+        decide(
+            entry,
+            rules.get(entry.queue_id),
+            random.uniform(-1, 1) if spread is None else spread,  # noqa: S311
+        )
+        for entry in counted
+    ]
+    if delay is not None:
+        outcomes = [waiting(outcome, delay) for outcome in outcomes]
+    cause = Cause.REJECTED if rejected else Cause.MAX_DELIVERY_ATTEMPTS
+    carry_out(counted, outcomes, record, rules, cause=cause)
+    return outcomes
+
+
+def decide(entry: Held, rule: AddressSetting | None, spread: float) -> Disposition:
+    """What becomes of an entry that was counted.
+
+    Args:
+        entry: which.
+        rule: of its queue (``rules_of``); None where that was deleted.
+        spread: as in ``redelivery_delay``.
+    """
+    if rule is None:
+        return Discard()
+    return dispose(rule, entry.backout_count, spread, address=rule.match)
+
+
+def waiting(outcome: Disposition, delay: timedelta) -> Disposition:
+    """The same, but what comes back waits as long as this."""
+    if isinstance(outcome, Redeliver | Park):
+        return replace(outcome, after=delay)
+    return outcome
+
+
+def can_put_aside(rule: AddressSetting) -> bool:
+    """Whether the broker may take a rejected message away. Where that is a matter of
+    its consumers, and no dead letter address is set, their threshold decides."""
+    return bool(rule.dead_letter_address) or rule.poison_policy != Policy.IBM
+
+
+def carry_out(
+    entries: Sequence[Held],
+    outcomes: Sequence[Disposition],
+    record: Record,
+    rules: Mapping[int, AddressSetting],
+    *,
+    cause: Cause = Cause.MAX_DELIVERY_ATTEMPTS,
+) -> None:
+    """Put each entry where its disposition says; the one place that knows how."""
+    back: list[Held] = []
+    delays_ms: list[int] = []
+    dead: dict[str, list[Held]] = {}
+    for entry, outcome in zip(entries, outcomes, strict=True):
+        match outcome:
+            case Redeliver(after) | Park(after):
+                back.append(entry)
+                delays_ms.append(milliseconds(after))
+                if isinstance(outcome, Park):
+                    logger.warning(PARKED, entry.id, entry.queue_id)
+            case ToDeadLetters(to):
+                dead.setdefault(to, []).append(entry)
+            case Discard():
+                dead.setdefault("", []).append(entry)
+    put_back(back, delays_ms, record)
+    for to, letters in sorted(dead.items()):  # two who make resources do not cross
+        if to:
+            make_resources(to, [rules[entry.queue_id] for entry in letters])
+        dead_letter(letters, to, record, cause=cause)
+
+
+def milliseconds(delay: timedelta) -> int:
+    """A delay as the database takes it: none that is negative, or above a century."""
+    return min(max(delay // MILLISECOND, 0), LONGEST_MS)
+
+
+def make_resources(to: str, rules: Iterable[AddressSetting]) -> None:
+    """Make a dead letter address and its queues, where the settings of the addresses
+    that letters come from say so."""
+    named = {rule.match: rule for rule in rules}
+    for origin, rule in sorted(named.items()):
+        if rule.auto_create_dead_letter_resources:
+            ensure(
+                to,
+                origin=origin,
+                prefix=rule.dead_letter_queue_prefix or "",
+                suffix=rule.dead_letter_queue_suffix or "",
+            )
+
+
+def setting_of(row: Mapping[str, Any]) -> AddressSetting:
+    return AddressSetting(**{field: row[field] for field in ("match", *DEFAULTS)})
+
+
+def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:
+    """The merged settings of each queue, with its policy; those without a limit where
+    its consumers look for poison messages, or nobody does, or it is the broker's own.
+
+    Source:
+        ActiveMQ Artemis, QueueImpl.checkRedelivery: internal queues have no limit.
+    """
+    rules: dict[int, AddressSetting] = {}
+    for queue_id, address, threshold, kind, rows in sql.run(
+        "rules", {"queue_ids": list(queue_ids)}
+    ):
+        rule = rules[queue_id] = merge(address, map(setting_of, rows))
+        rule.poison_policy = policy_of(rule, threshold)
+        limited = rule.poison_policy in (Policy.ARTEMIS, Policy.BOTH)
+        if not limited or kind == Queue.Kind.INTERNAL:
+            rule.max_delivery_attempts = -1
+    return rules

@@ -1,0 +1,299 @@
+"""How deliveries end one by one, while their units of work go on.
+
+A consumer that takes ahead (``prefetched``) says of each delivery what becomes of it.
+Settlements of many consumers travel together: one statement takes all entries, and one
+transaction holds what becomes of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from django.db import Error as DatabaseError
+from django.db import connection, transaction
+
+from broker import sql
+from broker.errors import BrokerError, LockLost
+from broker.formats.error_fingerprint import readable
+from broker.models import Kind, Place
+from broker.queueing.put import put_many
+from broker.queueing.store import NewMessage
+from broker.queueing.transfer import Held, Record, put_back
+from broker.settlement.backout import dispose_of, milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """It was processed, and leaves its queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """It goes back uncounted: nothing was done with it."""
+
+    delay: timedelta | None = None  # the consumer's own; None: at once
+    why: str = ""  # this consumer cannot have it, for the operator
+
+
+@dataclass(frozen=True, slots=True)
+class BackOut:
+    """Its delivery failed: it is counted, and comes again unless its attempts are used
+    up."""
+
+    error: str  # what went wrong, for the operator
+    delay: timedelta | None = None  # the consumer's own; None: as the settings say
+    at_once: bool = False  # what comes back waits for no delay
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """It is not to be tried again: put aside at once; see ``rejection``."""
+
+    error: str
+
+
+Outcome = Accept | Release | BackOut | Reject
+
+
+@dataclass(slots=True)
+class Settlement:
+    """What becomes of some deliveries of one unit of work, on one queue."""
+
+    uow: int
+    queue_id: int
+    ids: list[int]  # of the broker's messages
+    outcome: Outcome
+    actor: str = ""  # for the journal; empty: the caller's
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Settlements that are one to the journal: all of them are made, or none."""
+
+    uow: int
+    queue_id: int
+    outcome: Outcome
+    actor: str
+    members: dict[int, Sequence[int]]  # ids of each, by its place
+
+    def parts(self) -> list[Group]:
+        return [replace(self, members={n: ids}) for n, ids in self.members.items()]
+
+
+class Row(NamedTuple):
+    """An entry that was taken; or the number alone of a group that is not held."""
+
+    number: int
+    held: Held | None
+
+    @classmethod
+    def of(cls, number: int, *columns: Any) -> Row:
+        return cls(number, None if columns[0] is None else Held(*columns))
+
+
+def settle(
+    settlements: Sequence[Settlement],
+    *,
+    puts: Sequence[NewMessage] = (),
+    actor: str = "",
+    now: datetime | None = None,
+) -> list[Exception | None]:
+    """Settle what is still held; one transaction, if all is well.
+
+    Args:
+        settlements: each is made whole, or not at all.
+        puts: sent with them, all or none.
+        actor: for the journal, of all that name none.
+        now: when; the database's clock when not given.
+
+    Returns:
+        For each settlement None, or why it was not made: ``LockLost`` where its unit of
+        work no longer holds one of its entries, or a settlement before it names one
+        too; or what the database said to it alone.
+
+    Raises:
+        BrokerError: the puts cannot be sent; nothing is settled.
+        DatabaseError: the connection was lost. What had been made is not known.
+    """
+    line = None
+    try:
+        connection.ensure_connection()
+        line = connection.connection
+        with transaction.atomic() if puts else nullcontext():
+            send(puts, actor, now)
+            lost = settle_held(settlements, actor, now)
+    except (BrokerError, DatabaseError):
+        if line is None or line.closed:
+            raise
+        return settle_each(settlements, puts, actor, now)
+    return [
+        LockLost(one.uow) if n in lost else None for n, one in enumerate(settlements)
+    ]
+
+
+def commit(
+    settlements: Sequence[Settlement],
+    puts: Sequence[NewMessage] = (),
+    *,
+    actor: str = "",
+    now: datetime | None = None,
+) -> None:
+    """Settle and send all of it, or nothing; one transaction.
+
+    Raises:
+        LockLost: a unit of work no longer holds one of the entries.
+        BrokerError: one of the puts cannot be sent.
+        DatabaseError: nothing was made, unless the connection was lost in the commit.
+    """
+    with transaction.atomic():
+        send(puts, actor, now)
+        lost = settle_held(settlements, actor, now)
+        if lost:
+            raise LockLost(settlements[min(lost)].uow)
+
+
+def send(puts: Sequence[NewMessage], actor: str, now: datetime | None) -> None:
+    if puts:
+        put_many(puts, actor=actor, now=now)
+
+
+def settle_each(
+    settlements: Sequence[Settlement],
+    puts: Sequence[NewMessage],
+    actor: str,
+    now: datetime | None,
+) -> list[Exception | None]:
+    """The same, each by itself, so that what is wrong with one is not with others."""
+    send(puts, actor, now)
+    outcomes: list[Exception | None] = []
+    for one in settlements:
+        line = connection.connection
+        try:
+            lost = settle_held([one], actor, now)
+            outcomes.append(LockLost(one.uow) if lost else None)
+        except (BrokerError, DatabaseError) as error:
+            if line is None or line.closed:
+                raise
+            outcomes.append(error)
+    return outcomes
+
+
+def settle_held(
+    settlements: Sequence[Settlement], actor: str, now: datetime | None
+) -> set[int]:
+    """Settle what is held; return the places of what is not.
+
+    Where all is accepted, it is one statement without a transaction around it.
+    """
+    groups, lost = grouped(settlements, actor)
+    is_quick = all(isinstance(group.outcome, Accept) for group in groups)
+    if is_quick and not take(groups, now):
+        return lost
+    with transaction.atomic():
+        return lost | settle_groups(groups, now)
+
+
+def settle_groups(groups: Sequence[Group], now: datetime | None) -> set[int]:
+    """Settle the groups that are held, and of others the parts that are.
+
+    The first look locks all units of work, so that the next see the same.
+    """
+    lost: set[int] = set()
+    while groups:
+        rows = take(groups, now)
+        missing = {row.number for row in rows if row.held is None}
+        if not missing:
+            dispose(groups, rows, now)
+            break
+        left: list[Group] = []
+        for number, group in enumerate(groups):
+            if number not in missing:
+                left.append(group)
+            elif len(group.members) > 1:
+                left += group.parts()
+            else:
+                lost.update(group.members)
+        groups = left
+    return lost
+
+
+def grouped(
+    settlements: Sequence[Settlement], actor: str
+) -> tuple[list[Group], set[int]]:
+    """Put together what ends alike; and which name what another before them names."""
+    groups: dict[tuple[int, int, Outcome, str], Group] = {}
+    named: set[tuple[int, int, int]] = set()
+    twice: set[int] = set()
+    for place, one in enumerate(settlements):
+        entries = {(one.uow, one.queue_id, message_id) for message_id in one.ids}
+        if not named.isdisjoint(entries):
+            twice.add(place)
+        elif entries:
+            named |= entries
+            key = one.uow, one.queue_id, one.outcome, one.actor or actor
+            group = groups.setdefault(key, Group(*key, {}))
+            group.members[place] = one.ids
+    return list(groups.values()), twice
+
+
+def take(groups: Sequence[Group], now: datetime | None) -> list[Row]:
+    """Take the entries of all groups, or of none; those that are accepted have ended.
+
+    Returns:
+        The entries that are to be put somewhere; or the groups that miss something.
+    """
+    if not groups:
+        return []
+    wanted: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    for number, group in enumerate(groups):
+        ids = {one for ids in group.members.values() for one in ids}
+        wanted[group.uow, group.queue_id] += [(one, number) for one in ids]
+    flat = [pair for pairs in wanted.values() for pair in sorted(pairs)]
+    lasts = list(accumulate(map(len, wanted.values())))
+    return sql.fetch(
+        "settle_many",
+        Row.of,
+        uows=[uow for uow, _ in wanted],
+        lowest=min(wanted)[0],
+        highest=max(wanted)[0],
+        queue_ids=[queue_id for _, queue_id in wanted],
+        firsts=[1, *(last + 1 for last in lasts[:-1])],
+        lasts=lasts,
+        ids=[message_id for message_id, _ in flat],
+        numbers=[number for _, number in flat],
+        accepts=[isinstance(group.outcome, Accept) for group in groups],
+        actors=[group.actor for group in groups],
+        now=now,
+    )
+
+
+def dispose(groups: Sequence[Group], rows: Sequence[Row], now: datetime | None) -> None:
+    """Put what was taken where its outcome says."""
+    taken: dict[int, list[Held]] = defaultdict(list)
+    for number, held in rows:
+        assert held is not None, "all groups are held"
+        taken[number].append(held)
+    for number, entries in taken.items():
+        put(groups[number], entries, now)
+
+
+def put(group: Group, entries: Sequence[Held], now: datetime | None) -> None:
+    record = Record(Kind.BACK_OUT, Place.CLAIMED, group.uow, group.actor, now=now)
+    match group.outcome:
+        case Release(delay, why):
+            delay_ms = 0 if delay is None else milliseconds(delay)
+            detail = {"error": readable(why)} if why else {}
+            record = replace(record, kind=Kind.RELEASE, detail=detail)
+            put_back(entries, [delay_ms] * len(entries), record)
+        case BackOut(error, delay, at_once):
+            record = replace(record, detail={"error": readable(error)})
+            dispose_of(entries, record, None, at_once=at_once, delay=delay)
+        case Reject(error):
+            record = replace(record, detail={"error": readable(error)})
+            dispose_of(entries, record, None, rejected=True)

@@ -1,0 +1,280 @@
+"""The discard bin: messages that left every queue, and can come back for a while."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models.functions import Coalesce, Length
+
+from broker import sql
+from broker.config.address_settings import merge
+from broker.errors import BrokerError, NoSuchQueue
+from broker.errors.discards import DiscardedExpired, NotInDiscardBin
+from broker.models import Act, AddressSetting, Discarded, Kind, Message, Queue
+from broker.queueing.limits import refusal_now
+from broker.queueing.transfer import Held, Record, columns, end, put_back
+from broker.security import audit, authorities
+
+Entry = tuple[int, int]  # message and queue
+NAMED = 100  # messages of one act, in the audit
+
+Cursor = tuple[datetime, int, int]  # when it was discarded, message, queue
+
+
+@dataclass(frozen=True, slots=True)
+class Binned:
+    """One entry of the bin, as lists show it."""
+
+    message_id: int
+    queue_id: int
+    queue: str  # its name then
+    discarded_at: datetime
+    keep_until: datetime
+    reason: int | None  # IBM MQ's code
+    why: str
+    backout_count: int
+    expires_at: datetime | None
+    content_type: str
+    size_bytes: int
+    is_orphan: bool  # its queue is gone
+
+    @property
+    def cursor(self) -> Cursor:
+        """Where the list goes on after this entry."""
+        return self.discarded_at, self.message_id, self.queue_id
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of one entry that was to be restored."""
+
+    message_id: int
+    queue_id: int
+    error: BrokerError | None = None  # why it is still where it was
+
+
+def discard(
+    entries: Sequence[Held],
+    record: Record,
+    *,
+    why: str,
+    reason: int | None = None,
+    kind: Kind = Kind.DISCARD,
+) -> None:
+    """End entries whose messages nobody is to get, and keep them in the bin.
+
+    How long is the address setting ``discard_retention_s``. With 0 they are gone, and
+    so are their bodies, but for what is on another queue.
+
+    Args:
+        entries: what was taken.
+        record: for the journal.
+        why: for people.
+        reason: IBM MQ's code, if there is one.
+        kind: for the journal: whether the broker did it, or an operator.
+    """
+    if not entries:
+        return
+    detail = record.detail | {"why": why} | ({"reason": int(reason)} if reason else {})
+    end(entries, replace(record, kind=kind, detail=detail))
+    retentions = retentions_s({entry.queue_id for entry in entries})
+    sql.fetch_one(
+        "discard",
+        **columns(entries),
+        delivery_counts=[entry.delivery_count for entry in entries],
+        expiries=[entry.expires_at for entry in entries],
+        retentions_s=[retentions[entry.queue_id] for entry in entries],
+        reason=reason,
+        why=why,
+        now=record.now,
+    )
+    forget([entry.id for entry in entries if not retentions[entry.queue_id]])
+
+
+def retentions_s(queue_ids: set[int]) -> dict[int, int]:
+    """How long each queue's discarded messages are kept; a deleted queue's as any."""
+    every = list(AddressSetting.objects.all())
+    addresses = dict(
+        Queue.objects.filter(pk__in=queue_ids).values_list("pk", "address__name")
+    )
+    return {
+        queue_id: merge(addresses.get(queue_id, ""), every).discard_retention_s or 0
+        for queue_id in queue_ids
+    }
+
+
+def discarded(  # noqa: PLR0913  # all are keywords
+    *,
+    queue: str | None = None,
+    reason: int | None = None,
+    within: Sequence[str] | None = None,
+    message_ids: Sequence[int] | None = None,
+    fingerprint: str | None = None,
+    before: Cursor | None = None,
+    limit: int = 50,
+) -> list[Binned]:
+    """One page of the bin, the newest first. Any page costs the same.
+
+    Args:
+        queue: only what was on the queue of this name.
+        reason: only what has this code; 0 is what has none.
+        within: only what was on queues of these names.
+        message_ids: only these messages.
+        fingerprint: only dead letters of this group.
+        before: where the page before ended.
+        limit: entries at most.
+    """
+    at, message_id, queue_id = before or (None, None, None)
+    return sql.fetch(
+        "discarded",
+        Binned,
+        queue=queue,
+        reason=reason,
+        within=None if within is None else list(within),
+        ids=None if message_ids is None else list(message_ids),
+        fingerprint=fingerprint,
+        at=at,
+        message_id=message_id,
+        queue_id=queue_id,
+        limit=limit,
+    )
+
+
+@transaction.atomic
+def restore(
+    message_id: int,
+    queue_id: int,
+    *,
+    user: authorities.Principal = None,
+    actor: str = "",
+    why: str = "",
+    now: datetime | None = None,
+) -> None:
+    """Put a discarded entry back on its queue: the same message, never backed out, at
+    the head of its priority.
+
+    Args:
+        message_id: of the entry.
+        queue_id: of the entry.
+        user: whose authority to put it needs; None is the process itself.
+        actor: for the journal.
+        why: for the journal and the audit.
+        now: when; the database's clock when not given.
+
+    Raises:
+        NotInDiscardBin: the bin does not have it, or it is due to be emptied.
+        NoSuchQueue: its queue is gone.
+        NotAuthorized: the user may not put there.
+        QueueFull, PutInhibited, MessageTooBigForQueue: its queue does not take it.
+        DiscardedExpired: its time to live is over; it can only be read.
+    """
+    record = Record(Kind.RESTORE, None, None, actor, {"why": why} if why else {}, now)
+    queue = bring_back(message_id, queue_id, user, record)
+    note_restored(queue, [message_id], by=user, why=why)
+
+
+def bring_back(
+    message_id: int, queue_id: int, user: authorities.Principal, record: Record
+) -> Queue:
+    """The same without its record in the audit; return the queue."""
+    now = record.now
+    taken = sql.fetch(
+        "restore", Held, message_id=message_id, queue_id=queue_id, now=now
+    )
+    if not taken:
+        raise NotInDiscardBin(message_id)
+    (held,) = taken
+    queue = Queue.objects.filter(pk=queue_id).first()
+    if queue is None:
+        raise NoSuchQueue(f"number {queue_id}")
+    authorities.require(user, "put", queue.name)
+    if held.expired:
+        assert held.expires_at is not None
+        raise DiscardedExpired(message_id, held.expires_at)
+    error = refusal_now(queue, size_bytes(message_id))
+    if error is not None:
+        raise error
+    put_back([replace(held, backout_count=0)], [0], record)
+    return queue
+
+
+def restore_each(
+    entries: Sequence[Entry],
+    *,
+    user: authorities.Principal = None,
+    actor: str = "",
+    why: str = "",
+    now: datetime | None = None,
+) -> list[Restored]:
+    """Restore what can be restored of these; what cannot, stays in the bin. What the
+    user may not know of is not there.
+
+    Returns:
+        What became of each, by queue and message.
+    """
+    outcomes = []
+    record = Record(Kind.RESTORE, None, None, actor, {"why": why} if why else {}, now)
+    back: dict[Queue, list[int]] = defaultdict(list)
+    known = known_to(user, entries)
+    with transaction.atomic():
+        for message_id, queue_id in sorted(set(entries), key=lambda e: (e[1], e[0])):
+            error = None
+            try:
+                with transaction.atomic():
+                    if (message_id, queue_id) not in known:
+                        raise NotInDiscardBin(message_id)
+                    queue = bring_back(message_id, queue_id, user, record)
+                back[queue].append(message_id)
+            except BrokerError as refused:
+                error = refused
+            outcomes.append(Restored(message_id, queue_id, error))
+        for queue, message_ids in back.items():
+            note_restored(queue, message_ids, by=user, why=why)
+    return outcomes
+
+
+def known_to(user: authorities.Principal, entries: Collection[Entry]) -> set[Entry]:
+    """Those of the entries that are in the bin, of queues that a principal may
+    inquire."""
+    held = authorities.held_by(user)
+    rows = Discarded.objects.filter(message_id__in=[one for one, _ in entries])
+    return {
+        (message_id, queue_id)
+        for message_id, queue_id, queue in rows.values_list(
+            "message_id", "queue_id", "queue"
+        )
+        if held.on("inquire", queue)
+    } & set(entries)
+
+
+def note_restored(
+    queue: Queue, message_ids: Sequence[int], *, by: authorities.Principal, why: str
+) -> None:
+    """Write down what came back to a queue: how many, and the first of them."""
+    detail = {"messages": len(message_ids), "ids": list(message_ids[:NAMED])}
+    audit.record(Act.RESTORE, queue, by=by, reason=why, detail=detail)
+
+
+@transaction.atomic
+def empty_due(*, limit: int, now: datetime | None = None) -> int:
+    """Empty the bin of what was kept long enough, bodies and all; return how many."""
+    ids = sql.fetch("empty_due", int, limit=limit, now=now)
+    forget(ids)
+    return len(ids)
+
+
+def forget(message_ids: Sequence[int]) -> None:
+    """Delete messages, but for those that are on a queue or in the bin."""
+    if message_ids:
+        sql.fetch_one("forget", ids=sorted(set(message_ids)))
+
+
+def size_bytes(message_id: int) -> int:
+    """Of body and headers."""
+    size = Length("body") + Coalesce(Length("headers"), 0)
+    sizes = Message.objects.filter(pk=message_id).values_list(size)
+    return sum(one for (one,) in sizes)

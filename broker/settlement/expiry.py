@@ -1,0 +1,195 @@
+"""Messages whose time to live is over. A get never hands them out; this ends them.
+
+The scan does (``expire``), once in ``BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S``. Where that
+is long, or off, a get that finds nothing ends what expired at the head of its queue
+(``expire_on``).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+
+from django.conf import settings
+from django.db import transaction
+
+from broker import sql
+from broker.config.address_settings import Policy, merge, policy_of, settings_for
+from broker.config.auto_create import ensure
+from broker.models import AddressSetting, DeadLetter, Kind, Message, Place, Queue
+from broker.queueing.transfer import Copy, Held, Record, copy, end
+from broker.settlement.report_messages import tell_of_expiry
+
+logger = logging.getLogger(__name__)
+
+WARNED: set[int] = set()
+REASON = "The message's time to live was over before it was delivered."
+BEAT_S = 1.0  # as often as the scan can be
+HEAD = 1000  # entries of each priority that a get looks at
+AT_ONCE = 100  # that it ends
+
+
+class Scans:
+    """When this process is to scan. It keeps its own time, by the monotonic clock."""
+
+    def __init__(self) -> None:
+        self.last_s = -math.inf  # when the last one began that came to its end
+
+    def are_due(self, now_s: float) -> bool:
+        """Whether it is time, rather a beat early than a beat late."""
+        period_s: float = settings.BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S
+        return period_s >= 0 and now_s - self.last_s >= period_s - BEAT_S
+
+
+SCANS = Scans()
+
+
+def expire(*, limit: int, now: datetime | None = None) -> int:
+    """End expired entries, at most ``limit`` of each place; return how many."""
+    with transaction.atomic():
+        ready = sql.fetch("take_expired_ready", Held, limit=limit, now=now)
+        end_expired(ready, Place.READY, now=now)
+    with transaction.atomic():
+        delayed = sql.fetch("take_expired_delayed", Held, limit=limit, now=now)
+        end_expired(delayed, Place.DELAYED, now=now)
+    return max(len(ready), len(delayed))
+
+
+def expire_on(queue: str, *, limit: int = AT_ONCE, now: datetime | None = None) -> int:
+    """End expired entries at the head of a queue, by a get that found nothing there.
+
+    So queues with consumers stay clean without a scan. Nothing is done where the scan
+    comes as soon, or where the queue is paused: then the get has met nothing.
+
+    Returns:
+        How many, at most ``limit``.
+    """
+    if 0 <= settings.BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S <= BEAT_S:
+        return 0
+    with transaction.atomic():
+        met = sql.fetch(
+            "take_expired_on", Held, queue=queue, limit=limit, scan=HEAD, now=now
+        )
+        end_expired(met, Place.READY, now=now)
+    return len(met)
+
+
+def end_expired(
+    entries: Sequence[Held],
+    came_from: Place | None,
+    *,
+    uow: int | None = None,
+    now: datetime | None = None,
+) -> None:
+    """Copy expired entries to their expiry addresses; drop those that have none. Tell
+    their senders, if they asked for that.
+
+    Source:
+        ActiveMQ Artemis manual, "Message Expiry": without an expiry address, or with
+        none of its queues to take it, the message is dropped.
+    """
+    if not entries:
+        return
+    by_queue: dict[int, list[Held]] = defaultdict(list)
+    for entry in entries:
+        by_queue[entry.queue_id].append(entry)
+    queues = Queue.objects.select_related("address").in_bulk(by_queue)
+    every = list(AddressSetting.objects.all())
+    for queue_id, expired in by_queue.items():
+        queue = queues.get(queue_id)  # none, when it was deleted
+        record = Record(Kind.EXPIRE, came_from, uow, "", {"error": REASON}, now)
+        if queue is None:
+            end(expired, record)
+        else:
+            end_on(queue, expired, record, rule=merge(queue.address.name, every))
+    asking = set(sql.fetch("asking", int, ids=[entry.id for entry in entries]))
+    for expired in by_queue.values() if asking else ():  # few do
+        tell_of_expiry([one for one in expired if one.id in asking], now=now)
+
+
+def end_on(
+    queue: Queue,
+    entries: Sequence[Held],
+    record: Record,
+    *,
+    rule: AddressSetting | None = None,
+) -> list[Copy]:
+    """End entries of one queue as expired; see ``end_expired``. Nobody is told.
+
+    Args:
+        queue: where they were.
+        entries: what was taken.
+        record: for the journal.
+        rule: of the queue's address, merged, if it is known.
+
+    Returns:
+        What each became that has a copy.
+    """
+    rule = rule or settings_for(queue.address.name)
+    to = expiry_address_of(queue, rule)
+    if not to:
+        end(entries, record)
+        return []
+    if rule.auto_create_expiry_resources:
+        make_resources(entries, to, rule)
+    drop = partial(drop_all, queue, record)
+    return copy(entries, to, record, cause=DeadLetter.Cause.EXPIRED, untaken=drop)
+
+
+def expiry_address_of(queue: Queue, rule: AddressSetting | None = None) -> str:
+    """Where what expires on a queue goes; empty where it is dropped, with a warning if
+    that is not by the rules.
+
+    Source:
+        IBM MQ, "Expiry": what expired is discarded, never dead-lettered. So it is where
+        the poison policy is IBM MQ's.
+    """
+    rule = rule or settings_for(queue.address.name)
+    to = expiry_target(queue, rule)
+    if not to and policy_of(rule, queue.backout_threshold) is not Policy.IBM:
+        unset = not rule.expiry_address
+        warn_once(
+            queue, "no expiry address is set" if unset else "it is the expiry address"
+        )
+    return to
+
+
+def expiry_target(queue: Queue, rule: AddressSetting) -> str:
+    """The same, as the rules say it; nobody is warned."""
+    if policy_of(rule, queue.backout_threshold) is Policy.IBM:
+        return ""
+    to = rule.expiry_address or ""
+    return "" if to == queue.address.name else to
+
+
+def drop_all(queue: Queue, record: Record, entries: Sequence[Held], why: str) -> None:
+    """End entries that no queue of the expiry address takes."""
+    warn_once(queue, why)
+    end(entries, record)
+
+
+def warn_once(queue: Queue, why: str) -> None:
+    """Say that expired messages of a queue are dropped; once in each process."""
+    if queue.pk not in WARNED:
+        WARNED.add(queue.pk)
+        logger.warning("Expired messages of %s are dropped: %s.", queue.name, why)
+
+
+def make_resources(entries: Sequence[Held], to: str, rule: AddressSetting) -> None:
+    """Make the expiry address, and a queue for each address that messages had.
+
+    Source:
+        ActiveMQ Artemis manual, "Configuring Automatic Creation of Expiry Resources".
+    """
+    messages = Message.objects.filter(pk__in={entry.id for entry in entries})
+    for origin in messages.order_by("address").values_list("address").distinct():
+        ensure(
+            to,
+            origin=origin[0],
+            prefix=rule.expiry_queue_prefix or "",
+            suffix=rule.expiry_queue_suffix or "",
+        )

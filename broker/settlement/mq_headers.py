@@ -1,0 +1,74 @@
+"""What IBM MQ's rules put before the body of a message that is moved away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.conf import settings
+
+from broker.errors.mq_codes import PutApplType, Reason
+from broker.formats.mq.chain import with_dead_letter_header, with_rfh2
+from broker.formats.mq.descriptor import own_id
+from broker.formats.mq.jms import folders_for_jms
+from broker.formats.mq.mqdlh import DeadLetterHeader
+from broker.queueing.get import Delivery
+from broker.queueing.transfer import Dress
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who writes a dead-letter header."""
+
+    put_appl_type: PutApplType = PutApplType.JAVA
+    put_appl_name: str = "MQ JMS MessageConsumer"
+
+    def header(self, reason: Reason, queue: str, at: datetime) -> DeadLetterHeader:
+        """A header that says why a message of a queue is dead-lettered, and by whom."""
+        header = DeadLetterHeader.at(
+            at, reason=reason, queue=queue, broker_name=settings.BROKER_NAME
+        )
+        return replace(
+            header,
+            put_appl_type=self.put_appl_type,
+            put_appl_name=self.put_appl_name,
+        )
+
+
+def for_backout_queue(delivery: Delivery) -> Dress:
+    """An RFH2 comes first, which is added where there is none; no more is changed.
+
+    Source:
+        IBM MQ, "Handling poison messages in IBM MQ classes for JMS".
+    """
+    folders = folders_for_jms(delivery)
+    stored = with_rfh2(
+        delivery.descriptor,
+        delivery.headers,
+        content_type=delivery.content_type,
+        folders=folders,
+    )
+    return identified(delivery, Dress(*stored))
+
+
+def for_dead_letter_queue(
+    delivery: Delivery, reason: Reason, queue: str, signature: Signature, at: datetime
+) -> Dress:
+    """A dead-letter header comes first, which says why and whence.
+
+    Source:
+        IBM MQ, "MQDLH - Dead-letter header".
+    """
+    stored = with_dead_letter_header(
+        delivery.descriptor,
+        delivery.headers,
+        signature.header(reason, queue, at),
+        content_type=delivery.content_type,
+    )
+    return identified(delivery, Dress(*stored))
+
+
+def identified(delivery: Delivery, dress: Dress) -> Dress:
+    """The move keeps the MsgId, also one that was made from the broker's number."""
+    own = {"msg_id": own_id(delivery, settings.BROKER_NAME).hex()}
+    return replace(dress, descriptor=own | dict(dress.descriptor))

@@ -1,0 +1,268 @@
+"""Poison messages as IBM MQ's consumers handle them: at the get, by the threshold.
+
+The broker only counts. A consumer that meets a message which came back reads two
+attributes of its queue, and moves the message away when it came back too often: to the
+queue's backout queue, or by its report options to the dead letter queue or the bin.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from broker.config.address_settings import policy_of, settings_for
+from broker.config.names import local_queue
+from broker.errors import BrokerError, NoSuchQueue
+from broker.errors.mq_codes import OpenOptions, Reason, Report
+from broker.formats.mq import mqdlh
+from broker.models import AddressSetting, DeadLetter, Kind, Place, Queue
+from broker.queueing import journal, limits
+from broker.queueing.get import Delivery
+from broker.queueing.limits import refusal_now
+from broker.queueing.transfer import Dress, Held, Record, copy, put_back
+from broker.security import authorities
+from broker.settlement.discards import discard
+from broker.settlement.mq_headers import (
+    Signature,
+    for_backout_queue,
+    for_dead_letter_queue,
+)
+from broker.settlement.redelivery_policy import (
+    BackoutQueue,
+    DeadLetterQueue,
+    DiscardAsAsked,
+    NoPlace,
+    Removal,
+    remove,
+)
+from broker.settlement.settle import take_some
+from broker.sql.clock import database_now
+
+logger = logging.getLogger(__name__)
+
+Policy = AddressSetting.PoisonPolicy
+Cause = DeadLetter.Cause
+Full = Callable[[Queue, int], BrokerError | None]  # of its capacity, by bytes
+
+UNDEFINED_THRESHOLD = 20  # of queues that have no attributes to define one in
+RETRY_AFTER_MS = 5000  # before a listener meets a message again that had no place
+CAUSES: dict[Reason | None, DeadLetter.Cause] = {
+    Reason.JMS_FORMAT_ERROR: Cause.MALFORMED,
+    Reason.MSG_NOT_MATCHED: Cause.UNWANTED,
+}
+PUT_WITH_CONTEXT: Sequence[authorities.Authority] = ("put", "passall")
+ASKED = "Its report options ask for it."
+NOWHERE = "Neither its backout queue nor the dead letter queue takes it"
+REFUSED = "Message %d of queue %d cannot be moved to %s: %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What a consumer knows of its queue once it has met a message that came back."""
+
+    queue: str  # the local queue behind the name
+    threshold: int  # BOTHRESH; 0 where consumers move nothing away
+    backout_queue: str  # BOQNAME; may be empty
+
+    def is_poison(self, backout_count: int) -> bool:
+        return 0 < self.threshold <= backout_count
+
+
+@dataclass(frozen=True, slots=True)
+class Removing:
+    """One delivery that is to go, and why."""
+
+    delivery: Delivery
+    backout_queue: str  # of its queue; may be empty
+    why: Reason | None = None  # None: it is poison
+
+    @property
+    def cause(self) -> DeadLetter.Cause:
+        return CAUSES.get(self.why, Cause.BACKOUT_THRESHOLD)
+
+
+class Last(Enum):
+    """What becomes of a message that no queue takes, by the kind of its consumer."""
+
+    DISCARD = "discard"  # one that asked for a message
+    RETURN = "return"  # a listener
+    STOP = "stop"  # a ConnectionConsumer; its message stays as it is
+
+
+CONSUMER = Signature()
+
+
+def attributes_of(
+    name: str, *, user: Any = None, options: OpenOptions = OpenOptions.INQUIRE
+) -> Attributes:
+    """Read a queue's attributes: open it, inquire, close it.
+
+    Args:
+        name: of a local queue, or an alias.
+        user: who reads; None is the application itself.
+        options: how the queue is opened (``open_options``).
+
+    Raises:
+        NoSuchQueue: nothing of that name leads to a queue.
+        NotAuthorized: the user may not open it so.
+    """
+    queue = local_queue(name)
+    authorities.require(user, "inquire", queue.name)
+    if options & OpenOptions.INPUT_AS_Q_DEF:
+        authorities.require(user, "get", queue.name)
+    threshold = queue.backout_threshold
+    if queue.kind == Queue.Kind.TEMPORARY and not threshold:
+        threshold = UNDEFINED_THRESHOLD
+    policy = policy_of(settings_for(queue.address.name), queue.backout_threshold)
+    if policy not in (Policy.IBM, Policy.BOTH):
+        threshold = 0
+    return Attributes(queue.name, threshold, queue.backout_queue)
+
+
+def open_options(*, is_clustered: bool, client: tuple[int, ...]) -> OpenOptions:
+    """How a client of some version opens a queue to inquire it.
+
+    Source:
+        IBM MQ, "Handling poison messages in IBM MQ classes for JMS": clients up to
+        9.1.0.1, and 9.1.1, open cluster queues for input, too.
+    """
+    options = OpenOptions.INQUIRE | OpenOptions.FAIL_IF_QUIESCING
+    is_old = client <= (9, 1, 0, 1) or (9, 1, 1) <= client < (9, 1, 2)
+    if is_clustered and is_old:
+        options |= OpenOptions.INPUT_AS_Q_DEF
+    return options
+
+
+@transaction.atomic
+def take_away(
+    removing: Removing,
+    *,
+    last: Last,
+    user: Any = None,
+    signature: Signature = CONSUMER,
+    actor: str = "",
+    now: datetime | None = None,
+) -> Removal:
+    """Take a delivery out of its unit of work, to where its consumer's rules say.
+
+    One transaction, or part of the caller's. With ``Last.STOP``, a message that has no
+    place is left in its unit of work.
+
+    Raises:
+        LockLost: the unit of work no longer holds it.
+    """
+    delivery = removing.delivery
+    removal = removal_of(removing, partial(refusal_of, delivery, user))
+    if isinstance(removal, NoPlace) and last is Last.STOP:
+        return removal
+    held = take_some(delivery.uow, delivery.queue_id, [delivery.message_id], now)
+    detail = {"error": journal.last_error(delivery.queue_id, delivery.message_id)}
+    place = Place.CLAIMED
+    record = Record(Kind.DEAD_LETTER, place, delivery.uow, actor, detail, now)
+    match removal:
+        case BackoutQueue(to):
+            move(held, to, for_backout_queue(delivery), removing.cause, record)
+        case DeadLetterQueue(reason):
+            to = settings.BROKER_DEAD_LETTER_QUEUE
+            name = Queue.objects.values_list("name", flat=True).get(
+                pk=delivery.queue_id
+            )
+            at = now or database_now()
+            dress = for_dead_letter_queue(delivery, reason, name, signature, at)
+            move(held, to, dress, removing.cause, record, reason)
+        case DiscardAsAsked(reason):
+            discard(held, record, why=ASKED, reason=reason)
+        case NoPlace(reason, refused) if last is Last.DISCARD:
+            discard(held, record, why=f"{NOWHERE} ({refused.name}).", reason=reason)
+        case NoPlace():
+            record = replace(record, kind=Kind.RELEASE)
+            put_back(held, [RETRY_AFTER_MS], record)
+    return removal
+
+
+def removal_of(removing: Removing, refusal: Callable[[str], Reason | None]) -> Removal:
+    return remove(
+        removing.why,
+        backout_queue=removing.backout_queue,
+        dead_letter_queue=settings.BROKER_DEAD_LETTER_QUEUE,
+        report=report_of(removing.delivery),
+        refusal=refusal,
+    )
+
+
+def foresee(removing: Removing, *, user: Any = None) -> Removal:
+    """Where ``take_away`` would move a delivery, as things are now. Nothing is locked,
+    and nobody is told."""
+
+    def refusal(name: str) -> Reason | None:
+        error = why_not(removing.delivery, user, name, full=limits.seen_refusal)
+        return error.reason if error else None
+
+    return removal_of(removing, refusal)
+
+
+def move(
+    held: list[Held],
+    to: str,
+    dress: Dress,
+    cause: DeadLetter.Cause,
+    record: Record,
+    reason: Reason | None = None,
+) -> None:
+    """Copy what was taken to a queue, under the headers that IBM MQ gives it there."""
+    queue = local_queue(to)
+    detail = record.detail | {"cause": cause.value}
+    if reason is not None:
+        detail["reason"] = int(reason)
+    copy(
+        held,
+        queue.address.name,
+        replace(record, detail=detail),
+        cause=cause,
+        only_queue=queue.name,
+        dress=[dress],
+    )
+
+
+def refusal_of(delivery: Delivery, user: Any, name: str) -> Reason | None:
+    """Why a queue would not take a delivery that is moved; logged for the operator."""
+    error = why_not(delivery, user, name)
+    if error is None:
+        return None
+    logger.warning(REFUSED, delivery.message_id, delivery.queue_id, name, error)
+    return error.reason
+
+
+def why_not(
+    delivery: Delivery, user: Any, name: str, *, full: Full = refusal_now
+) -> BrokerError | None:
+    try:
+        queue = local_queue(name)
+    except NoSuchQueue as error:
+        return error
+    held = authorities.held_by(user)
+    for authority in PUT_WITH_CONTEXT:
+        if not held.on(authority, queue.name):
+            return authorities.refusal(user, authority, queue.name)
+    return full(queue, size_on(delivery, name))
+
+
+def size_on(delivery: Delivery, name: str) -> int:
+    """The bytes that a delivery has once it is moved there, with its new headers."""
+    if name == settings.BROKER_DEAD_LETTER_QUEUE:
+        headers = len(delivery.headers or b"") + mqdlh.SIZE
+    else:
+        headers = len(for_backout_queue(delivery).headers or b"")
+    return len(delivery.body) + headers
+
+
+def report_of(delivery: Delivery) -> Report:
+    return Report((delivery.descriptor or {}).get("report", 0))

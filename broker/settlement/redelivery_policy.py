@@ -1,0 +1,220 @@
+"""The rule for a failed delivery: again, after how long, or never.
+
+Pure: the caller brings the settings, the counts and the dice. Needs no Django, so that
+reports replay failures with the same rule wherever they are computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from broker.errors.mq_codes import Reason, Report
+
+LONGEST_MS = 100 * 365 * 24 * 3600 * 1000  # a century; what PostgreSQL can still add
+
+
+class RedeliverySettings(Protocol):
+    """What the rule needs of an address's settings."""
+
+    @property
+    def max_delivery_attempts(self) -> int | None: ...
+
+    @property
+    def dead_letter_address(self) -> str | None: ...
+
+    @property
+    def redelivery_delay_ms(self) -> int | None: ...
+
+    @property
+    def redelivery_delay_multiplier(self) -> float | None: ...
+
+    @property
+    def redelivery_collision_avoidance_factor(self) -> float | None: ...
+
+    @property
+    def max_redelivery_delay_ms(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Redeliver:
+    """The entry goes back to its queue, after a delay."""
+
+    after: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """The entry's attempts are used up; a copy goes to this address."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """The entry's attempts are used up and no dead letter address is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Park:
+    """The entry's attempts are used up where dead letters go; it stays, and somebody
+    must be told."""
+
+    after: timedelta
+
+
+Disposition = Redeliver | DeadLetter | Discard | Park
+
+
+@dataclass(frozen=True, slots=True)
+class BackoutQueue:
+    """A poison message goes to the backout queue of its own."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterQueue:
+    """A message goes to the broker's dead letter queue, with a header that says why."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardAsAsked:
+    """A message goes to the discard bin, because its report options say so."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlace:
+    """No queue takes the message; what then is its consumer's kind to say."""
+
+    reason: Reason  # why it had to go
+    refused: Reason  # why the last queue did not take it
+
+
+Removal = BackoutQueue | DeadLetterQueue | DiscardAsAsked | NoPlace
+
+
+def remove(
+    why: Reason | None,
+    *,
+    backout_queue: str,
+    dead_letter_queue: str,
+    report: Report,
+    refusal: Callable[[str], Reason | None],
+) -> Removal:
+    """Where a message goes that its consumer will not have, by IBM MQ's rules.
+
+    Args:
+        why: it is not wanted or cannot be read; None when it is poison, which first of
+            all tries the backout queue.
+        backout_queue: of the queue it is on; empty where there is none.
+        dead_letter_queue: of the broker.
+        report: the message's report options.
+        refusal: why a queue would not take it; None when it would.
+
+    Source:
+        IBM MQ, "Handling poison messages in IBM MQ classes for JMS" and "Removing
+        messages from the queue in ASF".
+    """
+    if why is None and backout_queue:
+        why = refusal(backout_queue)
+        if why is None:
+            return BackoutQueue(backout_queue)
+    if why is None:
+        why = Reason.BACKOUT_THRESHOLD_REACHED
+    if report & Report.DISCARD_MSG:
+        return DiscardAsAsked(why)
+    refused = refusal(dead_letter_queue)
+    if refused is None:
+        return DeadLetterQueue(why)
+    return NoPlace(why, refused)
+
+
+def dispose(
+    settings: RedeliverySettings, attempts: int, spread: float, *, address: str
+) -> Disposition:
+    """What becomes of an entry whose delivery failed.
+
+    Args:
+        settings: of the entry's address, merged.
+        attempts: deliveries that failed, this one included; from 1.
+        spread: as in ``redelivery_delay``.
+        address: of the entry. A dead letter address never feeds itself: what fails
+            there stays.
+
+    Source:
+        ActiveMQ Artemis, QueueImpl.checkRedelivery: the limit comes before the delay,
+        so a limit of N gives exactly N deliveries; 0 and below is no limit.
+    """
+    limit = settings.max_delivery_attempts
+    assert limit is not None, "settings are merged"
+    if 0 < limit <= attempts:
+        if not settings.dead_letter_address:
+            return Discard()
+        if settings.dead_letter_address != address:
+            return DeadLetter(settings.dead_letter_address)
+        return Park(redelivery_delay(settings, attempts, spread))
+    return Redeliver(redelivery_delay(settings, attempts, spread))
+
+
+def redelivery_delay(
+    settings: RedeliverySettings, attempts: int, spread: float
+) -> timedelta:
+    """How long an entry waits before it is delivered again.
+
+    The wait grows with every attempt, is spread so that entries which failed together
+    do not come back together, and is capped last, so that the cap always holds::
+
+        d = floor(delay * multiplier ** (attempts - 1))
+        d = trunc(d + d * factor * spread)
+        min(d, cap)
+
+    Args:
+        settings: of the entry's address, merged.
+        attempts: deliveries of this entry that failed, this one included; from 1.
+        spread: evenly drawn from [-1, 1]. The caller draws it, so that tests need not.
+
+    Returns:
+        From zero to the cap, in whole milliseconds. The cap is ten times the delay
+        where it is not set, and a century at most. Zero whenever the delay is zero.
+
+    Raises:
+        ValueError: ``attempts`` is below 1, or ``spread`` outside [-1, 1].
+
+    Source:
+        ActiveMQ Artemis, QueueImpl.calculateRedeliveryDelay, and the worked examples of
+        its manual, "Message Redelivery and Undelivered Messages".
+    """
+    if attempts < 1:
+        raise ValueError(f"attempts must be 1 or more, not {attempts}")
+    if not -1 <= spread <= 1:
+        raise ValueError(f"spread must be from -1 to 1, not {spread}")
+
+    delay_ms = settings.redelivery_delay_ms or 0
+    multiplier = settings.redelivery_delay_multiplier
+    factor = settings.redelivery_collision_avoidance_factor
+    assert multiplier is not None, "settings are merged"
+    assert factor is not None, "settings are merged"
+    if not delay_ms:
+        return timedelta(0)
+    cap_ms = min(longest_delay_ms(settings), LONGEST_MS)
+    try:
+        grown_ms = math.floor(delay_ms * multiplier ** (attempts - 1))
+        spread_ms = math.trunc(grown_ms + grown_ms * factor * spread)
+    except OverflowError:  # an entry that is redelivered for ever gets here
+        return timedelta(milliseconds=cap_ms)
+    return timedelta(milliseconds=min(spread_ms, cap_ms))
+
+
+def longest_delay_ms(settings: RedeliverySettings) -> int:
+    """The cap: as set, or ten times the merged delay."""
+    if settings.max_redelivery_delay_ms is not None:
+        return settings.max_redelivery_delay_ms
+    return 10 * (settings.redelivery_delay_ms or 0)

@@ -1,0 +1,129 @@
+"""What waits before a message whose every delivery fails: the steps, and the end.
+
+Pure; the arithmetic of each step is ``redelivery.redelivery_delay``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from broker.models import AddressSetting
+from broker.settlement.redelivery_policy import longest_delay_ms, redelivery_delay
+
+MOST = 12  # steps that are shown
+COUNTED = 1000  # steps that are added up one by one
+ZERO = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A length of time with what collision avoidance may make of it."""
+
+    shortest: timedelta
+    usual: timedelta  # without spread
+    longest: timedelta
+
+    def __add__(self, other: Span) -> Span:
+        return Span(
+            self.shortest + other.shortest,
+            self.usual + other.usual,
+            self.longest + other.longest,
+        )
+
+    def times(self, count: int) -> Span:
+        return Span(self.shortest * count, self.usual * count, self.longest * count)
+
+    @property
+    def is_spread(self) -> bool:
+        return self.shortest < self.longest
+
+
+NOTHING = Span(ZERO, ZERO, ZERO)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The wait after one failed delivery."""
+
+    attempt: int  # that failed, from 1
+    wait: Span
+    total: Span  # waited since the first delivery failed, this wait included
+
+
+@dataclass(frozen=True, slots=True)
+class Staircase:
+    """All waits up to the end, or as many as are shown."""
+
+    steps: Sequence[Step]
+    limit: int | None  # the delivery that ends it; None: never
+    left: int | None  # steps before the end that are not shown; None: without end
+    total: Span | None  # of all waits; None: without end, or too many to add up
+    stays_at: timedelta | None  # every wait after those shown; None: not one length
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether nothing ever waits."""
+        return all(step.wait == NOTHING for step in self.steps)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether collision avoidance moves anything."""
+        return any(step.wait.is_spread for step in self.steps)
+
+
+def staircase(settings: AddressSetting, *, most: int = MOST) -> Staircase:
+    """The steps of an address.
+
+    Args:
+        settings: of the address, merged; attempts of 0 and below are no limit.
+        most: steps to show.
+    """
+    attempts = settings.max_delivery_attempts or 0
+    limit = attempts if attempts > 0 else None
+    waits = most if limit is None else min(most, limit - 1)
+    steps: list[Step] = []
+    total = NOTHING
+    for attempt in range(1, waits + 1):
+        wait = wait_after(settings, attempt)
+        total += wait
+        steps.append(Step(attempt, wait, total))
+    return Staircase(
+        steps,
+        limit,
+        left=None if limit is None else limit - 1 - waits,
+        total=None if limit is None else added_up(settings, limit - 1),
+        stays_at=settled(settings, waits + 1),
+    )
+
+
+def wait_after(settings: AddressSetting, attempt: int) -> Span:
+    """The wait after a failed delivery, from the least spread to the most."""
+    shortest, usual, longest = (
+        redelivery_delay(settings, attempt, spread) for spread in (-1, 0, 1)
+    )
+    return Span(shortest, usual, longest)
+
+
+def added_up(settings: AddressSetting, waits: int) -> Span | None:
+    """All waits together; None where they are too many and still change."""
+    total = NOTHING
+    for attempt in range(1, min(waits, COUNTED) + 1):
+        total += wait_after(settings, attempt)
+    if waits <= COUNTED:
+        return total
+    if settled(settings, COUNTED + 1) is None:
+        return None
+    return total + wait_after(settings, COUNTED + 1).times(waits - COUNTED)
+
+
+def settled(settings: AddressSetting, attempt: int) -> timedelta | None:
+    """The one length of this wait and all later ones; None where they differ."""
+    wait = wait_after(settings, attempt)
+    multiplier = settings.redelivery_delay_multiplier or 1
+    cap = timedelta(milliseconds=longest_delay_ms(settings))
+    at_cap = wait.shortest == cap and multiplier >= 1
+    if at_cap or multiplier == 1 or wait == NOTHING:
+        return wait.usual
+    return None

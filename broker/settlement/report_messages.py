@@ -1,0 +1,274 @@
+"""Report messages: what became of a message, told to the queue that its sender named.
+
+``report_on`` builds a report, and is pure; ``send`` puts it, in the transaction of what
+it tells of.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from broker.config.names import local_queue
+from broker.errors import BrokerError
+from broker.errors.messages import MissingReplyTo
+from broker.errors.mq_codes import Feedback, MsgType, PutApplType, Report
+from broker.errors.queues import NoSuchQueueManager
+from broker.formats.error_fingerprint import fingerprint
+from broker.formats.mq.chain import chain_of, with_dead_letter_header
+from broker.formats.mq.descriptor import KINDS_OF_REPORT, TEXTS, Descriptor, legible
+from broker.models import DeadLetter, Message, Queue
+from broker.queueing import notifications
+from broker.queueing.arrival_expiry import applied
+from broker.queueing.browse import as_delivery
+from broker.queueing.get import Delivery
+from broker.queueing.limits import refusal_now
+from broker.queueing.store import NewMessage, Receipt, check, store
+from broker.queueing.transfer import Held
+from broker.security import authorities
+from broker.settlement.mq_headers import Signature
+from broker.sql.clock import database_now
+
+logger = logging.getLogger(__name__)
+
+EXCEPTION = Report.EXCEPTION_WITH_FULL_DATA
+EXPIRATION = Report.EXPIRATION_WITH_FULL_DATA
+DATA = 100  # bytes of the body in a report with data
+LAST_WORDS = timedelta(seconds=60)  # how long the report of an expiry lives, if limited
+OF_THE_DATA = ("format", "encoding", "coded_char_set_id")
+NOT_SENT = "Nobody is told that message %d expired: %s"
+
+
+def report_on(
+    original: Delivery,
+    feedback: int,
+    *,
+    signature: Signature,
+    broker_name: str,
+    now: datetime,
+) -> NewMessage | None:
+    """The report that a message asks for; None where it asks for none.
+
+    Args:
+        original: the message.
+        feedback: what became of it, which says what kind of report it is.
+        signature: who reports.
+        broker_name: which a MsgId is made from where the sender gave none.
+        now: when.
+
+    Source:
+        IBM MQ, "Report (MQLONG)". The report of an expiry cannot inherit what is over,
+        and lives for a minute instead.
+    """
+    report, kind = options_of(original), kind_of(feedback)
+    if not report & kind:
+        return None
+    was = Descriptor.of(original, broker_name=broker_name, now=now)
+    own_name = original.client_message_id or was.jms_message_id
+    descriptor: dict[str, Any] = {
+        "msg_type": int(MsgType.REPORT),
+        "feedback": int(feedback),
+        "correl_id": was.msg_id.hex(),
+        "put_appl_type": int(signature.put_appl_type),
+        "put_appl_name": signature.put_appl_name[: TEXTS["put_appl_name"]],
+    }
+    fields: dict[str, Any] = {"correlation_id": own_name}
+    if report & Report.PASS_CORREL_ID:
+        descriptor["correl_id"] = was.correl_id.hex()
+        fields["correlation_id"] = original.correlation_id
+    if report & Report.PASS_MSG_ID:
+        descriptor["msg_id"] = was.msg_id.hex()
+        fields["message_id"] = own_name
+    if report & Report.PASS_DISCARD_AND_EXPIRY:
+        is_last = kind == EXPIRATION
+        fields["expires_at"] = now + LAST_WORDS if is_last else original.expires_at
+        if report & Report.DISCARD_MSG:
+            descriptor["report"] = int(Report.DISCARD_MSG)
+    plain, some = KINDS_OF_REPORT[kind]
+    if (asked := report & kind) != plain:
+        fields |= data_of(original, DATA if asked == some else len(original.body))
+        descriptor |= described(original)
+    return NewMessage(
+        address=original.reply_to or "",
+        priority=original.priority,
+        durable=original.durable,
+        descriptor=descriptor,
+        **fields,
+    )
+
+
+def data_of(original: Delivery, most: int) -> dict[str, Any]:
+    """Its headers, and as many bytes of its body, before which there may be more
+    headers: they do not count."""
+    headers = original.headers or b""
+    chain = chain_of(
+        original.descriptor, original.content_type, headers + original.body
+    )
+    more = max(chain.body_offset - len(headers), 0)
+    return {
+        "content_type": original.content_type,
+        "properties": original.properties,
+        "headers": original.headers,
+        "body": original.body[: more + most],
+    }
+
+
+def described(original: Delivery) -> dict[str, Any]:
+    """What the descriptor says of the data."""
+    given = legible(original.descriptor or {})
+    return {name: given[name] for name in OF_THE_DATA if name in given}
+
+
+def kind_of(feedback: int) -> Report:
+    """All the bits that can ask for a report with this feedback."""
+    return EXPIRATION if feedback == Feedback.EXPIRATION else EXCEPTION
+
+
+def options_of(original: Delivery) -> Report:
+    return Report(legible(original.descriptor or {}).get("report", 0))
+
+
+@transaction.atomic
+def send(
+    original: Delivery,
+    feedback: int,
+    *,
+    signature: Signature,
+    user: Any = None,
+    actor: str = "",
+    now: datetime | None = None,
+) -> None:
+    """Put the report that a message asks for, if it does, as part of the transaction.
+
+    It goes to the queue that the message names; where that does not take it, to the
+    dead letter queue, behind a header that says why.
+
+    Raises:
+        BrokerError: the dead letter queue does not take it either; nothing was put.
+    """
+    if not options_of(original) & kind_of(feedback):
+        return
+    moment, name = now or database_now(), settings.BROKER_NAME
+    report = report_on(
+        original, feedback, signature=signature, broker_name=name, now=moment
+    )
+    assert report is not None, "it is asked for"
+    try:
+        with transaction.atomic():
+            queue = reply_queue(original)
+            authorities.require(user, "put", queue.name)
+            put_on(queue, report, actor=actor, now=now)
+    except BrokerError as error:
+        queue = local_queue(settings.BROKER_DEAD_LETTER_QUEUE)
+        for authority in ("put", "passall"):
+            authorities.require(user, authority, queue.name)
+        dressed = dead(report, original, error, signature, moment)
+        receipt = put_on(queue, dressed, actor=actor, now=now)
+        tell_why(receipt, original, error, moment)
+
+
+def reply_queue(original: Delivery) -> Queue:
+    """The queue that is to have reports on a message.
+
+    Raises:
+        MissingReplyTo: it names none.
+        NoSuchQueueManager: it names one of another broker.
+        NoSuchQueue: there is none of that name.
+    """
+    if not original.reply_to:
+        raise MissingReplyTo(options_of(original))
+    manager = legible(original.descriptor or {}).get("reply_to_q_mgr", "").strip()
+    if manager not in ("", settings.BROKER_NAME):
+        raise NoSuchQueueManager(manager, settings.BROKER_NAME)
+    return local_queue(original.reply_to)
+
+
+def put_on(queue: Queue, message: NewMessage, **rest: Any) -> Receipt:
+    """Put a message on one queue, whatever else its address feeds.
+
+    Raises:
+        BrokerError: the queue does not take it.
+    """
+    error = refusal_now(queue, message.size_bytes)
+    if error is not None:
+        raise error
+    check([message])
+    (message,) = applied(queue.address.name, [message], now=rest.get("now"))
+    others = Queue.objects.filter(address=queue.address_id).exclude(pk=queue.pk)
+    (receipt,) = store(
+        queue.address.name,
+        [message],
+        uow=None,
+        looked=True,
+        refusing_ids=list(others.values_list("pk", flat=True)),
+        **rest,
+    )
+    notifications.announce_on_commit(set(receipt.queue_ids))
+    return receipt
+
+
+def dead(
+    report: NewMessage,
+    original: Delivery,
+    error: BrokerError,
+    signature: Signature,
+    at: datetime,
+) -> NewMessage:
+    """A report as it is on the dead letter queue; its feedback stays what it was."""
+    descriptor, headers = with_dead_letter_header(
+        report.descriptor,
+        report.headers,
+        signature.header(error.reason, original.reply_to or "", at),
+        content_type=report.content_type,
+    )
+    return replace(report, descriptor=descriptor, headers=headers)
+
+
+def tell_why(
+    receipt: Receipt, original: Delivery, error: BrokerError, at: datetime
+) -> None:
+    """Show the report among the dead letters, by the reason for which it is there."""
+    group = fingerprint(str(error))
+    named = original.reply_to or ""
+    DeadLetter.objects.create(
+        message_id=receipt.message_id,
+        queue_id=receipt.queue_ids[0],
+        cause=DeadLetter.Cause.REPORT,
+        reason=int(error.reason),
+        error=str(error),
+        fingerprint=group.key,
+        pattern=group.pattern,
+        origin_address=named,
+        origin_queue=named,
+        origin_id=receipt.message_id,
+        backout_count=0,
+        resubmit_count=0,
+        died_at=at,
+    )
+
+
+def tell_of_expiry(entries: Sequence[Held], *, now: datetime | None) -> None:
+    """Send the reports that expired messages ask for; what cannot be sent is logged."""
+    held = {entry.id: entry for entry in entries}
+    asking = Message.objects.filter(pk__in=held, descriptor__has_key="report")
+    broker = Signature(PutApplType.QMGR, settings.BROKER_NAME)
+    for row in asking.order_by("reply_to", "pk"):
+        entry = held[row.pk]
+        original = as_delivery(
+            row,
+            queue_id=entry.queue_id,
+            backout_count=entry.backout_count,
+            priority=entry.priority,
+            expires_at=entry.expires_at,
+            pos=row.pk,
+        )
+        try:
+            send(original, Feedback.EXPIRATION, signature=broker, now=now)
+        except BrokerError as error:
+            logger.warning(NOT_SENT, row.pk, error)

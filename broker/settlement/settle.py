@@ -1,0 +1,316 @@
+"""How units of work end: well, badly, or because their holder died."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import DataError, transaction
+
+from broker import sql
+from broker.errors import LockLost
+from broker.formats.error_fingerprint import readable
+from broker.models import CountsWhenLost, Kind, Place, Queue
+from broker.queueing import processes
+from broker.queueing.get import Delivery
+from broker.queueing.transfer import Held, Record, end, put_back
+from broker.settlement.backout import dispose_of
+from broker.settlement.redelivery_policy import Disposition
+
+DIED = "The consumer's process ended before its unit of work did."
+OVERDUE = "The consumer did not end its unit of work in time."
+
+
+def accept(
+    uow: int, *, expected: int, actor: str = "", now: datetime | None = None
+) -> None:
+    """End a unit of work well; its entries leave their queues. One statement.
+
+    Args:
+        uow: the unit of work.
+        expected: how many entries its holder believes it has; with any other number
+            nothing is accepted, and a transaction around it is to be rolled back.
+        actor: for the journal.
+        now: when; the database's clock when not given.
+
+    Raises:
+        LockLost: it has ended already, or lost a claim in a crash.
+    """
+    try:
+        sql.fetch_one("accept", uow=uow, expected=expected, actor=actor, now=now)
+    except DataError as error:
+        raise LockLost(uow) from error
+
+
+@transaction.atomic
+def accept_some(
+    uow: int,
+    queue_id: int,
+    ids: Sequence[int],
+    *,
+    actor: str = "",
+    now: datetime | None = None,
+) -> None:
+    """End some deliveries of a unit of work well; the rest goes on.
+
+    Raises:
+        LockLost: it no longer holds one of them; then none is accepted.
+    """
+    held = take_some(uow, queue_id, ids, now)
+    end(held, Record(Kind.ACCEPT, Place.CLAIMED, uow, actor, now=now))
+
+
+@transaction.atomic
+def release_some(
+    uow: int,
+    queue_id: int,
+    ids: Sequence[int],
+    *,
+    actor: str = "",
+    now: datetime | None = None,
+) -> None:
+    """Give entries back uncounted: nobody has seen them. Never delayed.
+
+    Raises:
+        LockLost: it no longer holds one of them; then none is released.
+    """
+    held = take_some(uow, queue_id, ids, now)
+    record = Record(Kind.RELEASE, Place.CLAIMED, uow, actor, now=now)
+    put_back(held, [0] * len(held), record)
+
+
+def take_some(
+    uow: int, queue_id: int, ids: Sequence[int], now: datetime | None
+) -> list[Held]:
+    held = sql.fetch(
+        "take_some", Held, uow=uow, queue_id=queue_id, ids=list(ids), now=now
+    )
+    if len(held) != len(set(ids)):
+        raise LockLost(uow)
+    return held
+
+
+@transaction.atomic
+def carry_over(
+    delivery: Delivery, error: str, *, actor: str = "", now: datetime | None = None
+) -> int:
+    """Move one delivery of a unit of work into another, which begins with it.
+
+    Args:
+        delivery: which.
+        error: why, for the operator.
+        actor: for the journal.
+        now: when; the database's clock when not given.
+
+    Returns:
+        The other unit of work, with the usual time until its deadline.
+
+    Raises:
+        LockLost: the first no longer holds the entry.
+    """
+    before = delivery.uow
+    (held,) = take_some(before, delivery.queue_id, [delivery.message_id], now)
+    (after,) = sql.fetch_one(
+        "reclaim",
+        owner=processes.current(),
+        timeout=timedelta(seconds=settings.BROKER_TRANSACTION_TIMEOUT_S),
+        queue_id=held.queue_id,
+        id=held.id,
+        priority=held.priority,
+        backout_count=held.backout_count,
+        delivery_count=held.delivery_count,
+        expires_at=held.expires_at,
+        uow=before,
+        error=readable(error),
+        actor=actor,
+        now=now,
+    )
+    assert isinstance(after, int)
+    return after
+
+
+@transaction.atomic
+def back_out(  # noqa: PLR0913  # each is named where it is used
+    uow: int,
+    error: str,
+    *,
+    actor: str = "",
+    spread: float | None = None,
+    at_once: bool = False,
+    rejected: bool = False,
+    now: datetime | None = None,
+) -> list[Disposition]:
+    """End a unit of work badly: each of its entries is counted and disposed of.
+
+    Args:
+        uow: the unit of work.
+        error: what went wrong, for the operator.
+        actor: for the journal.
+        spread: as in ``redelivery_delay``; drawn for each entry when not given.
+        at_once: what comes back waits for no delay.
+        rejected: nothing comes back; see ``rejection``.
+        now: when; the database's clock when not given.
+
+    Returns:
+        What became of each entry, by queue and message.
+
+    Raises:
+        LockLost: it has ended already.
+    """
+    outcomes = end_badly(
+        uow,
+        error,
+        actor=actor,
+        spread=spread,
+        at_once=at_once,
+        rejected=rejected,
+        now=now,
+    )
+    if outcomes is None:
+        raise LockLost(uow)
+    return outcomes
+
+
+def end_badly(  # noqa: PLR0913  # as ``back_out``
+    uow: int,
+    error: str,
+    *,
+    actor: str = "",
+    spread: float | None = None,
+    at_once: bool = False,
+    rejected: bool = False,
+    now: datetime | None = None,
+) -> list[Disposition] | None:
+    """As ``back_out``; None where the unit of work holds nothing (any more)."""
+    held = sql.fetch("take_unit", Held, uow=uow, now=now)
+    if not held:
+        return None
+    detail = {"error": readable(error)}
+    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
+    return dispose_of(held, record, spread, at_once=at_once, rejected=rejected)
+
+
+@transaction.atomic
+def release_all(uow: int, *, actor: str = "", now: datetime | None = None) -> int:
+    """End a unit of work by giving all back that it holds, uncounted and at once.
+
+    Returns:
+        How many entries; none where it has ended already.
+    """
+    held = sql.fetch("take_unit", Held, uow=uow, now=now)
+    record = Record(Kind.RELEASE, Place.CLAIMED, uow, actor, now=now)
+    put_back(held, [0] * len(held), record)
+    return len(held)
+
+
+@transaction.atomic
+def end_lost(
+    uow: int,
+    error: str,
+    *,
+    first: int | None = None,
+    actor: str = "",
+    now: datetime | None = None,
+) -> None:
+    """End a unit of work whose holder is gone: what counts, its queues say.
+
+    Nobody can know which entries the holder saw (``Queue.counts_when_lost``). Those
+    that do not count go back at once. Harmless where it has ended already.
+
+    Args:
+        uow: the unit of work.
+        error: what went wrong, for the operator.
+        first: the message that its holder had longest; the lowest id when not given, or
+            not there.
+        actor: for the journal.
+        now: when; the database's clock when not given.
+    """
+    held = sql.fetch("take_unit", Held, uow=uow, now=now)
+    counted, spared = parted(held, first)
+    detail = {"error": readable(error)}
+    record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
+    if counted:
+        dispose_of(counted, record, None)
+    put_back(spared, [0] * len(spared), replace(record, kind=Kind.RELEASE))
+
+
+def parted(held: Sequence[Held], first: int | None) -> tuple[list[Held], list[Held]]:
+    """Which entries of a lost holder count, and which do not."""
+    queues = Queue.objects.filter(pk__in={entry.queue_id for entry in held})
+    rules = dict(queues.values_list("pk", "counts_when_lost"))
+    ids = {entry.id for entry in held}
+    oldest = first if first in ids else min(ids, default=None)
+    counted: list[Held] = []
+    spared: list[Held] = []
+    for entry in held:
+        rule = rules.get(entry.queue_id, CountsWhenLost.ALL)
+        counts = rule == CountsWhenLost.ALL or (
+            rule == CountsWhenLost.OLDEST and entry.id == oldest
+        )
+        (counted if counts else spared).append(entry)
+    return counted, spared
+
+
+@transaction.atomic
+def back_out_ready(
+    queue_id: int,
+    ids: Sequence[int],
+    error: str,
+    *,
+    actor: str = "",
+    rejected: bool = False,
+    now: datetime | None = None,
+) -> list[Disposition]:
+    """Count a delivery whose transaction is gone, so that its entries are ready again.
+
+    An entry that somebody else has taken meanwhile keeps its count: nobody can tell
+    that delivery from the lost one.
+    """
+    taken = sql.fetch(
+        "take_ready",
+        held_from,
+        queue_id=queue_id,
+        ids=list(ids),
+        expired_too=True,
+        now=now,
+    )
+    held = [replace(one, delivery_count=one.delivery_count + 1) for one in taken]
+    detail = {"error": readable(error)}
+    record = Record(Kind.BACK_OUT, Place.READY, None, actor, detail, now)
+    return dispose_of(held, record, None, rejected=rejected)
+
+
+def held_from(*columns: Any) -> Held:
+    """What was taken, but for when it was due, which it is already."""
+    return Held(*columns[:-1])
+
+
+def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
+    """Back out units of work whose process died or whose deadline passed.
+
+    A message that kills its consumer never gets as far as a backout of its own. This
+    counts it all the same, so that it too ends as a dead letter.
+
+    Returns:
+        How many were looked at, at most ``limit``.
+    """
+    with transaction.atomic():
+        dead = sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS)
+        overdue = sql.fetch(
+            "overdue", id_and_reason, dead_owners=dead, limit=limit, now=now
+        )
+        for uow, is_late in overdue:
+            if is_late:
+                end_badly(uow, OVERDUE, now=now)
+            else:
+                end_lost(uow, DIED, now=now)
+        if len(overdue) < limit:
+            processes.forget(dead)
+    return len(overdue)
+
+
+def id_and_reason(uow: int, is_late: bool) -> tuple[int, bool]:  # noqa: FBT001
+    return uow, is_late

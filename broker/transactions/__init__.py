@@ -1,0 +1,1 @@
+"""Units of work: leased, joined, prepared, and their prefetch."""

@@ -1,0 +1,170 @@
+"""Which units of work are open: whose they are, since when, and what they hold.
+
+Looking changes nothing, and nobody waits for it. A unit of work that is one with a
+database transaction of its handler is seen by nobody else before that has ended.
+
+An operator may back one out in the place of its holder, as its deadline would: whoever
+holds it is told at its commit that its work does not count (``LockLost``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Any
+
+from django.db import transaction
+
+from broker import sql
+from broker.errors import LockLost
+from broker.errors.units_of_work import NotForced
+from broker.models import Act, Queue
+from broker.models import UnitOfWork as UnitRow
+from broker.queueing import processes
+from broker.queueing.transfer import Held
+from broker.security import audit
+from broker.security.audit import Thing
+from broker.settlement import settle
+
+MOST_ENTRIES = 100  # that are shown of one
+LATEST = 2**63 - 1
+
+
+class Nature(Enum):
+    """How a unit of work is held, and so how it can end."""
+
+    PREPARED = "prepared"  # until its coordinator decides
+    AHEAD = "ahead"  # by a consumer that takes ahead, for as long as it is there
+    LEASED = "leased"  # by a process, until it is done or late
+
+
+@dataclass(frozen=True, slots=True)
+class OpenUnit:
+    """One of them."""
+
+    id: int
+    xid: str | None  # of its coordinator, once it is prepared
+    started_at: datetime
+    deadline: datetime | None
+    owner_id: int
+    kind: str  # of its process; empty where nobody knows that any more
+    process: str
+    is_alive: bool  # the process
+    held_since: datetime | None  # the entry that it has longest
+    entries: int
+    queue_ids: Sequence[int]
+    actor: str  # who got the first entry, for people
+    prepared_puts: int
+    at: datetime  # when this was true
+
+    @property
+    def nature(self) -> Nature:
+        if self.xid is not None:
+            return Nature.PREPARED
+        return Nature.AHEAD if self.deadline is None else Nature.LEASED
+
+    @property
+    def since(self) -> datetime:
+        """Since when it holds anything."""
+        return self.held_since or self.started_at
+
+    @property
+    def age(self) -> timedelta:
+        return self.at - self.since
+
+    @property
+    def is_late(self) -> bool:
+        return self.deadline is not None and self.deadline <= self.at
+
+
+@dataclass(frozen=True, slots=True)
+class HeldEntry:
+    """One entry in it, as lists show it."""
+
+    held: Held
+    claimed_at: datetime
+    address: str
+    subject: str | None
+    content_type: str
+    size_bytes: int
+
+    @classmethod
+    def of(cls, *columns: Any) -> HeldEntry:
+        return cls(Held(*columns[:7]), *columns[7:])
+
+
+def open_units(
+    *,
+    within: Sequence[int] | None = None,
+    first: int = 0,
+    limit: int = 50,
+    now: datetime | None = None,
+) -> list[OpenUnit]:
+    """The open units of work that hold something or are prepared, the oldest first.
+
+    Args:
+        within: only those that hold entries of one of these queues.
+        first: the lowest id.
+        limit: how many at most.
+        now: when; the database's clock when not given.
+    """
+    return sql.fetch(
+        "open_units",
+        OpenUnit,
+        within=None if within is None else list(within),
+        first=first,
+        limit=limit,
+        lock_class=processes.LOCK_CLASS,
+        now=now,
+    )
+
+
+def open_unit(uow: int, *, now: datetime | None = None) -> OpenUnit | None:
+    """One of them; None where it has ended, or holds nothing."""
+    if not 0 < uow < LATEST:
+        return None
+    found = open_units(first=uow, limit=1, now=now)
+    return found[0] if found and found[0].id == uow else None
+
+
+def entries_of(
+    uow: int, *, limit: int = MOST_ENTRIES, now: datetime | None = None
+) -> list[HeldEntry]:
+    """What it holds, the lowest message first."""
+    return sql.fetch("unit_entries", HeldEntry.of, uow=uow, limit=limit, now=now)
+
+
+@transaction.atomic
+def force(uow: int, *, why: str, actor: str, now: datetime | None = None) -> None:
+    """Back out a unit of work in the place of its holder.
+
+    Of one whose process is gone it is what the system does by itself, only now.
+
+    Args:
+        uow: which.
+        why: for the operator who reads the messages' life-lines.
+        actor: who does it, for the journal.
+        now: when; the database's clock when not given.
+
+    Raises:
+        NotForced: its coordinator decides, or a client that is there takes ahead.
+        LockLost: it has ended meanwhile.
+    """
+    locked = UnitRow.objects.select_for_update().filter(pk=uow)
+    unit = open_unit(uow, now=now) if locked.exists() else None
+    if unit is None:
+        raise LockLost(uow)
+    if unit.nature is Nature.PREPARED or (
+        unit.nature is Nature.AHEAD and unit.is_alive
+    ):
+        raise NotForced(uow, unit.nature.value)
+    if unit.is_alive:
+        settle.back_out(uow, why, actor=actor, now=now)
+    else:
+        settle.end_lost(uow, why, actor=actor, now=now)
+    names = Queue.objects.filter(pk__in=unit.queue_ids).order_by("name")
+    detail = {"queues": list(names.values_list("name", flat=True))}
+    thing = Thing("unit of work", uow)
+    audit.record(Act.BACK_OUT_UNIT, thing, reason=why, detail=detail)

@@ -1,0 +1,130 @@
+"""Branches: units of work whose coordinator is outside, and asks over HTTP.
+
+A branch is a lease (``leases``) until it is prepared (``prepared``). So whichever
+process is asked can end it, before and after.
+
+Its consumer has a name, if it gives one. There is one consumer of a name: who begins to
+take under it gives back what the one before still held, so that messages keep their
+order when a program is killed and another goes on in its place.
+
+Source:
+    The Open Group, "Distributed Transaction Processing: The XA Specification": a branch
+    is what one resource manager does for a global transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from broker.errors import LockLost
+from broker.models import Queue
+from broker.models import UnitOfWork as UnitRow
+from broker.queueing.put import NewMessage
+from broker.settlement import settle
+from broker.transactions import administration
+from broker.transactions.leases import NOBODY, held
+from broker.transactions.prepared import prepare as promise
+from broker.transactions.unit_of_work import UnitOfWork
+
+LOOKED_AT = 100  # units of work at once
+
+
+def prepare(  # noqa: PLR0913  # each is named where it is used
+    xid: str,
+    *,
+    uow: int | None = None,
+    queue_id: int = 0,
+    ids: Collection[int] | None = None,
+    puts: Sequence[NewMessage] = (),
+    actor: str = "",
+    user: Any = None,
+    now: datetime | None = None,
+) -> None:
+    """Promise to accept what a branch got and to send what it puts.
+
+    Args:
+        xid: what its coordinator calls it.
+        uow: of its lease; None, if it got nothing.
+        queue_id: where it got.
+        ids: of the messages that are to be accepted; the others go back, uncounted.
+            None is all that it holds.
+        puts: to be sent if it is committed.
+        actor: for the journal.
+        user: whose authorities count.
+        now: when; the database's clock when not given.
+
+    Raises:
+        LockLost: the lease has ended, or does not hold one of them.
+        BrokerError: as ``prepared.prepare``.
+    """
+    work = UnitOfWork(actor=actor, user=user, coordinated=True, now=now)
+    if uow is not None:
+        work.id, work.held = uow, keep(uow, queue_id, ids, actor=actor, now=now)
+    for put in puts:
+        work.send(put)
+    promise(work, xid)
+
+
+def keep(
+    uow: int,
+    queue_id: int,
+    ids: Collection[int] | None,
+    *,
+    actor: str,
+    now: datetime | None,
+) -> int:
+    """Give back what a lease holds beside some messages; return how many these are."""
+    there = set(held(uow))
+    wanted = there if ids is None else set(ids)
+    if not wanted <= there:
+        raise LockLost(uow)
+    if rest := there - wanted:
+        give_back_some(uow, queue_id, sorted(rest), actor=actor, now=now)
+    return len(wanted)
+
+
+@transaction.atomic
+def give_back_some(
+    uow: int, queue_id: int, ids: list[int], *, actor: str, now: datetime | None
+) -> None:
+    """As ``settle.release_some``; never of what is prepared.
+
+    Raises:
+        LockLost: it is; or as there.
+    """
+    if not is_branch(uow):
+        raise LockLost(uow)
+    settle.release_some(uow, queue_id, ids, actor=actor, now=now)
+
+
+@transaction.atomic
+def give_back(queue: Queue, *, actor: str, now: datetime | None = None) -> int:
+    """Give back what a consumer holds of a queue in branches that are not prepared.
+
+    Args:
+        queue: which.
+        actor: as the journal has the consumer.
+        now: when; the database's clock when not given.
+
+    Returns:
+        How many messages are ready again.
+    """
+    count, first = 0, 0
+    while units := administration.open_units(
+        within=[queue.pk], first=first, limit=LOOKED_AT, now=now
+    ):
+        first = units[-1].id + 1
+        for unit in units:
+            if unit.actor == actor and is_branch(unit.id):
+                count += settle.release_all(unit.id, actor=actor, now=now)
+    return count
+
+
+def is_branch(uow: int) -> bool:
+    """Whether it is a lease that is not prepared, nor will be: it is locked."""
+    leases = UnitRow.objects.select_for_update().filter(pk=uow, owner_id=NOBODY)
+    return leases.filter(xid=None).exists()

@@ -1,0 +1,183 @@
+"""A unit of work that is one with a database transaction of the caller's own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from broker.errors import LockLost
+from broker.queueing.get import Delivery
+from broker.queueing.low_watermarks import FLOORS
+from broker.settlement import reject
+from broker.transactions.unit_of_work import UnitOfWork
+
+
+@contextmanager
+def joined(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
+    """See ``unit_of_work``; the database transaction is the unit of work.
+
+    Where a delivery is to be counted on disk before it happens, what the unit of work
+    gets is claimed first, as if it were leased, and only accepted by the transaction.
+    """
+    if settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY:
+        with counted_first(actor=actor, now=now) as work:
+            yield work
+    else:
+        with counted_last(actor=actor, now=now) as work:
+            yield work
+
+
+@contextmanager
+def counted_first(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
+    """The claims outlive the transaction, and are backed out when it fails."""
+    work = CountedFirst(actor=actor, now=now)
+    work.begin()
+    try:
+        yield work
+        work.commit()
+        work.end()
+    except BaseException as error:
+        work.end(error)
+        work.back_out_all(error)
+        raise
+
+
+@contextmanager
+def counted_last(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
+    """What a get took is locked by the transaction.
+
+    If the block raises, a savepoint after the first get undoes the caller's rows while
+    the entries stay locked, so that they are counted before anybody else can have them.
+    """
+    work = CountedLast(actor=actor, now=now)
+    try:
+        with transaction.atomic(durable=True):
+            try:
+                yield work
+                work.commit()
+                work.leave_savepoint(None)
+            except BaseException as error:
+                if not work.leave_savepoint(error):
+                    raise
+                work.error = error
+                work.back_out_first(error)
+    except BaseException as error:
+        FLOORS.forget()  # entries may be ready again below them
+        work.back_out_again(work.first + work.later, error)
+        raise
+    if work.error is not None:
+        work.back_out_again(work.later, work.error)
+        raise work.error
+
+
+class JoinedUnitOfWork(UnitOfWork):
+    """A unit of work within the open database transaction."""
+
+    def __init__(self, *, actor: str = "", now: datetime | None = None) -> None:
+        super().__init__(actor=actor, coordinated=True, now=now)
+        self.later: list[Delivery] = []  # which the transaction took
+
+    def commit(self) -> None:
+        """As part of the transaction, which alone commits or undoes it."""
+        self.check_open()
+        self.carry_out()
+        self.ended = True
+
+    def back_out_again(self, deliveries: list[Delivery], error: BaseException) -> None:
+        """Count deliveries whose transaction is gone, where they are still ready."""
+        for queue_id in {delivery.queue_id for delivery in deliveries}:
+            ids = [d.message_id for d in deliveries if d.queue_id == queue_id]
+            reject.end_ready(queue_id, ids, error, actor=self.actor, now=self.now)
+
+
+class CountedFirst(JoinedUnitOfWork):
+    """What it gets before its transaction has changed anything is claimed outside it.
+
+    What it gets later it gets within the transaction.
+    """
+
+    def __init__(self, *, actor: str = "", now: datetime | None = None) -> None:
+        super().__init__(actor=actor, now=now)
+        self.transaction: transaction.Atomic | None = None
+
+    def begin(self) -> None:
+        beginning = transaction.atomic(durable=True)
+        beginning.__enter__()
+        self.transaction = beginning
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Commit the transaction, or undo it; harmless when it has ended."""
+        if self.transaction is None:
+            return
+        ending, self.transaction = self.transaction, None
+        if error is None:
+            ending.__exit__(None, None, None)
+        else:
+            ending.__exit__(type(error), error, error.__traceback__)
+
+    def get(self, queue: str, limit: int = 1, **rest: Any) -> list[Delivery]:
+        if has_written() or connection.run_on_commit:
+            deliveries = super().get(queue, limit, **rest)
+            self.later += deliveries
+            return deliveries
+        self.end()
+        try:
+            return super().get(queue, limit, **rest)
+        finally:
+            self.begin()
+
+    def back_out_all(self, error: BaseException) -> None:
+        FLOORS.forget()  # entries may be ready again below them
+        if self.id is not None:
+            with suppress(LockLost):  # its claims were the transaction's, or are gone
+                reject.end(self.id, error, actor=self.actor, now=self.now)
+        self.back_out_again(self.later, error)
+
+
+class CountedLast(JoinedUnitOfWork):
+    """What it gets it gets within the transaction."""
+
+    def __init__(self, *, actor: str = "", now: datetime | None = None) -> None:
+        super().__init__(actor=actor, now=now)
+        self.savepoint: transaction.Atomic | None = None
+        self.error: BaseException | None = None
+        self.first: list[Delivery] = []  # before the savepoint: they stay locked
+
+    def get(self, queue: str, limit: int = 1, **rest: Any) -> list[Delivery]:
+        untouched = self.savepoint is None and not has_written()
+        deliveries = super().get(queue, limit, **rest)
+        if untouched and deliveries:
+            self.savepoint = transaction.atomic()
+            self.savepoint.__enter__()
+            self.first = deliveries
+        else:
+            self.later += deliveries
+        return deliveries
+
+    def leave_savepoint(self, error: BaseException | None) -> bool:
+        """Keep or undo what was done since the savepoint; say if there was one."""
+        if self.savepoint is None:
+            return False
+        savepoint, self.savepoint = self.savepoint, None
+        if error is None:
+            savepoint.__exit__(None, None, None)
+        else:
+            savepoint.__exit__(type(error), error, error.__traceback__)
+        return True
+
+    def back_out_first(self, error: BaseException) -> None:
+        assert self.id is not None, "a savepoint stands after a get"
+        reject.end(self.id, error, actor=self.actor, now=self.now)
+
+
+def has_written() -> bool:
+    """Whether the open transaction has changed anything yet."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
+        (written,) = cursor.fetchone()
+    return bool(written)

@@ -1,0 +1,192 @@
+"""Gets whose messages are held between two calls, by whoever has their lease.
+
+A lease is a unit of work of no process: whichever process is asked can settle it, and
+only its deadline ends it unasked. So a client of HTTP can hold messages over a restart
+of everything, and what it never settles is backed out, and counted, by the database's
+clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+
+from broker import sql
+from broker.errors import LockLost
+from broker.formats.selectors.parsing import parse
+from broker.models import Claim, Queue, UnitOfWork
+from broker.queueing.get import Delivery, fitting
+from broker.queueing.put import NewMessage
+from broker.queueing.selective_get import Search
+from broker.settlement import settle as ends
+from broker.settlement.batch import Outcome, Settlement, commit
+from broker.sql.clock import database_now
+from broker.transactions.prefetch import Prefetched
+
+NOBODY = 0  # no process has this number
+MOST_BYTES = 32 * 2**20  # of bodies; the message that passes it is the last
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Messages of one queue that somebody holds until a deadline."""
+
+    uow: int
+    queue_id: int
+    until: datetime
+    deliveries: Sequence[Delivery]
+
+
+@transaction.atomic
+def take(  # noqa: PLR0913  # each is named where it is used
+    queue: Queue,
+    *,
+    limit: int = 1,
+    lease_for: timedelta,
+    selector: str = "",
+    into: int | None = None,
+    actor: str = "",
+    user: Any = None,
+    now: datetime | None = None,
+) -> Lease | None:
+    """Get up to ``limit`` messages; None when nothing is ready.
+
+    What is due is made ready, what has expired is ended, and poison messages are taken
+    away first, as for any consumer.
+
+    Args:
+        queue: from which.
+        limit: messages at most; fewer, where their bodies are large.
+        lease_for: how long they are held; then they are backed out, and counted.
+        selector: of JMS; only what it matches is taken.
+        into: a lease of the same queue, which then holds this, too, and as long as
+            this. None begins one.
+        actor: who does it, for the journal.
+        user: whose authorities poison messages need; None is the process itself.
+        now: when; the database's clock when not given.
+
+    Raises:
+        InvalidSelector: it cannot be read.
+        LockLost: the lease has ended into which this was to be taken.
+        NoSuchQueue: the queue is gone.
+        NotAuthorized: a message came back, and the user may not inquire its queue.
+    """
+    search = Search(queue.name, parse(selector)) if selector else None
+    consumer = Prefetched(queue, search=search, actor=actor, user=user)
+    if into is None:
+        uow, until = sql.fetch_one("lease", lease_for=lease_for, now=now)
+    else:
+        uow, until = into, renew(into, lease_for, now=now)
+        consumer.claims = next_claim(into)
+    consumer.uow = uow
+    deliveries = taken(consumer, limit, now)
+    if not deliveries:
+        if into is None:
+            consumer.give_back(now=now)
+        return None
+    return Lease(uow, queue.pk, until, deliveries)
+
+
+def next_claim(uow: int) -> int:
+    """From where the claims of a lease go on to be numbered."""
+    last = Claim.objects.filter(uow=uow).aggregate(last=Max("claim_id"))["last"]
+    return 0 if last is None else last + 1
+
+
+def taken(consumer: Prefetched, limit: int, now: datetime | None) -> Sequence[Delivery]:
+    """As many as fit. Where nobody can look ahead, or nothing is ready yet, each get
+    takes as many as there are already: the size of the next is not known."""
+    name = consumer.queue.name
+    if consumer.search is None and limit > 1:
+        few = fitting(name, limit=limit, most_bytes=MOST_BYTES)
+        if few:
+            return consumer.get(few, now=now)
+    deliveries: list[Delivery] = []
+    size_bytes = 0
+    while len(deliveries) < limit and size_bytes < MOST_BYTES:
+        wanted = min(limit - len(deliveries), max(len(deliveries), 1))
+        more = consumer.get(wanted, now=now)
+        deliveries += more
+        size_bytes += sum(len(one.body) for one in more)
+        if len(more) < wanted:
+            break
+    return deliveries
+
+
+@transaction.atomic
+def settle(  # noqa: PLR0913  # each is named where it is used
+    uow: int,
+    queue_id: int,
+    outcome: Outcome,
+    *,
+    ids: Sequence[int] | None = None,
+    puts: Sequence[NewMessage] = (),
+    actor: str = "",
+    now: datetime | None = None,
+) -> list[int]:
+    """Say what becomes of messages, and send others with them: all of it, or nothing.
+
+    Args:
+        uow: the unit of work of the lease.
+        queue_id: where its messages lay.
+        outcome: of all that are named.
+        ids: of messages; None is all that are still held.
+        puts: sent in the same transaction.
+        actor: for the journal.
+        now: when; the database's clock when not given.
+
+    Returns:
+        What is still held. When nothing is, the lease has ended.
+
+    Raises:
+        LockLost: the lease has ended, or does not hold one of them.
+        BrokerError: one of the puts cannot be sent.
+    """
+    until(uow, now)
+    wanted = held(uow) if ids is None else list(ids)
+    settlement = Settlement(uow, queue_id, wanted, outcome, actor)
+    commit([settlement], puts, actor=actor, now=now)
+    left = held(uow)
+    if not left:
+        ends.release_all(uow, actor=actor, now=now)
+    return left
+
+
+@transaction.atomic
+def renew(uow: int, lease_for: timedelta, *, now: datetime | None = None) -> datetime:
+    """Hold what is held for so long from now on; return until when that is.
+
+    Raises:
+        LockLost: the lease has ended.
+    """
+    until(uow, now)
+    deadline = (now or database_now()) + lease_for
+    UnitOfWork.objects.filter(pk=uow).update(deadline=deadline)
+    return deadline
+
+
+def held(uow: int) -> list[int]:
+    """The messages that a lease holds."""
+    claims = Claim.objects.filter(uow=uow).order_by("claim_id")
+    return list(chain.from_iterable(claims.values_list("ids", flat=True)))
+
+
+def until(uow: int, now: datetime | None) -> datetime:
+    """When a lease ends. It is locked, so that it does not end before this transaction.
+
+    Raises:
+        LockLost: it has ended, or is prepared, and so its coordinator's to end. That
+            nobody has swept it away yet changes nothing.
+    """
+    every = UnitOfWork.objects.select_for_update()
+    leases = every.filter(pk=uow, owner_id=NOBODY, xid=None)
+    deadline = leases.values_list("deadline", flat=True).first()
+    if deadline is None or deadline <= (now or database_now()):
+        raise LockLost(uow)
+    return deadline

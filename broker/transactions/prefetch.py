@@ -1,0 +1,297 @@
+"""A consumer that takes ahead: one unit of work that lasts as long as it does.
+
+Its deliveries end one by one (``settlements``), and its unit of work has no deadline
+that matters: its client's heartbeats stand for it, and the lock of its process. What it
+still holds when it goes is given back, or counts as lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from django.db import Error as DatabaseError
+from django.db.models import Exists
+
+from broker import sql
+from broker.config.address_settings import policy_of, settings_for
+from broker.errors import BrokerError, LockLost, NoSuchQueue, UnitOfWorkEnded
+from broker.models import Claim, Queue
+from broker.models import UnitOfWork as UnitRow
+from broker.queueing import delayed, processes
+from broker.queueing.get import HIGHEST, LOWEST, NEW, Delivery, Lanes, get
+from broker.queueing.low_watermarks import FLOORS
+from broker.queueing.selective_get import Search
+from broker.settlement import expiry, poison, settle
+from broker.settlement.poison import Attributes, Last, Policy, Removing
+
+PART = 200  # entries of one claim
+CAME_BACK = 2**62  # below its id stands what came back
+
+
+class Prefetched:
+    """Takes entries of one queue ahead of whoever is to see them.
+
+    Use it in one thread at a time; its settlements may be made in others. After an
+    error of the database it may be used again: what a lost answer held is given back.
+
+    Args:
+        queue: which.
+        search: of this queue; only what its selector matches is taken.
+        actor: who does it, for the journal.
+        user: whose authorities poison messages need; None is the application itself.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        *,
+        search: Search | None = None,
+        actor: str = "",
+        user: Any = None,
+    ) -> None:
+        self.queue = queue
+        self.search = search
+        self.actor = actor
+        self.user = user
+        self.uow: int | None = None  # from the first get on
+        self.hidden: set[tuple[int, int]] = set()  # priority and message: not taken
+        self.claims = 0  # of gets that returned
+        self.is_doubtful = False  # there may be more, of a get that did not
+        self.attributes: Attributes | None = None
+        self.ended = False
+
+    def get(self, limit: int, *, now: datetime | None = None) -> list[Delivery]:
+        """Take up to ``limit`` entries; an empty list when nothing is ready.
+
+        What is due is made ready, and what has expired is ended, as for any consumer.
+        On a queue under IBM MQ's policy a poison message is taken away at once, as for
+        a listener; the queue's attributes are read when first a message comes that came
+        back, and never again. An error changes nothing: what had been taken is back.
+
+        Raises:
+            LockLost: somebody ended the unit of work; all that it held is gone. Make
+                another consumer.
+            NoSuchQueue: the queue is gone.
+            NotAuthorized: a message came back, and the user may not inquire its queue;
+                it stays there, uncounted.
+            UnitOfWorkEnded: this consumer has ended.
+        """
+        self.begin(now)
+        self.is_doubtful = True
+        try:
+            fit, claims = self.take_fit(limit, now)
+        except BaseException:
+            with suppress(BrokerError, DatabaseError):
+                self.give_back_stray(now)
+            raise
+        self.claims, self.is_doubtful = claims, False
+        if not fit:
+            self.check_is_there()
+        return fit
+
+    def begin(self, now: datetime | None) -> None:
+        """Have a unit of work whose id is known before anything is in it, so that the
+        loss of an answer loses nothing."""
+        if self.ended:
+            raise UnitOfWorkEnded(self.uow)
+        if self.uow is None:
+            self.uow, self.claims = begun(now), 0
+        if self.is_doubtful:
+            self.give_back_stray(now)
+
+    def take_fit(self, limit: int, now: datetime | None) -> tuple[list[Delivery], int]:
+        """What is fit to be handed out, and how many claims there are then."""
+        fit: list[Delivery] = []
+        claims = self.claims
+        while len(fit) < limit:
+            deliveries, claims = self.take_due(limit - len(fit), claims, now)
+            fresh = [one for one in deliveries if not self.takes_away(one, now)]
+            fit += fresh
+            if len(fresh) == len(deliveries):
+                break
+        return fit, claims
+
+    def take_due(
+        self, limit: int, claims: int, now: datetime | None
+    ) -> tuple[list[Delivery], int]:
+        taking = Taking(self, claims, now)
+        deliveries = taking.get(limit)
+        name = self.queue.name
+        while not deliveries and delayed.wake_due_on(name, limit=limit, now=now):
+            deliveries = taking.get(limit)
+        if not deliveries:
+            expiry.expire_on(name, now=now)
+        return deliveries, taking.claims
+
+    def takes_away(self, delivery: Delivery, now: datetime | None) -> bool:
+        """Take a message away if it is poison; return whether it was."""
+        if not delivery.backout_count:
+            return False
+        if self.attributes is None:
+            self.attributes = self.read_attributes()
+        if not self.attributes.is_poison(delivery.backout_count):
+            return False
+        poison.take_away(
+            Removing(delivery, self.attributes.backout_queue),
+            last=Last.RETURN,
+            user=self.user,
+            actor=self.actor,
+            now=now,
+        )
+        return True
+
+    def read_attributes(self) -> Attributes:
+        """Those of the queue; where nothing is poison to consumers, nobody inquires."""
+        queue = Queue.objects.select_related("address").get(pk=self.queue.pk)
+        policy = policy_of(settings_for(queue.address.name), queue.backout_threshold)
+        if policy not in (Policy.IBM, Policy.BOTH):
+            return Attributes(queue.name, 0, queue.backout_queue)
+        return poison.attributes_of(queue.name, user=self.user)
+
+    def check_is_there(self) -> None:
+        """Look why nothing came: is there still a queue, and our unit of work?"""
+        assert self.uow is not None, "a get began it"
+        alive = Exists(UnitRow.objects.filter(pk=self.uow))
+        row = Queue.objects.filter(pk=self.queue.pk).values_list(alive).first()
+        if row is None:
+            raise NoSuchQueue(self.queue.name)
+        if row == (False,):
+            raise LockLost(self.uow)
+
+    def give_back(
+        self,
+        deliveries: Sequence[Delivery] | None = None,
+        *,
+        now: datetime | None = None,
+    ) -> None:
+        """Return deliveries to the queue, uncounted and without delay.
+
+        Args:
+            deliveries: which; None is all that are left, and ends the unit of work: the
+                next get begins another.
+            now: when; the database's clock when not given.
+
+        Raises:
+            LockLost: it no longer holds one of those named; then none is given back.
+        """
+        if deliveries is None:
+            if self.uow is not None:
+                settle.release_all(self.uow, actor=self.actor, now=now)
+            self.uow, self.is_doubtful = None, False
+        elif deliveries:
+            settle.release_some(
+                deliveries[0].uow,
+                self.queue.pk,
+                [one.message_id for one in deliveries],
+                actor=self.actor,
+                now=now,
+            )
+
+    def give_back_stray(self, now: datetime | None) -> None:
+        """Return what gets took that did not come to their end."""
+        assert self.uow is not None, "a get began it"
+        stray = Claim.objects.filter(uow=self.uow, claim_id__gte=self.claims)
+        for uow, queue_id, ids in stray.values_list("uow", "queue_id", "ids"):
+            settle.release_some(uow, queue_id, ids, actor=self.actor, now=now)
+        self.is_doubtful = False
+
+    def lose(
+        self, error: str, *, first: int | None = None, now: datetime | None = None
+    ) -> None:
+        """End, with all that it holds: its client is gone without a word.
+
+        What counts is the queue's policy (``Queue.counts_when_lost``). What was never
+        sent to the client is to be given back before. Harmless where the system was
+        quicker, and twice.
+
+        Args:
+            error: what went wrong, for the operator.
+            first: the message that the client had longest, which alone counts on a
+                queue that counts the oldest; None is the one with the lowest id.
+            now: when; the database's clock when not given.
+        """
+        self.ended = True
+        if self.uow is None:
+            return
+        if self.is_doubtful:
+            self.give_back_stray(now)
+        settle.end_lost(self.uow, error, first=first, actor=self.actor, now=now)
+        self.uow = None
+
+    def end(self, *, now: datetime | None = None) -> None:
+        """Give back what is left, uncounted, and end. Harmless twice."""
+        self.ended = True
+        self.give_back(now=now)
+
+
+class Taking:
+    """Gets of one consumer, as they follow each other."""
+
+    def __init__(self, consumer: Prefetched, claims: int, now: datetime | None) -> None:
+        self.consumer = consumer
+        self.claims = claims
+        self.now = now
+
+    def get(self, limit: int) -> list[Delivery]:
+        search = self.consumer.search
+        if search is not None:
+            return search.get(self.take_seen, limit, now=self.now)
+        hidden = self.consumer.hidden
+        lanes = lanes_around(self.consumer.queue.name, hidden) if hidden else None
+        return self.take(lanes, limit)
+
+    def take_seen(self, lanes: Lanes, limit: int) -> list[Delivery]:
+        """From lanes as wide as one entry each, but for what is hidden."""
+        hidden = places_of(self.consumer.hidden)
+        seen = [lane for lane in zip(*lanes, strict=True) if lane[:2] not in hidden]
+        return self.take(laid(seen), limit) if seen else []
+
+    def take(self, lanes: Lanes | None, limit: int) -> list[Delivery]:
+        deliveries = get(
+            self.consumer.queue.name,
+            owner=processes.current(),
+            uow=self.consumer.uow,
+            claim_id=self.claims,
+            limit=limit,
+            lanes=lanes,
+            actor=self.consumer.actor,
+            now=self.now,
+        )
+        self.claims += -(-len(deliveries) // PART)
+        return deliveries
+
+
+def begun(now: datetime | None) -> int:
+    """A unit of work of this process, which is registered anew if it has to be."""
+    while True:
+        rows = sql.run("begin", {"owner": processes.current(), "now": now})
+        if rows:
+            ((uow,),) = rows
+            assert isinstance(uow, int)
+            return uow
+        processes.renew()
+
+
+def places_of(hidden: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """The priorities and positions where entries may stand."""
+    return {(p, pos) for p, one in hidden for pos in (one, one - CAME_BACK)}
+
+
+def lanes_around(queue: str, hidden: set[tuple[int, int]]) -> Lanes:
+    """The lanes of a whole queue, without the places of what is hidden."""
+    places = places_of(hidden)
+    lanes: list[tuple[int, int, int]] = []
+    for priority, floor in zip(range(9, -1, -1), FLOORS.of(queue), strict=True):
+        out = sorted(pos for one, pos in places if one == priority)
+        for low, high in ((LOWEST, NEW), (floor, HIGHEST)):
+            ends = [pos for pos in out if low <= pos < high]
+            lows = [low, *(pos + 1 for pos in ends)]
+            lanes += zip([priority] * len(lows), lows, [*ends, high], strict=True)
+    return laid(lanes)
+
+
+def laid(lanes: Sequence[tuple[int, int, int]]) -> Lanes:
+    return Lanes(*(list(column) for column in zip(*lanes, strict=True)))

@@ -1,0 +1,349 @@
+"""Two-phase commit: prepare a unit of work, and end it as its coordinator decides.
+
+A prepared unit of work outlives its program, its deadline and a restart of everything.
+The coordinator, or an operator, commits it or backs it out by its xid, in any process.
+Its puts, and the poison messages that it removes, wait with it for the commit.
+
+Source:
+    The Open Group, "Distributed Transaction Processing: The XA Specification".
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser
+from django.db import Error as DatabaseError
+from django.db import IntegrityError, connection, transaction
+
+from broker import sql
+from broker.errors import BrokerError, LockLost
+from broker.errors.mq_codes import Reason
+from broker.errors.units_of_work import (
+    BackedOut,
+    NoSuchXid,
+    NotCoordinated,
+    WrongXid,
+    XidInUse,
+)
+from broker.models import Act, Claim, PreparedPut, Queue
+from broker.models import UnitOfWork as UnitRow
+from broker.queueing import processes
+from broker.queueing.get import Delivery
+from broker.queueing.put import NewMessage, Receipt, put_many
+from broker.security import audit
+from broker.security.audit import Thing
+from broker.settlement import poison, settle
+from broker.settlement.redelivery_policy import Disposition
+from broker.settlement.reject import describe
+from broker.transactions.unit_of_work import UnitOfWork
+
+LONGEST_XID = 300  # characters; two parts of 64 bytes and a number, in hex
+DECIDED = "Its coordinator decided to back it out."
+MOMENTS = ("expires_at", "deliver_at")
+BYTES = ("body", "headers", "envelope")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A unit of work that waits for its coordinator."""
+
+    xid: str
+    uow: int
+    owner_id: int  # the process that prepared it; perhaps no more
+    started_at: datetime
+    entries: int  # that it got
+    puts: int  # that it sends if it is committed
+
+
+class Part(NamedTuple):
+    """One thing that is done when it is committed: a put, or a removal."""
+
+    fields: dict[str, Any]  # of the put, but for its bytes; or what is taken away
+    body: bytes
+    headers: bytes | None
+    envelope: bytes | None
+
+
+def prepared() -> list[Prepared]:
+    """All that wait, the oldest first."""
+    return sql.fetch("prepared", Prepared)
+
+
+def prepare(work: UnitOfWork, xid: str) -> None:
+    """Promise that a unit of work can be committed, and leave its end to its xid.
+
+    It is tried: what could not be committed now is not prepared.
+
+    Args:
+        work: a coordinated unit of work; it ends for its holder.
+        xid: what the coordinator calls it; no other prepared one has it.
+
+    Raises:
+        NotCoordinated: it was not begun as coordinated.
+        WrongXid: the xid is empty, too long, or no text that can be kept.
+        XidInUse: another unit of work has the xid; this one goes on.
+        LockLost: the system had backed it out before.
+        BackedOut: it cannot be committed; the system has backed it out now.
+    """
+    work.check_open()
+    if not work.coordinated:
+        raise NotCoordinated(work.id)
+    if not 0 < len(xid) <= LONGEST_XID or not xid.isprintable():
+        raise WrongXid(xid)
+    line = None
+    try:
+        with transaction.atomic():
+            line = connection.connection
+            uow = name(work, xid)
+            rehearse(work)
+            keep(uow, work)
+    except XidInUse:
+        raise
+    except LockLost:
+        work.ended = True
+        raise
+    except (BrokerError, DatabaseError) as error:
+        if line is None or line.closed:
+            raise  # nobody knows if it was committed; the journal tells
+        work.back_out_if_held(describe(error))
+        raise BackedOut(str(error)) from error
+    work.id, work.ended = uow, True
+
+
+def name(work: UnitOfWork, xid: str) -> int:
+    """Give it its xid, so that nobody else ends it from here on; return its id.
+
+    An error is to undo the transaction around it.
+    """
+    try:
+        named = sql.run(
+            "prepare",
+            {"uow": work.id, "xid": xid, "owner": processes.current(), "now": work.now},
+        )
+    except IntegrityError as error:
+        raise XidInUse(xid) from error
+    for (uow,) in named:
+        assert isinstance(uow, int)
+        return uow
+    assert work.id is not None, "one that holds nothing is begun here"
+    raise LockLost(work.id)
+
+
+def rehearse(work: UnitOfWork) -> None:
+    """Commit it, with all that a commit checks, and undo that."""
+    with transaction.atomic():
+        work.carry_out()
+        transaction.set_rollback(True)
+
+
+def keep(uow: int, work: UnitOfWork) -> None:
+    """Store what is to be done when it is committed, in this order."""
+    parts = [Part(fields_of(put), *bytes_of(put)) for put in work.puts]
+    parts += [
+        Part({"removing": removing_of(one, work.user)}, b"", None, None)
+        for one in work.removing
+    ]
+    if parts:
+        fields, bodies, headers, envelopes = zip(*parts, strict=True)
+        sql.fetch_one(
+            "keep_puts",
+            uow=uow,
+            fields=list(map(json.dumps, fields)),
+            bodies=list(bodies),
+            headers=list(headers),
+            envelopes=list(envelopes),
+        )
+
+
+@transaction.atomic
+def commit_prepared(
+    xid: str,
+    *,
+    coordinator: str = "",
+    actor: str = "",
+    reason: str = "",
+    now: datetime | None = None,
+) -> list[Receipt]:
+    """Accept what a prepared unit of work got, and send what it put.
+
+    Args:
+        xid: what its coordinator calls it.
+        coordinator: who that is, for the journal.
+        actor: who decides in the coordinator's place, for the journal and the audit;
+            what the coordinator itself decides is its everyday work.
+        reason: why, for the audit.
+        now: when; the database's clock when not given.
+
+    Returns:
+        What became of each of its puts, in their order.
+
+    Raises:
+        NoSuchXid: no prepared unit of work is called so; it may have ended.
+        BrokerError: since it was prepared, an address or queue has changed so that it
+            does not take a message. Nothing was done, and it stays prepared: put the
+            queue right and commit again, or back it out.
+    """
+    uow = locked(xid)
+    if actor:
+        note(Act.COMMIT_PREPARED, uow, xid, reason)
+    actor = actor or coordinator
+    parts = sql.fetch("kept_puts", Part, uow=uow)
+    puts = [message_of(part) for part in parts if "removing" not in part.fields]
+    receipts = put_many(puts, uow=uow, actor=actor, now=now) if puts else []
+    for part in parts:
+        if "removing" in part.fields:
+            take_away(uow, part.fields["removing"], actor=actor, now=now)
+    settle.accept(uow, expected=held(uow), actor=actor, now=now)
+    return receipts
+
+
+@transaction.atomic
+def back_out_prepared(  # noqa: PLR0913  # each is named where it is used
+    xid: str,
+    *,
+    error: str = DECIDED,
+    coordinator: str = "",
+    actor: str = "",
+    reason: str = "",
+    spread: float | None = None,
+    now: datetime | None = None,
+) -> list[Disposition]:
+    """Back out a prepared unit of work; what it put is never sent.
+
+    Args:
+        xid: what its coordinator calls it.
+        error: why, for the operator.
+        coordinator: as in ``commit_prepared``.
+        actor: as in ``commit_prepared``.
+        reason: why, for the audit.
+        spread: as in ``redelivery.redelivery_delay``.
+        now: when; the database's clock when not given.
+
+    Raises:
+        NoSuchXid: no prepared unit of work is called so; it may have ended.
+    """
+    uow = locked(xid)
+    if actor:
+        note(Act.BACK_OUT_PREPARED, uow, xid, reason)
+    forget(uow)
+    actor = actor or coordinator
+    return settle.end_badly(uow, error, actor=actor, spread=spread, now=now) or []
+
+
+@transaction.atomic
+def release_prepared(
+    xid: str, *, coordinator: str = "", now: datetime | None = None
+) -> None:
+    """Undo a prepared unit of work as if it had got nothing: what it holds goes back to
+    where it stood, uncounted and at once; what it put is never sent.
+
+    Args:
+        xid: what its coordinator calls it.
+        coordinator: who that is, and decides so, for the journal.
+        now: when; the database's clock when not given.
+
+    Raises:
+        NoSuchXid: no prepared unit of work is called so; it may have ended.
+    """
+    uow = locked(xid)
+    forget(uow)
+    settle.release_all(uow, actor=coordinator, now=now)
+
+
+def note(act: Act, uow: int, xid: str, reason: str) -> None:
+    """Write down what an operator decides, while it is still known what it is about."""
+    parts = PreparedPut.objects.filter(uow=uow).count()
+    detail = {"entries": held(uow), "puts": parts, "queues": held_on(uow)}
+    audit.record(act, Thing("unit of work", uow, xid), reason=reason, detail=detail)
+
+
+def locked(xid: str) -> int:
+    """The unit of work of this name; of two who decide, one finds it gone."""
+    found = UnitRow.objects.select_for_update().filter(xid=xid)
+    for uow in found.values_list("id", flat=True):
+        return uow
+    raise NoSuchXid(xid)
+
+
+def forget(uow: int) -> None:
+    PreparedPut.objects.filter(uow=uow).delete()
+
+
+def held_on(uow: int) -> list[str]:
+    """The names of the queues whose entries it holds."""
+    queue_ids = Claim.objects.filter(uow=uow).values("queue_id")
+    names = Queue.objects.filter(pk__in=queue_ids).order_by("name")
+    return list(names.values_list("name", flat=True))
+
+
+def held(uow: int) -> int:
+    claims = Claim.objects.filter(uow=uow).values_list("ids", flat=True)
+    return sum(map(len, claims))
+
+
+def take_away(
+    uow: int, removing: dict[str, Any], *, actor: str, now: datetime | None
+) -> None:
+    """Take a poison message away, as its consumer would have at its commit."""
+    (delivery,) = sql.fetch(
+        "held",
+        Delivery,
+        uow=uow,
+        queue_id=removing["queue_id"],
+        message_id=removing["message_id"],
+    )
+    why = removing["why"]
+    poison.take_away(
+        poison.Removing(
+            delivery, removing["backout_queue"], why if why is None else Reason(why)
+        ),
+        last=poison.Last.DISCARD,
+        user=user_of(removing["user_id"]),
+        actor=actor,
+        now=now,
+    )
+
+
+def removing_of(removing: poison.Removing, user: Any) -> dict[str, Any]:
+    return {
+        "queue_id": removing.delivery.queue_id,
+        "message_id": removing.delivery.message_id,
+        "backout_queue": removing.backout_queue,
+        "why": removing.why,
+        "user_id": user and user.pk,
+    }
+
+
+def user_of(user_id: int | None) -> Any:
+    """Whose authorities count; somebody who was deleted has none any more."""
+    if user_id is None:
+        return None
+    users = get_user_model()._default_manager.filter(pk=user_id)
+    return users.first() or AnonymousUser()
+
+
+def fields_of(put: NewMessage) -> dict[str, Any]:
+    """A message to be sent as JSON, but for its bytes."""
+    return {
+        field: value.isoformat() if field in MOMENTS else value
+        for field in NewMessage.__dataclass_fields__
+        if field not in BYTES and (value := getattr(put, field)) is not None
+    }
+
+
+def bytes_of(put: NewMessage) -> tuple[bytes, bytes | None, bytes | None]:
+    return put.body, put.headers, put.envelope
+
+
+def message_of(part: Part) -> NewMessage:
+    fields = dict(part.fields)
+    for field in MOMENTS:
+        if field in fields:
+            fields[field] = datetime.fromisoformat(fields[field])
+    _, body, headers, envelope = part
+    return NewMessage(**fields, body=body, headers=headers, envelope=envelope)

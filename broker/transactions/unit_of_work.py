@@ -1,0 +1,350 @@
+"""A unit of work that keeps no database transaction open between two calls.
+
+Its entries are claimed for this process; its puts wait in memory until the commit.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connection, transaction
+
+from broker.errors import BrokerError, LockLost, UnitOfWorkEnded
+from broker.errors.units_of_work import (
+    BackedOut,
+    MarkNotPossible,
+    SecondMark,
+    TooMuchUncommitted,
+)
+from broker.queueing import delayed, processes
+from broker.queueing.get import Delivery, Lanes, get
+from broker.queueing.put import NewMessage, put_many
+from broker.queueing.selective_get import Search
+from broker.settlement import expiry, poison, settle
+from broker.settlement.mq_headers import Signature
+from broker.settlement.redelivery_policy import Disposition, NoPlace, Removal
+from broker.settlement.reject import describe, reject_some
+
+PART = 200  # entries of one claim
+SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
+COORDINATED = "this unit of work ends by the decision of another coordinator"
+
+
+class UnitOfWork:
+    """An open unit of work. It ends once: by ``commit`` or by ``back_out``.
+
+    Use it in one thread.
+
+    Args:
+        actor: who does it, for the journal.
+        user: whose authorities moving a poison message needs; None is the application
+            itself, which may all.
+        coordinated: whether another coordinator will decide its end (``prepared``).
+        now: when, for tests; the database's clock when not given.
+    """
+
+    def __init__(
+        self,
+        *,
+        actor: str = "",
+        user: Any = None,
+        coordinated: bool = False,
+        now: datetime | None = None,
+    ) -> None:
+        self.actor = actor
+        self.user = user
+        self.coordinated = coordinated
+        self.now = now
+        self.id: int | None = None  # from the first get that found something
+        self.held = 0  # entries neither accepted nor released yet
+        self.claims = 0
+        self.puts: list[NewMessage] = []
+        self.put_bytes = 0
+        self.removing: list[poison.Removing] = []  # taken away by its commit
+        self.marked = False  # a get was; there is one for each unit of work
+        self.mark: Delivery | None = None  # what that got, unless it is settled
+        self.skipped: UnitOfWork | None = None  # what its backout left open
+        self.ended = False
+
+    def get(
+        self,
+        queue: str,
+        limit: int = 1,
+        *,
+        mark: bool = False,
+        search: Search | None = None,
+        pooled: bool = False,
+    ) -> list[Delivery]:
+        """Take up to ``limit`` entries; an empty list when nothing is ready.
+
+        Args:
+            queue: its name.
+            limit: entries at most.
+            mark: whether a backout by the application leaves the entry out: it is not
+                put back, but stays got in ``skipped``, a unit of work of its own.
+            search: of this queue; only what its selector matches is taken.
+            pooled: whether a ConnectionConsumer asks.
+
+        Raises:
+            SecondMark: an entry is marked already.
+            MarkNotPossible: skipping a backout is not offered here.
+            TooMuchUncommitted: it would hold more than the broker allows.
+        """
+        self.check_open()
+        if mark:
+            self.check_mark()
+            limit = 1
+        limit = min(limit, self.room())
+        find = partial(self.find, queue, limit, search=search, pooled=pooled)
+        deliveries = find()
+        while not deliveries and delayed.wake_due_on(queue, limit=limit, now=self.now):
+            deliveries = find()
+        if not deliveries:
+            expiry.expire_on(queue, now=self.now)
+        if mark and deliveries:
+            self.marked, self.mark = True, deliveries[0]
+        return deliveries
+
+    def find(
+        self, queue: str, limit: int, *, search: Search | None, pooled: bool
+    ) -> list[Delivery]:
+        take = partial(self.take, queue, pooled=pooled)
+        if search is None:
+            return take(None, limit)
+        return search.get(take, limit, now=self.now)
+
+    def take(
+        self, queue: str, lanes: Lanes | None, limit: int, *, pooled: bool
+    ) -> list[Delivery]:
+        deliveries = get(
+            queue,
+            owner=processes.current(),
+            uow=self.id,
+            claim_id=self.claims,
+            limit=limit,
+            lanes=lanes,
+            pooled=pooled,
+            actor=self.actor,
+            now=self.now,
+        )
+        self.note(deliveries)
+        return deliveries
+
+    def note(self, deliveries: list[Delivery]) -> None:
+        """Count what a get found; if nothing, look whether we still live."""
+        if deliveries:
+            self.id = deliveries[0].uow
+            self.held += len(deliveries)
+            self.claims += -(-len(deliveries) // PART)
+        elif self.id is None and not connection.in_atomic_block:
+            processes.renew()
+
+    def put(self, address: str, body: bytes = b"", **fields: Any) -> None:
+        """Send a message when this unit of work commits; see ``put.NewMessage``.
+
+        Raises:
+            TooMuchUncommitted: it would hold more than the broker allows.
+        """
+        self.send(NewMessage(address, body, **fields))
+
+    def send(self, message: NewMessage) -> None:
+        """As ``put``, of a message that is made already."""
+        self.check_open()
+        self.room()
+        most = settings.BROKER_MAX_UNCOMMITTED_BYTES
+        if self.put_bytes + message.size_bytes > most:
+            raise TooMuchUncommitted("bytes", most)
+        self.puts.append(message)
+        self.put_bytes += message.size_bytes
+
+    def accept(self, delivery: Delivery) -> None:
+        """Settle one delivery before the rest."""
+        self.settle_one(delivery, settle.accept_some)
+
+    def release(self, delivery: Delivery) -> None:
+        """Give one delivery back, uncounted."""
+        self.settle_one(delivery, settle.release_some)
+
+    def reject(self, delivery: Delivery, error: str) -> None:
+        """Make one delivery a dead letter at once (``settlement.reject``)."""
+        self.settle_one(delivery, partial(reject_some, error=error))
+
+    def settle_one(self, delivery: Delivery, how: Any) -> None:
+        self.check_open()
+        how(
+            delivery.uow,
+            delivery.queue_id,
+            [delivery.message_id],
+            actor=self.actor,
+            now=self.now,
+        )
+        self.forget(delivery)
+
+    def remove(self, removing: poison.Removing) -> None:
+        """Take a poison message away when this unit of work commits.
+
+        If it is backed out instead, the message is back where it was, like all others.
+        """
+        self.check_open()
+        self.removing.append(removing)
+
+    def remove_now(
+        self,
+        removing: poison.Removing,
+        *,
+        last: poison.Last,
+        signature: Signature = poison.CONSUMER,
+    ) -> Removal:
+        """Take a message away at once, whatever becomes of the rest; see ``poison``."""
+        self.check_open()
+        removal = poison.take_away(
+            removing,
+            last=last,
+            signature=signature,
+            user=self.user,
+            actor=self.actor,
+            now=self.now,
+        )
+        if not (isinstance(removal, NoPlace) and last is poison.Last.STOP):
+            self.forget(removing.delivery)
+        return removal
+
+    def forget(self, delivery: Delivery) -> None:
+        """Note that this delivery is ours no more."""
+        self.held -= 1
+        if self.mark == delivery:
+            self.mark = None
+
+    def commit(self) -> None:
+        """Accept what was got and send what was put, in one transaction.
+
+        Raises:
+            LockLost: the system had backed it out before.
+            BackedOut: it could not be made; the system has backed it out now.
+        """
+        self.check_open()
+        line = None
+        alone = not (self.puts or self.removing or connection.in_atomic_block)
+        try:
+            connection.ensure_connection()
+            # To accept is one statement, which undoes itself.
+            with nullcontext() if alone else transaction.atomic():
+                line = connection.connection
+                self.carry_out()
+        except LockLost:
+            self.ended = True
+            raise
+        except (BrokerError, DatabaseError) as error:
+            if line is None or line.closed:
+                raise  # nobody knows if it was committed; the journal tells
+            self.back_out_if_held(describe(error))
+            raise BackedOut(str(error)) from error
+        self.ended = True
+
+    def carry_out(self) -> None:
+        if self.puts:
+            put_many(self.puts, uow=self.id, actor=self.actor, now=self.now)
+        for removing in self.removing:
+            poison.take_away(
+                removing,
+                last=poison.Last.DISCARD,
+                user=self.user,
+                actor=self.actor,
+                now=self.now,
+            )
+        if self.id is not None:
+            settle.accept(
+                self.id,
+                expected=self.held - len(self.removing),
+                actor=self.actor,
+                now=self.now,
+            )
+
+    @transaction.atomic
+    def back_out(
+        self,
+        error: str,
+        *,
+        spread: float | None = None,
+        by_system: bool = False,
+        at_once: bool = False,
+        rejected: bool = False,
+    ) -> list[Disposition]:
+        """Count and dispose of what was got; forget what was put.
+
+        A marked entry is left out when the application asks, and then stays got in the
+        unit of work ``skipped``, which must be ended, too.
+
+        Args:
+            error: what went wrong, for the operator.
+            spread: as in ``redelivery.redelivery_delay``.
+            by_system: nobody asked for it; no mark counts.
+            at_once: nothing went wrong; what comes back waits for no delay.
+            rejected: nothing comes back; see ``settlement.reject``.
+
+        Raises:
+            LockLost: it was ended meanwhile, and counted then.
+        """
+        self.check_open()
+        self.ended = True
+        if self.id is None:
+            return []
+        if self.mark is not None and not by_system:
+            self.skipped = self.skip(self.mark, error)
+        if not self.held:  # all were settled one by one
+            settle.accept(self.id, expected=0, actor=self.actor, now=self.now)
+            return []
+        return settle.back_out(
+            self.id,
+            error,
+            actor=self.actor,
+            spread=spread,
+            at_once=at_once,
+            rejected=rejected,
+            now=self.now,
+        )
+
+    def skip(self, delivery: Delivery, error: str) -> UnitOfWork:
+        """Carry one delivery over into a unit of work that begins here.
+
+        Source:
+            IBM MQ, "Skipping backout": the message is not reinstated, and is in a new
+            unit of work as if it had been got in it, without the mark.
+        """
+        after = UnitOfWork(actor=self.actor, user=self.user, now=self.now)
+        after.id = settle.carry_over(delivery, error, actor=self.actor, now=self.now)
+        after.held = after.claims = 1
+        self.forget(delivery)
+        return after
+
+    def back_out_if_held(self, error: str) -> None:
+        """Back out unasked, unless the system has done so already."""
+        try:
+            self.back_out(error, by_system=True)
+        except LockLost:
+            return
+
+    def check_open(self) -> None:
+        if self.ended:
+            raise UnitOfWorkEnded(self.id)
+
+    def check_mark(self) -> None:
+        if not settings.BROKER_SKIP_BACKOUT:
+            raise MarkNotPossible(SWITCHED_OFF)
+        if self.coordinated:
+            raise MarkNotPossible(COORDINATED)
+        if self.marked:
+            raise SecondMark(self.id)
+
+    def room(self) -> int:
+        """How many more messages it may hold: one at least, or it says so."""
+        most: int = settings.BROKER_MAX_UNCOMMITTED_MESSAGES
+        left = most - self.held - len(self.puts)
+        if left < 1:
+            raise TooMuchUncommitted("messages", most)
+        return left
