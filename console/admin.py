@@ -12,7 +12,8 @@ from django.db.models import ManyToManyField, Q, QuerySet
 from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest
 
-from console import roles, second_factors
+from console import second_factors
+from console.accounts import roles
 
 admin.site.unregister([User, Group])
 

@@ -33,7 +33,7 @@ class SavedView(models.Model):
 
 
 class BrowserSession(AbstractBaseSession):
-    """Somebody signed in, in one browser; see ``console.sessions``."""
+    """Somebody signed in, in one browser; see ``console.accounts.sessions``."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="sessions"

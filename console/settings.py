@@ -13,7 +13,7 @@ from pathlib import Path
 import environ
 from cryptography.fernet import Fernet
 
-from console import sockets
+from console.runtime import socket_paths
 from console.settings_signing_in import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -70,15 +70,15 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "console.sessions.SessionsMiddleware",
+    "console.accounts.sessions.SessionsMiddleware",
     "console.second_factors.gate.SecondFactorMiddleware",
-    "console.acting.ActingMiddleware",
+    "console.accounts.actor.ActingMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "console.refusals.RefusalMiddleware",
-    "console.zones.ZoneMiddleware",
+    "console.layout.error_responses.RefusalMiddleware",
+    "console.accounts.time_zones.ZoneMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -97,7 +97,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "console.frame.frame",
+                "console.layout.navigation.frame",
             ],
         },
     }
@@ -105,7 +105,9 @@ TEMPLATES = [
 
 # PostgreSQL. The options hold for every connection: the broker's statements are
 # prepared, and a generic plan is the one their forms are made for (docs/decisions).
-DATABASES = {"default": env.db("DATABASE_URL", default=sockets.database_url(VAR_DIR))}
+DATABASES = {
+    "default": env.db("DATABASE_URL", default=socket_paths.database_url(VAR_DIR))
+}
 DATABASES["default"].setdefault("OPTIONS", {})
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 # The web process answers in many short threads, which share a pool (console/asgi.py);
@@ -130,7 +132,7 @@ if POOLED:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = env("REDIS_URL", default=sockets.redis_url(VAR_DIR))
+REDIS_URL = env("REDIS_URL", default=socket_paths.redis_url(VAR_DIR))
 # A socket waits at Redis for what is published, for hours where nothing is. The default
 # of five seconds would end that, and it hides cancellations from Python 3.11: consumers
 # look themselves whether Redis answers.

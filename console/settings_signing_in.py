@@ -32,7 +32,7 @@ AXES_VERBOSE = False
 # How long somebody stays signed in who does nothing, and how long in any case.
 BACKOUT_SESSION_IDLE_S = env.int("BACKOUT_SESSION_IDLE_S", default=1800)
 BACKOUT_SESSION_LONGEST_S = env.int("BACKOUT_SESSION_LONGEST_S", default=43_200)
-SESSION_ENGINE = "console.sessions"
+SESSION_ENGINE = "console.accounts.sessions"
 SESSION_COOKIE_AGE = BACKOUT_SESSION_LONGEST_S
 
 # Whose sign-in takes a second factor: groups, "superusers", or "*" for everybody. Who

@@ -18,7 +18,7 @@ from pytest_django import DjangoDbBlocker
 
 from broker.monitoring.search import pages
 from broker.queueing import notifications, processes
-from console import findings
+from console.layout import settings_problems
 from dashboards import ages, attention, kept, links
 
 # What hears of the tests of all processes has to be known where none is collected.
@@ -112,7 +112,7 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "QUICK_S", math.inf)
     monkeypatch.setattr(pages, "monotonic", lambda: 0.0)  # nor does a search stop early
     monkeypatch.setattr("console.views.found.QUICK_S", math.inf)
-    for keeper in (ages, attention, findings, links):
+    for keeper in (ages, attention, settings_problems, links):
         monkeypatch.setattr(keeper, "KEPT_S", math.inf)
 
 

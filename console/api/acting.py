@@ -20,12 +20,14 @@ from broker.errors.operations import ReasonMissing
 from broker.models import Operation
 from broker.monitoring.dead_letters import NEWEST
 from broker.operations import Chosen, Only, Order, Sought
-from console import approvals, ledgers, rights, searches
+from console.accounts import permissions
 from console.api.courses import Canary, Pace
 from console.api.letters import Which, selection_of
 from console.api.operations import OperationState, seen, state_of, told
 from console.api.problems import NO_NUL, REFUSED, require
-from console.selections import in_words, names_for
+from console.messages import search_form
+from console.messages.dead_letter_query import in_words, names_for
+from console.operations import approvals, results
 
 router = Router(tags=["operations"])
 
@@ -82,10 +84,10 @@ def list_operations(
     """Those on queues which one may inquire."""
     require(request, VIEW)
     about = ("created_by", "course", "approval__approved_by")
-    every = rights.seen_by(request.user).select_related(*about)
+    every = permissions.seen_by(request.user).select_related(*about)
     rows = list(every.filter(pk__lt=page.before).order_by("-pk")[: page.limit + 1])
     part = rows[: page.limit]
-    counts = ledgers.counts_of([one.pk for one in part])
+    counts = results.counts_of([one.pk for one in part])
     return {
         "operations": [told(one, counts[one.pk]) for one in part],
         "next": part[-1].pk if len(rows) > page.limit else None,
@@ -100,11 +102,11 @@ def list_operations(
 def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]:
     """Freezes the set; nothing is done yet. Needs the authorities that it takes to do
     so, where the messages lie and where they go."""
-    require(request, rights.CHANGE)
+    require(request, permissions.CHANGE)
     with transaction.atomic():
         chosen, scope = chosen_by(request, wanted)
         order = order_of(wanted)
-        rights.require_target(request.user, order)
+        permissions.require_target(request.user, order)
         plan = orders.plan(
             request.user,
             order,
@@ -112,9 +114,9 @@ def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]
             scope=scope,
             reason=wanted.reason.strip(),
         )
-        ledger = ledgers.ledger_of(plan)
-        rights.require_sight(request.user, ledger)
-        rights.require_ways(request.user, plan, ledger)
+        ledger = results.ledger_of(plan)
+        permissions.require_sight(request.user, ledger)
+        permissions.require_ways(request.user, plan, ledger)
         usual = wanted.canary is None
         canary = orders.usual_canary(plan) if usual else wanted.canary or 0
         orders.arrange(plan.pk, pace=wanted.pace, canary=canary)
@@ -132,13 +134,13 @@ def start_operation(
     """Begins with the first 100 messages; housekeeping goes on with the rest. A large
     one, and one that cannot be undone, needs a reason, unless its plan has one; where
     its queues say so, it needs a second person first."""
-    require(request, rights.CHANGE)
+    require(request, permissions.CHANGE)
     with transaction.atomic():
         found, ledger = seen(request, operation_id)
         reason = said.reason.strip() or found.reason
         if approvals.asks_why(found, ledger) and not reason:
             raise ReasonMissing("This operation")
-        rights.require_ways(request.user, found, ledger)
+        permissions.require_ways(request.user, found, ledger)
         planned = Operation.objects.filter(pk=found.pk, state=Operation.State.PLANNED)
         planned.update(reason=reason)
         orders.start(found.pk)
@@ -154,7 +156,7 @@ def cancel_operation(
     request: HttpRequest, operation_id: Path[int], said: Nothing
 ) -> dict[str, Any]:
     """Ends it where it is: what is done stays, the rest is not touched."""
-    require(request, rights.CHANGE)
+    require(request, permissions.CHANGE)
     with transaction.atomic():
         found, _ = seen(request, operation_id)
         orders.cancel(found.pk)
@@ -170,11 +172,11 @@ def undo_operation(
     request: HttpRequest, operation_id: Path[int], said: Nothing
 ) -> dict[str, Any]:
     """Answers with the plan, which is an operation like others."""
-    require(request, rights.CHANGE)
+    require(request, permissions.CHANGE)
     with transaction.atomic():
         found, _ = seen(request, operation_id)
         plan = orders.plan_undo(request.user, found.pk)
-        rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
+        permissions.require_ways(request.user, plan, results.ledger_of(plan))
     return state_of(plan.pk)
 
 
@@ -201,7 +203,7 @@ def chosen_by(
         why = "Choose by filter, by letters or by messages: one of them."
         raise ValidationError([{"loc": ["body", "wanted"], "msg": why}])
     if wanted.filter is not None:
-        search = searches.search(request.user, wanted.filter)
+        search = search_form.search(request.user, wanted.filter)
         return Sought(search.filter, search.within), f"messages by “{search.filter}”"
     if wanted.letters is not None:
         names = names_for(request.user)

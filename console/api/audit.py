@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, Field
 from broker.security import audit
 from broker.security.audit import Wanted
 from console.api.problems import NO_NUL, REFUSED, require
-from console.audit_forms import told
+from console.audit_form import told
 from console.views.audit import VIEW
 
 router = Router(tags=["audit"])

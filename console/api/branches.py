@@ -34,7 +34,7 @@ from broker.settlement.batch import Accept, BackOut, Release
 from broker.transactions import branches as units
 from broker.transactions import leases
 from broker.transactions.leases import Lease
-from console import masks
+from console.accounts import masking
 from console.api import authentication, batches, taking
 from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
@@ -140,7 +140,9 @@ def taken(
         actor=actor_of(request, wanted.consumer),
         user=request.user,
     )
-    for _, veil in masks.seen_by_taker(request.user, lease.deliveries if lease else ()):
+    for _, veil in masking.seen_by_taker(
+        request.user, lease.deliveries if lease else ()
+    ):
         if veil:
             raise MaskedMessage(veil.names)
     return lease

@@ -16,11 +16,11 @@ from broker.monitoring.dead_letters import NEWEST
 from broker.operations import queue_pause
 from broker.queueing import browse
 from broker.security import audit, authorities
-from console import masks
+from console.accounts import masking
 from console.api.bodies import Message, told
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
-from console.stories import story_of
+from console.messages.detail import story_of
 from console.views.messages import require as require_story
 from dashboards import depths
 
@@ -210,7 +210,7 @@ def whole(
     request: HttpRequest, queue: Queue, entries: list[browse.Browsed], why: str
 ) -> list[dict[str, Any]]:
     found = browse.whole(queue.pk, entries)
-    sight = masks.sight_for(request.user, why, audit.Thing.of(queue))
+    sight = masking.sight_for(request.user, why, audit.Thing.of(queue))
     veils = sight.veils(one.message_id for one in found)
     return [told(one, veils[one.message_id]) for one in found]
 
@@ -241,4 +241,4 @@ def read_message(
         expires_at=row.expires_at,
         pos=0,
     )
-    return told(entry, masks.veil_for(request.user, message_id, why.unmask))
+    return told(entry, masking.veil_for(request.user, message_id, why.unmask))

@@ -13,9 +13,10 @@ from pydantic import Field
 from broker import operations as orders
 from broker.models import Operation
 from broker.operations import canaries, pacing
-from console import ledgers, rights
+from console.accounts import permissions
 from console.api.operations import OperationState, seen, state_of
 from console.api.problems import NO_NUL, REFUSED, require
+from console.operations import results
 
 router = Router(tags=["operations"])
 
@@ -50,11 +51,11 @@ class Onwards(Schema):
 )
 def take_in(request: HttpRequest, operation_id: Path[int], why: Why) -> dict[str, Any]:
     """Into a plan, what was left out since it was resubmitted too often before."""
-    require(request, rights.CHANGE)
+    require(request, permissions.CHANGE)
     planned, _ = seen(request, operation_id)
     with transaction.atomic():
         orders.take_in(planned.pk, why.reason)
-        rights.require_ways(request.user, planned, ledgers.ledger_of(planned))
+        permissions.require_ways(request.user, planned, results.ledger_of(planned))
         return state_of(planned.pk)
 
 
@@ -77,7 +78,7 @@ def continue_operation(
 
     def carry_on(operation_id: int) -> None:
         found = Operation.objects.get(pk=operation_id)
-        rights.require_ways(request.user, found, ledgers.ledger_of(found))
+        permissions.require_ways(request.user, found, results.ledger_of(found))
         orders.carry_on(operation_id, at_once=how.at_once)
 
     return steered(request, operation_id, carry_on)
@@ -102,7 +103,7 @@ def steered(
     request: HttpRequest, operation_id: int, change: Callable[[int], None]
 ) -> dict[str, Any]:
     """Change how an operation that one may see goes on."""
-    require(request, rights.CHANGE)
+    require(request, permissions.CHANGE)
     found, _ = seen(request, operation_id)
     change(found.pk)
     return state_of(found.pk)

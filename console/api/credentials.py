@@ -16,8 +16,8 @@ from pydantic import AwareDatetime, Field
 
 from broker.models import Credential
 from broker.security import credentials as verbs
-from console import cursors
 from console.api.problems import NO_NUL, REFUSED, require
+from console.layout import pagination
 from console.views.credentials import (
     ADD,
     PEOPLE,
@@ -157,7 +157,7 @@ def revoke_credential(
     within five seconds. To revoke it again changes nothing."""
     require(request, REVOKE)
     rows = Credential.objects.select_related(*PEOPLE)
-    known = rows.filter(pk=min(credential_id, cursors.LARGEST))
+    known = rows.filter(pk=min(credential_id, pagination.LARGEST))
     credential = known.first()
     if credential is None:
         raise Http404(f"credential {credential_id}")

@@ -19,9 +19,9 @@ from broker.monitoring import dead_letter_groups as groups
 from broker.monitoring import dead_letters
 from broker.monitoring.dead_letters import Group
 from broker.sql.clock import database_now
+from console.accounts.permissions import CHANGE
 from console.api.problems import NO_NUL, REFUSED, Problem, require
-from console.rights import CHANGE
-from console.selections import names_for
+from console.messages.dead_letter_query import names_for
 from dashboards import attention
 
 router = Router(tags=["dead letter groups"])

@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from ninja import Router, Schema
 
 from broker.security import authorities
-from console import findings
 from console.api.problems import REFUSED, require
+from console.layout import settings_problems as findings
 from console.views import prepared
 
 router = Router(tags=["health"])

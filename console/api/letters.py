@@ -14,7 +14,7 @@ from broker.models import DeadLetter, Queue
 from broker.monitoring import dead_letters
 from broker.monitoring.dead_letters import Letter, Selection
 from console.api.problems import NO_NUL, REFUSED, require
-from console.selections import names_for
+from console.messages.dead_letter_query import names_for
 
 router = Router(tags=["dead letters"])
 

@@ -14,13 +14,13 @@ from broker.monitoring import explain
 from broker.monitoring import search as finding
 from broker.monitoring.dead_letters import NEWEST
 from broker.security import authorities
-from console import exports, found, searches
 from console.api.problems import NO_NUL, REFUSED, require
+from console.messages import export, search_form, search_results
 
 router = Router(tags=["messages"])
 
 
-FILES = {one: {"schema": {"type": "string"}} for one in exports.TYPES.values()}
+FILES = {one: {"schema": {"type": "string"}} for one in export.TYPES.values()}
 CURSOR = r"^(?:[0-9]{1,19}\.[0-9]{1,10})?$"
 
 
@@ -117,14 +117,14 @@ def find_messages(request: HttpRequest, wanted: Query[WantedPage]) -> dict[str, 
     ``next`` goes on. To ask for bodies or properties of the application, one has to be
     allowed to browse."""
     require(request, "broker.view_queue")
-    search = searches.search(request.user, wanted.f)
+    search = search_form.search(request.user, wanted.f)
     try:
         page = finding.find(
             search.filter,
             within=search.within,
             after=wanted.after,
             limit=wanted.limit,
-            effort=found.SEARCH,
+            effort=search_results.SEARCH,
         )
     except ValueError as error:
         where = ("query", "after")
@@ -144,7 +144,7 @@ def find_messages(request: HttpRequest, wanted: Query[WantedPage]) -> dict[str, 
 def count_messages(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
     """How many of those there are that one would find; up to a thousand."""
     require(request, "broker.view_queue")
-    search = searches.search(request.user, wanted.f)
+    search = search_form.search(request.user, wanted.f)
     counted = finding.count(search.filter, within=search.within)
     return {
         "filter": str(search.filter),
@@ -169,8 +169,8 @@ def export_messages(
     redaction rules hide is masked. Who has the authority ``unmask`` sees it by saying
     why."""
     require(request, "broker.view_queue")
-    search = searches.search(request.user, wanted.f, for_payloads=wanted.bodies)
-    return exports.export(
+    search = search_form.search(request.user, wanted.f, for_payloads=wanted.bodies)
+    return export.export(
         request, search, wanted.format, bodies=wanted.bodies, why=wanted.unmask
     )
 

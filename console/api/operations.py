@@ -12,8 +12,10 @@ from pydantic import Field
 
 from broker.models import Approval, Course, Operation, OperationItem
 from broker.operations import fates
-from console import approvals, courses, ledgers, rights
+from console.accounts import permissions
 from console.api.problems import NO_NUL, REFUSED, require
+from console.operations import approvals, results
+from console.operations import course as courses
 
 router = Router(tags=["operations"])
 Fate = OperationItem.Fate
@@ -148,7 +150,7 @@ def state_of(operation_id: int) -> dict[str, Any]:
     """An operation as it is now."""
     about = ("created_by", "course", "approval__approved_by")
     found = Operation.objects.select_related(*about).get(pk=operation_id)
-    ledger = ledgers.ledger_of(found)
+    ledger = results.ledger_of(found)
     counts = Counter(
         planned=ledger.planned,
         done=ledger.done,
@@ -204,7 +206,7 @@ def told_of(course: Course) -> dict[str, Any]:
     }
 
 
-def fates_of(ledger: ledgers.Ledger) -> dict[str, int]:
+def fates_of(ledger: results.Ledger) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for (fate, _), messages in ledger.ends.items():
         counts["open" if fate is None else Fate(fate).name.lower()] += messages
@@ -244,13 +246,13 @@ def read_items(
     }
 
 
-def seen(request: HttpRequest, operation_id: int) -> tuple[Operation, ledgers.Ledger]:
+def seen(request: HttpRequest, operation_id: int) -> tuple[Operation, results.Ledger]:
     """An operation that this person may see, as the pages have it."""
     require(request, "broker.view_queue")
     known = Operation.objects.select_related("created_by", "approval__approved_by")
     found = known.filter(pk=operation_id).first() if operation_id < 2**63 else None
     if found is None:
         raise Http404(f"operation {operation_id}")
-    ledger = ledgers.ledger_of(found)
-    rights.require_sight(request.user, ledger)
+    ledger = results.ledger_of(found)
+    permissions.require_sight(request.user, ledger)
     return found, ledger

@@ -10,7 +10,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from broker.security import authorities
-from console import own_rights
+from console.accounts import own_permissions
 from console.api.problems import NO_NUL, REFUSED
 
 router = Router(tags=["rights"])
@@ -69,15 +69,15 @@ def read_rights(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
     permission is needed; queues are those that one may inquire."""
     user = request.user
     assert isinstance(user, User), "only those who are known get here"
-    grants = own_rights.grants_of(user)
-    names = own_rights.queues_like(user, page.text.strip())
+    grants = own_permissions.grants_of(user)
+    names = own_permissions.queues_like(user, page.text.strip())
     rest = [name for name in names if name > page.after]
     part = rest[: page.limit]
     return {
         "name": authorities.name_of(user),
         "groups": list(user.groups.order_by("name").values_list("name", flat=True)),
         "is_superuser": user.is_superuser,
-        "deeds": [told(one) for one in own_rights.possible(user, grants)],
+        "deeds": [told(one) for one in own_permissions.possible(user, grants)],
         "grants": grants,
         "queues": [
             {
@@ -87,13 +87,13 @@ def read_rights(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
                     for authority, found in one.why.items()
                 },
             }
-            for one in own_rights.on_queues(grants, part)
+            for one in own_permissions.on_queues(grants, part)
         ],
         "next": part[-1] if len(rest) > page.limit else None,
     }
 
 
-def told(one: own_rights.Possible) -> dict[str, Any]:
+def told(one: own_permissions.Possible) -> dict[str, Any]:
     return {
         "deed": one.deed.words,
         "permission": one.deed.permission,

@@ -15,8 +15,8 @@ from broker.errors import BrokerError
 from broker.errors.bridges import WrongBridge
 from broker.errors.messages import InvalidFilter
 from broker.errors.rules import InvalidRules
-from console import denials, rights, unseen
-from console.refusals import status_of
+from console.accounts import denials, hidden, permissions
+from console.layout.error_responses import status_of
 
 CONTENT_TYPE = "application/problem+json"
 NO_NUL = r"^[^\x00]*$"  # the database stores none
@@ -47,7 +47,7 @@ def require(request: HttpRequest, permission: str) -> None:
     Raises:
         PermissionDenied: this person does not have it.
     """
-    if not rights.may(request.user, permission):
+    if not permissions.may(request.user, permission):
         raise PermissionDenied(f"The permission {permission} is missing.")
 
 
@@ -65,7 +65,7 @@ def problem(status: int, title: str, **fields: Any) -> HttpResponse:
 def refused(request: HttpRequest, error: BrokerError) -> HttpResponse:
     """What the broker refuses, in its own words, with the status that pages have."""
     denials.note(request, error)
-    if unseen.hides(request, error):
+    if hidden.hides(request, error):
         return not_found(request, Http404())
     return problem(
         status_of(error),

@@ -24,12 +24,14 @@ from broker.monitoring.dead_letters import NEWEST, Selection
 from broker.operations import Chosen, Order, Outcome, Sought
 from broker.security import redaction
 from broker.security.authorities import Principal
-from console import ledgers, rights, searches
+from console.accounts import permissions
 from console.api.operations import seen
 from console.api.problems import REFUSED, require
-from console.patch_forms import seen_of
-from console.searches import BROWSE
-from console.selections import names_for, seen_by
+from console.messages import search_form
+from console.messages.dead_letter_query import names_for, seen_by
+from console.messages.search_form import BROWSE
+from console.operations import results
+from console.operations.patch_form import seen_of
 from console.views import patches
 
 router = Router(tags=["repairs"])
@@ -106,7 +108,7 @@ class Planned(Schema):
 def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
     """Freeze a set, and say what a patch would change in each of its messages. Nothing
     is sent before the plan is started."""
-    require(request, rights.CHANGE)
+    require(request, permissions.CHANGE)
     if bool(body.ids) == bool(body.f):
         why = "give either ids or f"
         raise ValidationError([{"loc": ("body", "body", "ids"), "msg": why}])
@@ -114,7 +116,7 @@ def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
     order = Order(Operation.Kind.RESUBMIT)
     with transaction.atomic():
         plan = orders.plan(request.user, order, which, scope=scope, reason=body.reason)
-        rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
+        permissions.require_ways(request.user, plan, results.ledger_of(plan))
         if body.patch is not None:
             give(request, plan, said(request)["patch"])
     return planned(request.user, plan)
@@ -130,7 +132,7 @@ def set_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """In place of any that it has. A large set is looked at by the worker: ask for the
     preview until it is complete."""
     plan, _ = seen(request, operation_id)
-    require(request, rights.CHANGE)
+    require(request, permissions.CHANGE)
     with transaction.atomic():
         give(request, plan, said(request))
     return preview_of(request.user, plan) or {}
@@ -160,7 +162,7 @@ def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any
 def drop_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """All of its messages are in the plan again, as they are."""
     plan, _ = seen(request, operation_id)
-    require(request, rights.CHANGE)
+    require(request, permissions.CHANGE)
     with transaction.atomic():
         patches.require(request, plan)
         patches.drop(request, plan)
@@ -190,7 +192,7 @@ def said(request: HttpRequest) -> Any:
 def chosen(request: HttpRequest, body: Resubmit) -> tuple[Chosen | Sought, str]:
     """Dead letters that this person sees, and the same in words."""
     if body.f:
-        search = searches.search(request.user, ["state:dead", *body.f])
+        search = search_form.search(request.user, ["state:dead", *body.f])
         return Sought(search.filter, search.within), str(search.filter)
     letters = seen_by(Selection(), names_for(request.user))
     ids = tuple(one for one in body.ids if 0 < one <= NEWEST)
@@ -200,7 +202,7 @@ def chosen(request: HttpRequest, body: Resubmit) -> tuple[Chosen | Sought, str]:
 def planned(user: Principal, plan: Operation) -> dict[str, Any]:
     return {
         "operation_id": plan.pk,
-        "messages": ledgers.ledger_of(plan).total,
+        "messages": results.ledger_of(plan).total,
         "preview": preview_of(user, plan),
     }
 
@@ -209,7 +211,7 @@ def preview_of(user: Principal, plan: Operation) -> dict[str, Any] | None:
     found = OperationPatch.objects.filter(pk=plan.pk).first()
     if found is None:
         return None
-    ledger = ledgers.ledger_of(plan)
+    ledger = results.ledger_of(plan)
     not_looked = 0 if found.is_looked else ledger.total - found.looked
     return {
         "operation_id": plan.pk,

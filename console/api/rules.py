@@ -14,7 +14,7 @@ from broker.models import Queue, RuleTable
 from broker.operations import rules as standing
 from broker.security import authorities
 from console.api.problems import NO_NUL, REFUSED, Problem, require
-from console.selections import names_for
+from console.messages.dead_letter_query import names_for
 from console.views.rules import CHANGE_RULES, change_mode, save
 
 router = Router(tags=["dead letter rules"])

@@ -26,7 +26,7 @@ from broker.security import authorities, redaction
 from broker.settlement.batch import Accept, BackOut, Outcome, Reject, Release
 from broker.settlement.redelivery_policy import LONGEST_MS
 from broker.transactions import leases
-from console import masks
+from console.accounts import masking
 from console.api import authentication, idempotency
 from console.api.bodies import Message, MessageToPut, told
 from console.api.problems import NO_NUL, REFUSED
@@ -111,7 +111,7 @@ def get_messages(request: HttpRequest, name: Path[str], wanted: Get) -> dict[str
     return {
         "messages": [
             told(one, veil)
-            for one, veil in masks.seen_by_taker(request.user, lease.deliveries)
+            for one, veil in masking.seen_by_taker(request.user, lease.deliveries)
         ],
         "settlement": signing.dumps(
             [lease.uow, lease.queue_id, authentication.asker(request)], salt=SALT

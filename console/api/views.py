@@ -15,10 +15,10 @@ from ninja.errors import ValidationError
 from pydantic import Field
 
 from broker.security import authorities
-from console import saved_views, searches
 from console.api.problems import NO_NUL, REFUSED, require
+from console.messages import saved_views, search_form
+from console.messages.saved_views import SaveForm
 from console.models import SavedView
-from console.saved_views import SaveForm
 
 router = Router(tags=["saved views"])
 
@@ -62,7 +62,7 @@ def list_views(request: HttpRequest) -> dict[str, Any]:
 def save_view(request: HttpRequest, body: NewView) -> dict[str, Any]:
     """Give a filter a name."""
     owner = person(request)
-    wanted = searches.search(owner, body.filter).filter
+    wanted = search_form.search(owner, body.filter).filter
     said = checked(SaveForm(named(body), owner=owner))
     try:
         with transaction.atomic():

@@ -17,9 +17,9 @@ from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
 from broker.monitoring.dead_letters import Selection
 from broker.security.authorities import held_by
 from broker.sql.clock import database_now
-from console import groups
 from console.bridge_pages import sight
-from console.selections import fields_of, matches
+from console.messages import dead_letter_groups
+from console.messages.dead_letter_query import fields_of, matches
 from dashboards import attention
 from dashboards.links import ENDS, ends_here, sees
 
@@ -72,14 +72,14 @@ UNSAID = (
 class Dead:
     """Dead messages of one link, in groups of one cause, the largest first."""
 
-    rows: Sequence[groups.Row]
+    rows: Sequence[dead_letter_groups.Row]
     messages: int
     as_of: datetime
     fields: dict[str, object]  # of the list of all dead letters: these only
     sharing: Sequence[str]  # other links from the same queue, of whose some may be
 
     @property
-    def shown(self) -> Sequence[groups.Row]:
+    def shown(self) -> Sequence[dead_letter_groups.Row]:
         return self.rows[:MOST]
 
     @property
@@ -130,7 +130,9 @@ def dead_of(link: Link, names: Mapping[int, str]) -> Dead | None:
     every = [group for group in seen.every if group.queue_id in names]
     chosen = [group for group in every if matches(group, selection)]
     return Dead(
-        groups.rows_of(chosen, every, names, seen.trends(names), database_now()),
+        dead_letter_groups.rows_of(
+            chosen, every, names, seen.trends(names), database_now()
+        ),
         sum(group.messages for group in chosen),
         seen.at,
         fields_of(replace(selection, within=None)),

@@ -20,13 +20,14 @@ from broker.queueing import browse as looking
 from broker.queueing.put import put as send
 from broker.security import audit, authorities, redaction
 from broker.transactions.scope import unit_of_work
-from console import masks, searches
+from console.accounts import masking
 from console.api import bodies
 from console.api.browsing import PLACES, Entry
 from console.api.messages import FoundMessage
 from console.cli import people, works
 from console.cli.people import USAGE
-from console.selections import matches, names_for
+from console.messages import search_form
+from console.messages.dead_letter_query import matches, names_for
 from dashboards import depths
 
 
@@ -84,7 +85,7 @@ def whole_of(
 ) -> list[dict[str, Any]]:
     """Entries of a queue with their bodies, as far as somebody may see them."""
     found = looking.whole(queue.pk, entries)
-    sight = masks.sight_for(user, why, audit.Thing.of(queue))
+    sight = masking.sight_for(user, why, audit.Thing.of(queue))
     veils = sight.veils(one.message_id for one in found)
     return [brief(bodies.told(one, veils[one.message_id])) for one in found]
 
@@ -126,7 +127,7 @@ def browse(  # noqa: PLR0913  # the subcommand's options
 
 def find(user: User | None, filters: Sequence[str], limit: int) -> list[dict[str, Any]]:
     people.require(user, "broker.view_queue")
-    search = searches.search(user, filters)
+    search = search_form.search(user, filters)
     page = finding.find(search.filter, within=search.within, limit=limit)
     shown = ("message_id", "state", "priority", "tries", "put_at", "error")
     return [
@@ -202,7 +203,7 @@ def work(
     does: bool,
 ) -> dict[str, Any]:
     """Plan an operation on what filters find, or do it."""
-    search = searches.search(user, filters)
+    search = search_form.search(user, filters)
     chosen = Sought(search.filter, search.within)
     scope = f"messages by “{search.filter}”"
     return works.do(user, works.Work(order, chosen, scope, reason), errors, does=does)

@@ -18,10 +18,11 @@ from broker.queueing.put import NewMessage, put_many
 from broker.queueing.store import check
 from broker.security import audit, authorities
 from broker.security.redaction import Sight
-from console import masks, searches
+from console.accounts import masking
 from console.cli import people
 from console.cli.options import unreadable
 from console.cli.telling import progress
+from console.messages import search_form
 
 BATCH = 200  # messages that are in memory at once
 Keys = Sequence[tuple[int, int]]  # message and queue
@@ -51,7 +52,7 @@ def take_out(
     if not keys:
         return {"messages": 0, "file": None}
     on = audit.Thing("export", name=str(search.filter))
-    sight = masks.sight_for(user, why, on, bodies=True)
+    sight = masking.sight_for(user, why, on, bodies=True)
     try:
         with to.open("x", encoding="utf-8") as file:
             count = write(keys, search, sight, file, errors)
@@ -76,9 +77,11 @@ def take_in(
     return {"messages": found.messages, "to": found.addresses, "put": done}
 
 
-def found_by(user: User | None, filters: Sequence[str]) -> tuple[Keys, searches.Search]:
+def found_by(
+    user: User | None, filters: Sequence[str]
+) -> tuple[Keys, search_form.Search]:
     """What filters find on queues that may be browsed, the oldest first."""
-    search = searches.search(user, filters)
+    search = search_form.search(user, filters)
     held = authorities.held_by(user)
     within = {pk: name for pk, name in search.within.items() if held.on("browse", name)}
     search = replace(search, within=within)
@@ -89,7 +92,7 @@ def found_by(user: User | None, filters: Sequence[str]) -> tuple[Keys, searches.
 
 def write(
     keys: Keys,
-    search: searches.Search,
+    search: search_form.Search,
     sight: Sight,
     file: TextIO,
     errors: TextIO,

@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 from broker.models import Queue
 from broker.security import audit, authorities
 from broker.security.audit import Actor
-from console import rights
+from console.accounts import permissions
 
 REFUSED, USAGE = 1, 2
 NOBODY = "command line"  # as the journal names the process itself
@@ -61,7 +61,7 @@ def somebody(name: str | None) -> User:
 
 def require(user: User | None, permission: str) -> None:
     """Go on only if somebody has a permission, as the pages ask for it."""
-    if user is not None and not rights.may(user, permission):
+    if user is not None and not permissions.may(user, permission):
         raise CommandError(
             f"{user.get_username()} lacks the permission {permission}."
             " An administrator can give it under Settings.",

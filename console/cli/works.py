@@ -12,9 +12,10 @@ from django.db import transaction
 from broker import operations as orders
 from broker.models import Operation
 from broker.operations import Chosen, Order, Sought
-from console import ledgers, rights
+from console.accounts import permissions
 from console.cli import people
 from console.cli.telling import progress
+from console.operations import results
 
 STEP = 500
 
@@ -38,14 +39,14 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
         ReasonNeeded: it was given none.
         NotAuthorized: the user may not do that, where the messages lie or go.
     """
-    people.require(user, rights.CHANGE)
+    people.require(user, permissions.CHANGE)
     with transaction.atomic():
         plan = orders.plan(
             user, work.order, work.chosen, scope=work.scope, reason=work.reason
         )
-        ledger = ledgers.ledger_of(plan)
-        rights.require_sight(user, ledger)
-        rights.require_ways(user, plan, ledger)
+        ledger = results.ledger_of(plan)
+        permissions.require_sight(user, ledger)
+        permissions.require_ways(user, plan, ledger)
         if not does:
             transaction.set_rollback(True)
             return told(plan, ledger, state="not planned")
@@ -53,13 +54,13 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
         orders.start(plan.pk, limit=STEP)
     with progress(errors, work.scope, ledger.total) as bar:
         while orders.step(plan.pk, limit=STEP):
-            counts = ledgers.counts_of([plan.pk])[plan.pk]
+            counts = results.counts_of([plan.pk])[plan.pk]
             bar.update(bar.task_ids[0], completed=counts["done"] + counts["skipped"])
     plan.refresh_from_db()
-    return told(plan, ledgers.ledger_of(plan), state=plan.state)
+    return told(plan, results.ledger_of(plan), state=plan.state)
 
 
-def told(operation: Operation, ledger: ledgers.Ledger, *, state: str) -> dict[str, Any]:
+def told(operation: Operation, ledger: results.Ledger, *, state: str) -> dict[str, Any]:
     return {
         "operation": None if state == "not planned" else operation.pk,
         "kind": operation.kind,

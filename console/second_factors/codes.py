@@ -22,8 +22,8 @@ from django.core.exceptions import ValidationError
 from broker.models import Act
 from broker.security import audit
 from broker.sql.clock import database_now
+from console.accounts.sign_in_audit import account
 from console.models import CodeTries
-from console.sign_ins import account
 
 WRONG = "The second factor was wrong, or it was used before."
 TOO_MANY = (

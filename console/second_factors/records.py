@@ -12,8 +12,8 @@ from django.db.models.signals import post_delete, post_save
 
 from broker.models import Act
 from broker.security import audit
+from console.accounts.sign_in_audit import account
 from console.second_factors import WORDS, Type
-from console.sign_ins import account
 
 
 def listen() -> None:

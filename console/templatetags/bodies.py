@@ -8,8 +8,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from console.bodies.viewers import Shown
 from console.templatetags.hostile import shown
-from console.viewers import Shown
 
 register = template.Library()
 

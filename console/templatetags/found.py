@@ -7,13 +7,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from broker.monitoring.search import Count, Found
-from console import found
+from console.messages import search_results
 from console.templatetags.console import chip
 from console.templatetags.hostile import shown
 
 register = template.Library()
-register.filter("in_words", found.in_words)
-register.simple_tag(found.keys_in_words, name="filter_keys")
+register.filter("in_words", search_results.in_words)
+register.simple_tag(search_results.keys_in_words, name="filter_keys")
 
 LONGEST = 120  # characters of a value
 CHIPS = {"discarded": ("gone", "discarded")}
@@ -23,11 +23,13 @@ CHIPS = {"discarded": ("gone", "discarded")}
 def messages_url(*pairs: str) -> str:
     """Where messages with these values are listed; keys and values by turns."""
     values = iter(pairs)
-    return found.url_of(found.filter_of(*zip(values, values, strict=True)))
+    return search_results.url_of(
+        search_results.filter_of(*zip(values, values, strict=True))
+    )
 
 
 @register.simple_tag
-def adding(row: found.Row, key: str, text: str = "") -> SafeString | str:
+def adding(row: search_results.Row, key: str, text: str = "") -> SafeString | str:
     """A value of a row, as a link that adds it to the filter.
 
     Args:

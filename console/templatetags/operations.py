@@ -9,9 +9,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.lifelines import Step
+from console.messages.timeline import Step
+from console.operations.wording import DEEDS
 from console.templatetags.console import duration
-from console.wording import DEEDS
 
 register = template.Library()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django import template
 
 from broker.settlement.redelivery_schedule import Span
-from console import effective
+from console.queues import effective_settings
 
 register = template.Library()
-register.filter("exact", effective.exact)
-register.filter("ordinal", effective.ordinal)
+register.filter("exact", effective_settings.exact)
+register.filter("ordinal", effective_settings.ordinal)
 
 
 @register.filter
@@ -17,4 +17,5 @@ def range(span: Span) -> str:  # noqa: A001  the word that templates use
     """From the shortest to the longest; empty where there is one length only."""
     if not span.is_spread:
         return ""
-    return f"{effective.exact(span.shortest)} to {effective.exact(span.longest)}"
+    shortest, longest = map(effective_settings.exact, (span.shortest, span.longest))
+    return f"{shortest} to {longest}"

@@ -10,8 +10,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from broker import operations
-from console.approvals import MAY, agree
-from console.rights import CHANGE
+from console.accounts.permissions import CHANGE
+from console.operations.approvals import MAY, agree
 from console.views.operations import seen
 
 

@@ -13,15 +13,16 @@ from django.views.decorators.http import require_safe
 
 from broker.models import AuditRecord, Operation, Queue
 from broker.security import audit as keeping
-from console import audit_forms, cursors
-from console.audit_forms import WantedForm
+from console import audit_form
+from console.audit_form import WantedForm
+from console.layout import pagination
 
 VIEW = "broker.view_auditrecord"
 PAGE = 50
 MOST = 50_000  # records of one file
 FILES = {
-    "csv": ("text/csv", audit_forms.as_table),
-    "ndjson": ("application/x-ndjson", audit_forms.as_lines),
+    "csv": ("text/csv", audit_form.as_table),
+    "ndjson": ("application/x-ndjson", audit_form.as_lines),
 }
 
 
@@ -41,12 +42,12 @@ def audit(request: HttpRequest) -> HttpResponse:
     form = WantedForm(request.GET)
     if not form.is_valid():
         return redirect("console:audit")
-    wanted, page = form.wanted, cursors.Trail.of(request)
+    wanted, page = form.wanted, pagination.Trail.of(request)
     rows = list(keeping.found(wanted, before=form.cleaned_data["after"])[: PAGE + 1])
     context = {
         "rows": rows[:PAGE],
         "wanted": wanted,
-        "acts": audit_forms.choices(),
+        "acts": audit_form.choices(),
         "outcomes": AuditRecord.Outcome.choices,
         "checked": keeping.last_check(),
         "query": page.first.removeprefix("?"),
@@ -61,7 +62,7 @@ def audit(request: HttpRequest) -> HttpResponse:
 @permission_required(VIEW, raise_exception=True)
 def record(request: HttpRequest, record_id: int) -> HttpResponse:
     """One record, with what was before and what after."""
-    one = get_object_or_404(AuditRecord, pk=min(record_id, cursors.LARGEST))
+    one = get_object_or_404(AuditRecord, pk=min(record_id, pagination.LARGEST))
     detail = one.details
     changed = detail.pop("changed", {})
     fields = [

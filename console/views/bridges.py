@@ -22,10 +22,10 @@ from broker.errors.operations import NothingChosen
 from broker.models import AuditRecord, Branch, Link, Operation
 from broker.operations import Chosen, Order
 from broker.security import authorities
-from console import rights
+from console.accounts import permissions
 from console.bridge_pages import letters, live, rows, sight, steps, words
-from console.frame import url_of
-from console.selections import PlanForm, in_words, names_for
+from console.layout.navigation import url_of
+from console.messages.dead_letter_query import PlanForm, in_words, names_for
 from console.views.orders import planned
 
 RECORDS = 5
@@ -158,7 +158,7 @@ def redirect_to(one: Link) -> HttpResponse:
 
 
 @require_POST
-@permission_required(rights.CHANGE, raise_exception=True)
+@permission_required(permissions.CHANGE, raise_exception=True)
 @permission_required(sight.VIEW, raise_exception=True)
 def resubmit_through(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
     """Plan that dead messages of a link go through it again: one of them, those of one

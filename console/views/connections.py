@@ -18,7 +18,9 @@ from broker.models import ClientConnection, ClientEndpoint, Owner
 from broker.monitoring import connections as clients
 from broker.monitoring.connections import Connected, Wanted
 from broker.security import authorities
-from console import cursors, denials, doors
+from console.accounts import denials
+from console.layout import pagination
+from console.queues import listeners
 
 CLOSE = "broker.close_clientconnection"
 ENDPOINTS = 100  # of one connection, on its own page
@@ -74,7 +76,7 @@ class Row:
 def connections(request: HttpRequest) -> HttpResponse:
     """Every client that one may see; ``q`` is a part of what names it."""
     text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_TEXT]
-    page = cursors.Trail.of(request)
+    page = pagination.Trail.of(request)
     if page.after and not page.after.isdecimal():  # a cursor that nobody gave out
         return redirect("console:connections")
     limit = clients.CONNECTIONS
@@ -100,8 +102,8 @@ def emptiness(request: HttpRequest, text: str) -> dict[str, Any]:
     return {
         "others": clients.count(request.user) if text else 0,
         "sees_all": authorities.held_by(request.user).everywhere("inquire"),
-        "doors": doors.doors(),
-        "is_open": doors.is_open(),
+        "doors": listeners.doors(),
+        "is_open": listeners.is_open(),
     }
 
 
@@ -109,7 +111,7 @@ def emptiness(request: HttpRequest, text: str) -> dict[str, Any]:
 @permission_required("broker.view_queue", raise_exception=True)
 def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
     """One client, with all that it has open."""
-    page = cursors.Trail.of(request)
+    page = pagination.Trail.of(request)
     after = page.after if page.after.isdecimal() else "0"
     row = seen(request, connection_id, after=int(after), limit=ENDPOINTS + 1)
     if row is None:
@@ -193,7 +195,7 @@ def seen(
 ) -> Row | None:
     """A client that one may see, with some of its endpoints; None if it is gone, or
     is there for others."""
-    if connection_id > cursors.LARGEST or after >= cursors.LARGEST:
+    if connection_id > pagination.LARGEST or after >= pagination.LARGEST:
         return None
     wanted = Wanted(ids=[connection_id], endpoints_after=after, endpoints=limit)
     rows = rows_of(clients.connections(request.user, wanted))

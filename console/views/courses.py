@@ -15,7 +15,8 @@ from django.views.decorators.http import require_POST
 from broker import operations as orders
 from broker.models import Operation
 from broker.operations import Only, pacing
-from console import ledgers, rights
+from console.accounts import permissions
+from console.operations import results
 from console.views.operations import seen
 
 MOST = 2**31 - 1
@@ -57,7 +58,7 @@ def changes(change: Change) -> Callable[[HttpRequest, int], HttpResponse]:
     """A view that changes an operation that one may see, and leads back to it."""
 
     @require_POST
-    @permission_required(rights.CHANGE, raise_exception=True)
+    @permission_required(permissions.CHANGE, raise_exception=True)
     @transaction.atomic
     def view(request: HttpRequest, operation_id: int) -> HttpResponse:
         found, _ = seen(request, operation_id)
@@ -76,7 +77,7 @@ def pause(request: HttpRequest, found: Operation) -> None:
 @changes
 def carry_on(request: HttpRequest, found: Operation) -> None:
     """Go on after a rest, or after it stopped itself; for who may start it, too."""
-    rights.require_ways(request.user, found, ledgers.ledger_of(found))
+    permissions.require_ways(request.user, found, results.ledger_of(found))
     orders.carry_on(found.pk, at_once="at_once" in request.POST)
 
 
@@ -106,7 +107,7 @@ def take_in(request: HttpRequest, found: Operation) -> None:
     form = CeilingForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     orders.take_in(found.pk, reason)
-    rights.require_ways(request.user, found, ledgers.ledger_of(found))
+    permissions.require_ways(request.user, found, results.ledger_of(found))
 
 
 def refuse(request: HttpRequest, form: forms.Form) -> None:

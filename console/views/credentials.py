@@ -21,7 +21,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from broker.models import Credential
 from broker.security import credentials as verbs
-from console import cursors, doors
+from console.layout import pagination
+from console.queues import listeners
 
 PAGE = 100
 LONGEST_TEXT = 200  # that is looked for
@@ -126,7 +127,7 @@ class Row:
 def credentials(request: HttpRequest) -> HttpResponse:
     """Every credential, by name; ``q`` is a part of its name or its user's."""
     text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_TEXT]
-    page = cursors.Trail.of(request)
+    page = pagination.Trail.of(request)
     every = Credential.objects.select_related(*PEOPLE)
     named = every.filter(name__icontains=text) | every.filter(
         user__username__icontains=text
@@ -163,7 +164,7 @@ def create(request: HttpRequest) -> HttpResponse:
             context = {
                 "credential": credential,
                 "secret": secret,
-                "door": doors.doors()[0],
+                "door": listeners.doors()[0],
                 "row": Row(credential, 0, timezone.now()),
             }
             return render(request, "console/credentials/created.html", context)
@@ -176,7 +177,7 @@ def create(request: HttpRequest) -> HttpResponse:
 @permission_required(REVOKE, raise_exception=True)
 def revoke(request: HttpRequest, credential_id: int) -> HttpResponse:
     """Say what revoking does; on POST do it."""
-    if credential_id > cursors.LARGEST:
+    if credential_id > pagination.LARGEST:
         credential_id = 0
     credential = get_object_or_404(
         Credential.objects.select_related("user"), pk=credential_id

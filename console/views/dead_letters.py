@@ -19,8 +19,8 @@ from broker.monitoring import dead_letter_groups
 from broker.monitoring import dead_letters as triage
 from broker.monitoring.dead_letters import Group
 from broker.sql.clock import database_now
-from console import cursors
-from console.groups import (
+from console.layout import pagination
+from console.messages.dead_letter_groups import (
     STANDINGS,
     Hours,
     cause_in_words,
@@ -29,7 +29,12 @@ from console.groups import (
     sums_by,
     sums_of,
 )
-from console.selections import SelectionForm, fields_of, matches, names_for
+from console.messages.dead_letter_query import (
+    SelectionForm,
+    fields_of,
+    matches,
+    names_for,
+)
 from dashboards import attention
 
 PAGE = 50
@@ -111,7 +116,7 @@ def shown(
     chosen = [group for group in whole if matches(group, selection)]
     before = form.cleaned_data["after"] or triage.NEWEST
     letters = triage.letters(selection, before=before, limit=PAGE + 1)
-    page = cursors.Trail.of(request)
+    page = pagination.Trail.of(request)
     context = {
         "fingerprint": fingerprint,
         "as_of": seen.at,

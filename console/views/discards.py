@@ -22,8 +22,8 @@ from broker.monitoring.dead_letters import NEWEST
 from broker.security import authorities
 from broker.settlement import discards as bin_of
 from broker.settlement.discards import Binned, Cursor, Entry, Restored
-from console import cursors
-from console.selections import LARGEST
+from console.layout import pagination
+from console.messages.dead_letter_query import LARGEST
 
 PAGE = 50
 AT_ONCE = 500  # entries that are restored in one go
@@ -75,7 +75,7 @@ class Row:
 def discards(request: HttpRequest) -> HttpResponse:
     """What is in the bin, the newest first."""
     form = BinForm(request.GET)
-    page = cursors.Trail.of(request)
+    page = pagination.Trail.of(request)
     try:
         before = position(page.after)
     except (ValueError, OverflowError):  # a cursor that nobody gave out

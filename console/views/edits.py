@@ -26,11 +26,14 @@ from broker.models import Link
 from broker.models.bridge_names import LINK_PROPERTY
 from broker.operations import Edit
 from broker.security import authorities
-from console import frame, ledgers, masks, repairs, rights
+from console.accounts import masking, permissions
+from console.bodies.text_diff import Difference, difference
 from console.bridge_pages import letters
-from console.differences import Difference, difference
-from console.repairs import EditForm
-from console.stories import Now, Story
+from console.layout import navigation
+from console.messages import repair_form
+from console.messages.detail import Now, Story
+from console.messages.repair_form import EditForm
+from console.operations import results
 from console.views.messages import known, require
 
 WAITS = ("dead", "ready", "delayed", "redelivery")  # where it can be taken from
@@ -47,7 +50,7 @@ class Looked:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(rights.CHANGE, raise_exception=True)
+@permission_required(permissions.CHANGE, raise_exception=True)
 @permission_required("broker.browse_queue", raise_exception=True)
 @cache_control(private=True, no_store=True)
 def edit(request: HttpRequest, message_id: int) -> HttpResponse:
@@ -66,7 +69,7 @@ def edit(request: HttpRequest, message_id: int) -> HttpResponse:
         return render(request, "console/repairs/masked.html", page)
     named = subject.headers.get(f"{PROPERTY}{LINK_PROPERTY}")
     page["through"] = letters.link_for(request.user, here.letter, named)
-    sheet = repairs.sheet_of(subject)
+    sheet = repair_form.sheet_of(subject)
     form = EditForm(request.POST if request.method == "POST" else None, sheet=sheet)
     page |= {"sheet": sheet, "form": form}
     return typed(request, page, form) if form.is_bound else shown(request, page)
@@ -78,7 +81,7 @@ def is_veiled(request: HttpRequest, message_id: int, why: str) -> bool:
     Raises:
         MaskedMessage: they may not; who does not see a message cannot repair it.
     """
-    veil = masks.veil_for(request.user, message_id, why)
+    veil = masking.veil_for(request.user, message_id, why)
     if veil and not veil.may_lift:
         raise MaskedMessage(veil.names)
     return bool(veil)
@@ -115,11 +118,11 @@ def look(subject: Subject, wanted: Edit) -> Looked:
     """What an edit comes to."""
     body = None if wanted.body is None else Whole(wanted.body)
     repair = patches.apply(Patch(tuple(wanted.headers), body), subject)
-    after = repairs.repaired(subject, repair)
+    after = repair_form.repaired(subject, repair)
     return Looked(
         difference(subject, after),
-        repairs.fault_of(after.body, after.content_type),
-        repairs.seal_of(wanted),
+        repair_form.fault_of(after.body, after.content_type),
+        repair_form.seal_of(wanted),
     )
 
 
@@ -145,7 +148,7 @@ def sent(
         reason=said["reason"],
         to=resubmit.ensure(through).name if through else "",
     )
-    rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
+    permissions.require_ways(request.user, plan, results.ledger_of(plan))
     return operations.start_edit(plan.pk)
 
 
@@ -154,5 +157,5 @@ def shown(
 ) -> HttpResponse:
     story: Story = page["story"]
     if story.letter is not None:
-        frame.counts_as(request, "console:dead_letters")
+        navigation.counts_as(request, "console:dead_letters")
     return render(request, "console/repairs/edit.html", page, status=status)

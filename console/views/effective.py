@@ -14,7 +14,7 @@ from broker.config.address_settings import by_specificity, decided, merge
 from broker.models import Address, AddressSetting, Queue
 from broker.security import authorities
 from broker.settlement.redelivery_schedule import staircase
-from console import effective, stairs
+from console.queues import effective_settings, redelivery_chart
 
 LISTED = 200  # addresses to choose from
 
@@ -51,7 +51,7 @@ def of_address(address: str, queues: list[Queue]) -> dict[str, Any]:
     """
     every = list(AddressSetting.objects.all())
     merged = merge(address, every)
-    rule = effective.as_counted(merged)
+    rule = effective_settings.as_counted(merged)
     found = staircase(rule)
     to = rule.dead_letter_address
     fed = {to} if to and Queue.objects.filter(address__name=to).exists() else set()
@@ -59,11 +59,11 @@ def of_address(address: str, queues: list[Queue]) -> dict[str, Any]:
         "address": address,
         "queues": queues,
         "matching": by_specificity(address, every),
-        "groups": effective.groups(decided(address, every), merged),
+        "groups": effective_settings.groups(decided(address, every), merged),
         "staircase": found,
-        "drawing": stairs.draw(found),
-        "ending": effective.ending(rule, found, fed, address),
-        "exceptions": list(effective.exceptions(merged, queues)),
+        "drawing": redelivery_chart.draw(found),
+        "ending": effective_settings.ending(rule, found, fed, address),
+        "exceptions": list(effective_settings.exceptions(merged, queues)),
     }
 
 

@@ -19,16 +19,11 @@ from broker.errors.redaction import MaskedSearch
 from broker.formats import filters
 from broker.formats.filters import Filter
 from broker.monitoring import search as finding
-from console import (
-    completions,
-    cursors,
-    exports,
-    found,
-    rights,
-    saved_views,
-    searches,
-)
-from console.refusals import status_of
+from console.accounts import permissions
+from console.layout import pagination
+from console.layout.error_responses import status_of
+from console.messages import autocomplete, saved_views, search_form, search_results
+from console.messages import export as exports
 
 PAGE = 50
 DRAFT = 2000  # characters of a text that is put into the field
@@ -42,29 +37,29 @@ def messages(request: HttpRequest) -> HttpResponse:
     texts = request.GET.getlist("f")
     began_s = perf_counter()
     try:
-        search = searches.search(request.user, texts)
+        search = search_form.search(request.user, texts)
         if texts != [str(term) for term in search.filter.terms]:
-            return redirect(found.url_of(search.filter))
-        trail = cursors.Trail.of(request)
+            return redirect(search_results.url_of(search.filter))
+        trail = pagination.Trail.of(request)
         try:
             page = finding.find(
                 search.filter,
                 within=search.within,
                 after=trail.after,
                 limit=PAGE,
-                effort=found.SEARCH,
+                effort=search_results.SEARCH,
             )
         except ValueError:  # a cursor that nobody gave out
-            return redirect(found.url_of(search.filter))
-        count = found.counted(search, page, is_first=trail.is_first)
+            return redirect(search_results.url_of(search.filter))
+        count = search_results.counted(search, page, is_first=trail.is_first)
     except InvalidFilter as error:
-        fault = searches.fault_of(texts, error)
+        fault = search_form.fault_of(texts, error)
         return stopped(
             request, fault.readable, fault.error, fault=fault, draft=fault.text
         )
     except (MaskedSearch, PermissionDenied, SearchTooLong) as refusal:
         return stopped(request, filters.parse(" ".join(texts)), refusal)
-    rows = found.rows_of(page, search)
+    rows = search_results.rows_of(page, search)
     took_s = perf_counter() - began_s
     is_empty = not rows and trail.is_first and not page.is_limited
     context = context_of(request, search.filter) | {
@@ -73,15 +68,17 @@ def messages(request: HttpRequest) -> HttpResponse:
         "next": trail.then(page.after) if page.after else None,
         "found": page,
         "count": count,
-        "fewer": found.without_each(request.user, search.filter) if is_empty else [],
+        "fewer": search_results.without_each(request.user, search.filter)
+        if is_empty
+        else [],
         "milliseconds": round(took_s * 1000),
         "looks_again": took_s < QUICK_S and not page.is_limited,
-        "may_act": request.user.has_perm(rights.CHANGE) and any_at_hand(rows),
+        "may_act": request.user.has_perm(permissions.CHANGE) and any_at_hand(rows),
     }
     return render(request, "console/found/messages.html", context)
 
 
-def any_at_hand(rows: list[found.Row]) -> bool:
+def any_at_hand(rows: list[search_results.Row]) -> bool:
     return any(row.found.is_at_hand for row in rows)
 
 
@@ -103,10 +100,10 @@ def context_of(request: HttpRequest, wanted: Filter) -> dict[str, Any]:
     views = saved_views.seen_by(request.user)
     return {
         "wanted": wanted,
-        "chips": found.chips_of(wanted),
-        "terms": found.query_of(wanted).removeprefix("?"),
+        "chips": search_results.chips_of(wanted),
+        "terms": search_results.query_of(wanted).removeprefix("?"),
         "draft": request.GET.get("draft", "")[:DRAFT],
-        "options": completions.keys_like(),
+        "options": autocomplete.keys_like(),
         "views": views,
         "current": saved_views.current(views, wanted),
         "form": saved_views.SaveForm(),
@@ -119,7 +116,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
     """All that a filter finds, as a file; bodies only where one may read them."""
     bodies = "bodies" in request.GET
     texts = request.GET.getlist("f")
-    search = searches.search(request.user, texts, for_payloads=bodies)
+    search = search_form.search(request.user, texts, for_payloads=bodies)
     format_ = exports.ndjson_or_csv(request.GET.get("format", ""))
     why = request.GET.get("unmask", "")
     return exports.export(request, search, format_, bodies=bodies, why=why)
@@ -130,7 +127,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 @cache_control(private=True, max_age=30)
 def complete(request: HttpRequest) -> HttpResponse:
     """What could stand at the end of a text; it adds to the filters in ``f``."""
-    told = completions.complete(
+    told = autocomplete.complete(
         request.user, request.GET.getlist("f"), request.GET.get("text", "")
     )
     options = [{"value": one.value, "says": one.says} for one in told.options]

@@ -16,7 +16,7 @@ from broker.models import Queue
 from broker.monitoring.dead_letters import NEWEST
 from broker.security import authorities
 from console.bridge_pages import sight
-from console.frame import Frame
+from console.layout.navigation import Frame
 
 MOST = 10  # queues
 

@@ -19,8 +19,8 @@ from broker import errors
 from broker.errors.groups import InvalidTicket, NoSuchGroup
 from broker.monitoring import dead_letter_groups, dead_letters
 from broker.sql.clock import database_now
-from console.rights import CHANGE as MAY_CHANGE
-from console.selections import names_for
+from console.accounts.permissions import CHANGE as MAY_CHANGE
+from console.messages.dead_letter_query import names_for
 from console.views.dead_letters import shown
 from dashboards import attention
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from broker.config.lint import FULL
 from broker.formats.mq import mqdlh
 from broker.security import audit, authorities
-from console import findings
+from console.layout import settings_problems
 from console.views import prepared
 from console.views.audit import VIEW
 
@@ -23,10 +23,10 @@ MOST = 200  # of each list; the rest is counted
 def health(request: HttpRequest) -> HttpResponse:
     """Everything that was found on the queues that this person may inquire."""
     held = authorities.held_by(request.user)
-    found = findings.all_for(request.user, held)
+    found = settings_problems.all_for(request.user, held)
     waiting = prepared.waiting(held)
     context = {
-        "findings": findings.findings(request, found[:MOST]),
+        "findings": settings_problems.findings(request, found[:MOST]),
         "found": len(found),
         "more": max(0, len(found) - MOST),
         "waiting": waiting[:MOST],

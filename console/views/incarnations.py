@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.message_copies import Incarnations, incarnations
 from broker.security import authorities
-from console.stories import Story, story_of
+from console.messages.detail import Story, story_of
 from console.views.messages import covers
 
 

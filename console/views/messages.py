@@ -21,14 +21,16 @@ from broker.monitoring.explain import explain
 from broker.monitoring.outcomes import Explanation
 from broker.security import authorities, redaction
 from broker.security.redaction import Veil
-from console import frame, masks, viewers
+from console.accounts import masking
+from console.bodies import viewers
+from console.bodies.mq_headers import decoded
+from console.bodies.unwrap import Opened
+from console.bodies.viewers import Shown
 from console.bridge_pages import letters
 from console.bridge_pages.letters import Carried
-from console.kin import Kin, kin_of
-from console.mq_headers import decoded
-from console.opening import Opened
-from console.stories import Story, story_of
-from console.viewers import Shown
+from console.layout import navigation
+from console.messages.detail import Story, story_of
+from console.messages.repaired_pair import Kin, kin_of
 
 BROKERS_OWN = ("_AMQ_", "_BRK_")  # how the names of its properties begin
 Pairs = list[tuple[str, str]]
@@ -40,7 +42,7 @@ def message(request: HttpRequest, message_id: int) -> HttpResponse:
     """What there is to know of a message; its body, for those who may read bodies."""
     story = known(message_id)
     held = require(request, "inquire", story)
-    return shown(request, story, held, masks.veil_for(request.user, message_id))
+    return shown(request, story, held, masking.veil_for(request.user, message_id))
 
 
 @require_POST
@@ -51,7 +53,7 @@ def unmask(request: HttpRequest, message_id: int) -> HttpResponse:
     story = known(message_id)
     held = require(request, "browse", story)
     why = request.POST.get("reason", "")
-    veil = masks.lifted_by(request.user, message_id, why)
+    veil = masking.lifted_by(request.user, message_id, why)
     if "file" not in request.POST:
         return shown(request, story, held, veil, why=why)
     found = get_object_or_404(Message.objects.only("body"), pk=message_id)
@@ -90,7 +92,7 @@ def shown(
         head = b"".join(heads) if heads and not veil else None
         context["headers"] = decoded(found, story.backout_count, head, timezone.now())
     if story.letter is not None:
-        frame.counts_as(request, "console:dead_letters")
+        navigation.counts_as(request, "console:dead_letters")
     return render(request, "console/messages/message.html", context)
 
 
@@ -176,7 +178,7 @@ def body(request: HttpRequest, message_id: int) -> HttpResponse:
         Message.objects.only("body", "content_type"), pk=message_id
     )
     require(request, "browse", known(message_id))
-    veil = masks.veil_for(request.user, message_id)
+    veil = masking.veil_for(request.user, message_id)
     seen = veil.body(bytes(found.body), found.content_type)
     return attached(seen.body, f"message-{message_id}.bin")
 
@@ -188,7 +190,7 @@ def data(request: HttpRequest, message_id: int) -> HttpResponse:
     """What a client of IBM MQ gets: the headers and the body, as a file."""
     found = get_object_or_404(Message.objects.only("headers", "body"), pk=message_id)
     require(request, "browse", known(message_id))
-    if veil := masks.veil_for(request.user, message_id):
+    if veil := masking.veil_for(request.user, message_id):
         raise MaskedMessage(veil.names)
     whole = bytes(found.headers or b"") + bytes(found.body)
     return attached(whole, f"message-{message_id}-with-headers.bin")

@@ -20,20 +20,20 @@ from django_htmx.middleware import HtmxDetails
 from broker import operations as orders
 from broker.models import Course, Operation, OperationItem
 from broker.operations import canaries, fates, pacing
-from console import (
+from console.accounts import permissions
+from console.accounts.permissions import CHANGE as MAY_CHANGE
+from console.layout import pagination
+from console.messages.dead_letter_query import PageForm
+from console.operations import (
     approvals,
-    cautions,
-    courses,
-    cursors,
-    histories,
-    ledgers,
-    progress,
-    rights,
+    history,
+    live_progress,
+    results,
+    warnings,
     wording,
 )
-from console.patch_forms import PatchForm, part_of
-from console.rights import CHANGE as MAY_CHANGE
-from console.selections import PageForm
+from console.operations import course as courses
+from console.operations.patch_form import PatchForm, part_of
 
 PAGE = 20  # operations; the items of each are counted
 ITEMS = 50
@@ -95,14 +95,14 @@ def operations(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return redirect("console:operations")
     people = ("created_by", "undone_by", "approval", "course")
-    every = rights.seen_by(request.user).select_related(*people)
+    every = permissions.seen_by(request.user).select_related(*people)
     every = every.order_by("-pk")
     if after := form.cleaned_data["after"]:
         every = every.filter(pk__lt=after)
     found, next_page = cut(request, every, PAGE)
     context = {
-        "rows": ledgers.rows_of(found),
-        "page": cursors.Trail.of(request),
+        "rows": results.rows_of(found),
+        "page": pagination.Trail.of(request),
         "next": next_page,
     }
     return render(request, "console/operations/operations.html", context)
@@ -122,12 +122,12 @@ def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
 def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Begin a planned operation; a large one, and a hard one, needs a reason."""
     planned, ledger = seen(request, operation_id)
-    form = StartForm(request.POST, ledgers.to_type(planned, ledger))
+    form = StartForm(request.POST, results.to_type(planned, ledger))
     asks_why = approvals.asks_why(planned, ledger) and not planned.reason
     form.fields["reason"].required = asks_why
     if not form.is_valid():
         return shown(request, operation_id, form, status=422)
-    rights.require_ways(request.user, planned, ledger)
+    permissions.require_ways(request.user, planned, ledger)
     said = form.cleaned_data
     orders.arrange(operation_id, pace=said["pace"], canary=said["canary"] or 0)
     reason = said["reason"] or planned.reason
@@ -149,7 +149,7 @@ def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
     return redirect(whence(found, ledger))
 
 
-def whence(found: Operation, ledger: ledgers.Ledger) -> str:
+def whence(found: Operation, ledger: results.Ledger) -> str:
     """The page from which a plan was made."""
     if found.undoes_id:
         return reverse("console:operation", args=[found.undoes_id])
@@ -168,13 +168,13 @@ def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
     """Freeze what is to be taken back of an operation, and show that plan."""
     seen(request, operation_id)
     planned = orders.plan_undo(request.user, operation_id)
-    rights.require_ways(request.user, planned, ledgers.ledger_of(planned))
+    permissions.require_ways(request.user, planned, results.ledger_of(planned))
     return redirect("console:operation", planned.pk)
 
 
 def seen(
     request: HttpRequest, operation_id: int, *about: str
-) -> tuple[Operation, ledgers.Ledger]:
+) -> tuple[Operation, results.Ledger]:
     """An operation that this person may see, with what it is about.
 
     Raises:
@@ -182,8 +182,8 @@ def seen(
     """
     every = Operation.objects.select_related(*about)
     found = get_object_or_404(every, pk=operation_id)
-    ledger = ledgers.ledger_of(found)
-    rights.require_sight(request.user, ledger)
+    ledger = results.ledger_of(found)
+    permissions.require_sight(request.user, ledger)
     return found, ledger
 
 
@@ -201,16 +201,16 @@ def shown(
     repair = part_of(request.user, found, ledger, patch_form)
     context: dict[str, Any] = {
         "operation": found,
-        "row": ledgers.row_of(found, ledger),
+        "row": results.row_of(found, ledger),
         "ledger": ledger,
-        "said": ledgers.said_of(found, ledger),
+        "said": results.said_of(found, ledger),
         "course": course,
         "fastest": pacing.FASTEST,
         "asks_why": approvals.asks_why(found, ledger),
-        "history": histories.of_operation(found),
-        "start_form": start_form or StartForm(None, ledgers.to_type(found, ledger)),
+        "history": history.of_operation(found),
+        "start_form": start_form or StartForm(None, results.to_type(found, ledger)),
         "repair": repair,
-        "turn": progress.turn_of(
+        "turn": live_progress.turn_of(
             found, ledger, course, is_looking=bool(repair and repair.is_looking)
         ),
         **ahead_of(request, found, ledger, course),
@@ -232,7 +232,7 @@ def goes_on(context: dict[str, Any]) -> bool:
 
 
 def ahead_of(
-    request: HttpRequest, found: Operation, ledger: ledgers.Ledger, course: Course
+    request: HttpRequest, found: Operation, ledger: results.Ledger, course: Course
 ) -> dict[str, Any]:
     """What a plan would come to; of what is begun, what became of it since.
 
@@ -240,7 +240,7 @@ def ahead_of(
     messages: whether they would is always said.
     """
     if found.state != State.PLANNED:
-        return progress.since(found, ledger, course)
+        return live_progress.since(found, ledger, course)
     looks = ledger.total <= LOOKED_AT or found.kind in wording.ADDRESSES
     looks = looks or "look" in request.GET
     seen = orders.preview(found.pk) if looks else None
@@ -250,7 +250,7 @@ def ahead_of(
         "undo_window": settings.BROKER_UNDO_WINDOW_S,
         "consent": approvals.consent_to(found, request.user),
         "outlook": None if seen is None else wording.outlook(found, seen),
-        "warnings": list(cautions.warnings_of(found, ledger, seen)),
+        "warnings": list(warnings.warnings_of(found, ledger, seen)),
         "left_out": courses.left_out(ledger),
         "may_try": fates.follows(found),
         "most_canaries": canaries.WATCHED,
@@ -258,7 +258,7 @@ def ahead_of(
 
 
 def items_of(
-    request: HttpRequest, found: Operation, ledger: ledgers.Ledger
+    request: HttpRequest, found: Operation, ledger: results.Ledger
 ) -> dict[str, Any]:
     """A page of an operation's items, in the order in which they are worked on."""
     form = ItemsForm(request.GET)
@@ -273,12 +273,12 @@ def items_of(
         "items": [
             (
                 item,
-                ledgers.way_of(found, ledger.names.get(item.queue_id, ""), item.target),
+                results.way_of(found, ledger.names.get(item.queue_id, ""), item.target),
             )
             for item in part
         ],
         "status": said["status"],
-        "page": cursors.Trail.of(request),
+        "page": pagination.Trail.of(request),
         "next": next_page,
     }
 
@@ -290,4 +290,4 @@ def cut(
     found = list(rows[: length + 1])
     if len(found) <= length:
         return found, None
-    return found[:length], cursors.Trail.of(request).then(str(found[length - 1].pk))
+    return found[:length], pagination.Trail.of(request).then(str(found[length - 1].pk))

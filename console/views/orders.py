@@ -22,15 +22,23 @@ from broker.errors.operations import InvalidPriority, NothingChosen
 from broker.models import DeadLetter, Operation, Place, Queue
 from broker.operations import Chosen, Order, Sought
 from broker.security import authorities
-from console import ledgers, rights, searches, wording
-from console.order_forms import ChosenForm, FoundForm, OrderForm, in_quotes, narrowed
-from console.selections import (
+from console.accounts import permissions
+from console.messages import search_form
+from console.messages.dead_letter_query import (
     PlanForm,
     SelectionForm,
     fields_of,
     in_words,
     names_for,
     seen_by,
+)
+from console.operations import results, wording
+from console.operations.order_form import (
+    ChosenForm,
+    FoundForm,
+    OrderForm,
+    in_quotes,
+    narrowed,
 )
 
 Kind = Operation.Kind
@@ -75,7 +83,7 @@ class Offer:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(rights.CHANGE, raise_exception=True)
+@permission_required(permissions.CHANGE, raise_exception=True)
 @transaction.atomic
 def order(request: HttpRequest, name: str) -> HttpResponse:
     """Choose what is to be done with messages on one queue."""
@@ -111,13 +119,13 @@ def states_on(queue: Queue, place: Place | None) -> frozenset[str]:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(rights.CHANGE, raise_exception=True)
+@permission_required(permissions.CHANGE, raise_exception=True)
 @transaction.atomic
 def order_found(request: HttpRequest) -> HttpResponse:
     """Choose what is to be done with messages that a filter finds, of those one sees:
     with some of them, by their numbers, or with all that match when it is planned."""
     said = request.POST if request.method == "POST" else request.GET
-    search = searches.search(request.user, said.getlist("f"))
+    search = search_form.search(request.user, said.getlist("f"))
     page = [("f", str(term)) for term in search.filter.terms]
     page += [("after", after) for after in said.getlist("after")]
     back = f"{reverse('console:messages')}?{urlencode(page)}"
@@ -151,7 +159,7 @@ def order_found(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(rights.CHANGE, raise_exception=True)
+@permission_required(permissions.CHANGE, raise_exception=True)
 @transaction.atomic
 def order_letters(request: HttpRequest) -> HttpResponse:
     """Choose what is to be done with dead letters, of those one sees."""
@@ -169,7 +177,7 @@ def order_letters(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@permission_required(rights.CHANGE, raise_exception=True)
+@permission_required(permissions.CHANGE, raise_exception=True)
 @transaction.atomic
 def plan_resubmit(request: HttpRequest) -> HttpResponse:
     """Freeze what is to be resubmitted, of the dead letters one sees."""
@@ -220,9 +228,9 @@ def planned(
         NoSuchQueue: there is none to send to, that this person may know of.
         NotAuthorized: this person may not do that; nothing is planned.
     """
-    rights.require_target(request.user, what)
+    permissions.require_target(request.user, what)
     plan = operations.plan(request.user, what, chosen, scope=scope)
-    rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
+    permissions.require_ways(request.user, plan, results.ledger_of(plan))
     return redirect("console:operation", plan.pk)
 
 

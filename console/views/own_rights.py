@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from broker.security.authorities import ALL
-from console import own_rights
+from console.accounts import own_permissions
 
 LONGEST = 255
 SHOWN = 100  # queues
@@ -20,16 +20,16 @@ def rights(request: HttpRequest) -> HttpResponse:
     some. What one would have on a queue is told whether there is one of the name."""
     assert isinstance(request.user, User), "only those who have signed in get here"
     wanted = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST]
-    grants = own_rights.grants_of(request.user)
-    names = own_rights.queues_like(request.user, wanted)
+    grants = own_permissions.grants_of(request.user)
+    names = own_permissions.queues_like(request.user, wanted)
     shown = [name for name in names if name != wanted][:SHOWN]
     context = {
         "groups": request.user.groups.order_by("name"),
-        "deeds": own_rights.possible(request.user, grants),
+        "deeds": own_permissions.possible(request.user, grants),
         "grants": grants,
         "authorities": ALL,
         "wanted": wanted,
-        "rows": own_rights.on_queues(grants, [wanted] * bool(wanted) + shown),
+        "rows": own_permissions.on_queues(grants, [wanted] * bool(wanted) + shown),
         "more": len([name for name in names if name != wanted]) - len(shown),
     }
     return render(request, "console/rights/rights.html", context)

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_POST
 from broker import operations
 from broker.models import Operation
 from broker.security import authorities
-from console import ledgers, rights
-from console.patch_forms import PatchForm
+from console.accounts import permissions
+from console.operations import results
+from console.operations.patch_form import PatchForm
 from console.views.operations import HtmxRequest, seen, shown
 
 # What is looked at before the page answers; the worker has the rest.
@@ -23,7 +24,7 @@ AT_ONCE, AT_ONCE_S = 3, 1.0  # chunks, and for how long
 
 
 @require_POST
-@permission_required(rights.CHANGE, raise_exception=True)
+@permission_required(permissions.CHANGE, raise_exception=True)
 @permission_required("broker.browse_queue", raise_exception=True)
 @transaction.atomic
 def repair(request: HtmxRequest, operation_id: int) -> HttpResponse:
@@ -47,13 +48,13 @@ def require(request: HttpRequest, plan: Operation) -> None:
     Raises:
         NotAuthorized: nothing is changed.
     """
-    rights.require_ways(request.user, plan, ledgers.ledger_of(plan))
+    permissions.require_ways(request.user, plan, results.ledger_of(plan))
     require_reading(request, plan)
 
 
 def require_reading(request: HttpRequest, plan: Operation) -> None:
     """The same of who only looks."""
-    sources = ledgers.ledger_of(plan).sources
+    sources = results.ledger_of(plan).sources
     authorities.require(request.user, "browse", *(one or "#" for one in sources))
 
 

@@ -13,8 +13,9 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from console import second_factors, sessions, zones
-from console.frame import DENSITIES, THEMES
+from console import second_factors
+from console.accounts import sessions, time_zones
+from console.layout.navigation import DENSITIES, THEMES
 
 YEAR = timedelta(days=365)
 
@@ -24,7 +25,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
     """All of it on one page; the menu has the most wanted."""
     assert isinstance(request.user, User), "only those who have signed in get here"
     context = {
-        "zones": sorted(zones.names()),
+        "zones": sorted(time_zones.names()),
         "idle": f"{settings.BACKOUT_SESSION_IDLE_S / 60:g} minutes",
         "longest": f"{settings.BACKOUT_SESSION_LONGEST_S / 3600:g} hours",
         "has_factor": second_factors.has_one(request.user),
@@ -71,7 +72,7 @@ def density(request: HttpRequest) -> HttpResponse:
 @require_POST
 def zone(request: HttpRequest) -> HttpResponse:
     """Remember the time zone of all times on pages."""
-    return remembering(request, zones.COOKIE, zones.names())
+    return remembering(request, time_zones.COOKIE, time_zones.names())
 
 
 def remembering(

@@ -19,7 +19,10 @@ from broker.models import Place, Queue
 from broker.operations import queue_pause as pausing
 from broker.queueing.browse import browse
 from broker.security import authorities
-from console import cursors, findings, histories, masks, order_forms, queue_list, rights
+from console.accounts import masking, permissions
+from console.layout import pagination, settings_problems
+from console.operations import history, order_form
+from console.queues import queue_list
 from dashboards import ages, attention, topics
 from dashboards import depths as counting
 
@@ -34,7 +37,7 @@ PLACES = {  # by their name in the URL, in the order of the tabs
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def queues(request: HttpRequest) -> HttpResponse:
-    """Every queue with what is on it now, as ``console.queue_list`` reads the URL."""
+    """Every queue with its depth now; the URL as ``queue_list`` reads it."""
     every = counting.queues(user=request.user)
     held = authorities.held_by(request.user)
     context = {
@@ -76,7 +79,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
     may = request.user.has_perm
     place = request.GET.get("place", "")
     place = place if place in PLACES else "ready"
-    page = cursors.Trail.of(request)
+    page = pagination.Trail.of(request)
     try:
         entries = browse(
             found[0].queue_id, PLACES[place], after=page.after, limit=PAGE + 1
@@ -88,18 +91,20 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
     context: dict[str, Any] = {
         "queue": found[0],
         "about": about,
-        "history": histories.of_queue(about),
+        "history": history.of_queue(about),
         "died": attention.died(held)[name],
         "oldest_s": ages.lately().get(found[0].queue_id),
         "place": place,
         "places": list(PLACES),
-        "entries": masks.without_heads(
+        "entries": masking.without_heads(
             request.user, entries[:PAGE], is_read=may_browse
         ),
         "page": page,
         "fresh": fresh(found[0], place),
-        "advice": [one for one in findings.advice_for(held) if one.queue == name],
-        "may_act": may(rights.CHANGE) and place in order_forms.PLACES,
+        "advice": [
+            one for one in settings_problems.advice_for(held) if one.queue == name
+        ],
+        "may_act": may(permissions.CHANGE) and place in order_form.PLACES,
         "may_browse": may_browse,
         "may_pause": may("broker.pause_queue") and held.on("set", name),
         "next": page.then(entries[PAGE - 1].cursor) if len(entries) > PAGE else None,

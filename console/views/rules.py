@@ -24,8 +24,8 @@ from broker.models import Queue, RulePass, RuleTable
 from broker.operations import rules as standing
 from broker.operations.rules.reading import LENGTH
 from broker.security import authorities
-from console import cursors
-from console.selections import PageForm, names_for
+from console.layout import pagination
+from console.messages.dead_letter_query import PageForm, names_for
 from dashboards import depths
 
 CHANGE_RULES = "broker.change_ruletable"
@@ -207,7 +207,7 @@ def passes_of(request: HttpRequest, kept: RuleTable | None) -> dict[str, Any]:
     if form.is_valid() and form.cleaned_data["after"]:
         every = every.filter(pk__lt=form.cleaned_data["after"])
     found = list(every[: PASSES + 1])
-    page = cursors.Trail.of(request)
+    page = pagination.Trail.of(request)
     more = len(found) > PASSES
     return {
         "passes": found[:PASSES],

@@ -17,7 +17,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from console import found, saved_views, searches
+from console.messages import saved_views, search_form, search_results
 from console.models import SavedView
 
 
@@ -34,7 +34,7 @@ def view(request: HttpRequest, slug: str) -> HttpResponse:
 @permission_required("broker.view_queue", raise_exception=True)
 def save(request: HttpRequest) -> HttpResponse:
     """Give a filter a name; the messages page goes on with it."""
-    wanted = searches.search(request.user, request.POST.getlist("f")).filter
+    wanted = search_form.search(request.user, request.POST.getlist("f")).filter
     form = saved_views.SaveForm(request.POST, owner=owner(request))
     if form.is_valid():
         said = form.cleaned_data
@@ -47,10 +47,10 @@ def save(request: HttpRequest) -> HttpResponse:
             form.add_error("name", saved_views.AT_ONCE)
         else:
             messages.success(request, f"The view “{saved.name}” is saved.")
-            return redirect(found.url_of(wanted))
+            return redirect(search_results.url_of(wanted))
     for error in form.errors["name"]:
         messages.error(request, f"The view was not saved. {error}")
-    return redirect(found.url_of(wanted))
+    return redirect(search_results.url_of(wanted))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

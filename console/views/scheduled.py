@@ -18,7 +18,8 @@ from broker.monitoring.delayed import Scheduled
 from broker.security import authorities
 from broker.settlement.backout import rules_of
 from broker.settlement.redelivery_policy import redelivery_delay
-from console import cursors, rights
+from console.accounts import permissions
+from console.layout import pagination
 
 PAGE = 50
 AHEAD = 4  # further attempts that are told
@@ -58,7 +59,7 @@ def scheduled(request: HttpRequest) -> HttpResponse:
         for pk, name in Queue.objects.values_list("pk", "name")
         if held.on("inquire", name) and wanted in ("", name)
     }
-    page = cursors.Trail.of(request)
+    page = pagination.Trail.of(request)
     try:
         found = waiting.scheduled(names, after=page.after, limit=PAGE + 1)
     except (ValueError, OverflowError):  # a cursor that nobody gave out
@@ -69,7 +70,7 @@ def scheduled(request: HttpRequest) -> HttpResponse:
         "wanted": wanted,
         "page": page,
         "next": page.then(shown[-1].cursor) if len(found) > PAGE else None,
-        "may_act": request.user.has_perm(rights.CHANGE),
+        "may_act": request.user.has_perm(permissions.CHANGE),
     }
     return render(request, "console/scheduled/scheduled.html", context)
 

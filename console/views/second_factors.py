@@ -44,6 +44,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from broker.models import Act
 from broker.security import audit
 from console import second_factors
+from console.accounts.sign_in_audit import SignInForm, account
 from console.second_factors import codes, gate
 from console.second_factors.forms import (
     AgainForm,
@@ -52,7 +53,6 @@ from console.second_factors.forms import (
     KeyNameForm,
     NewKeyForm,
 )
-from console.sign_ins import SignInForm, account
 
 SHOWN = "_codes_shown"  # key: recovery codes, on a page
 HASH = "hash"  # key: of the password, which has to be the same still

@@ -17,7 +17,8 @@ from broker.monitoring.backout_preview import Ending, rehearse
 from broker.security import authorities
 from broker.transactions import administration
 from broker.transactions.administration import Nature, OpenUnit
-from console import cursors, fates
+from console.layout import pagination
+from console.queues import backout_preview
 
 PAGE = 50
 FORCE = "broker.resubmit_message"  # to bring messages back is one permission
@@ -61,11 +62,11 @@ class ForceForm(forms.Form):
 def units(request: HttpRequest) -> HttpResponse:
     """Those that hold something, the oldest first."""
     held = authorities.held_by(request.user)
-    page = cursors.Trail.of(request)
+    page = pagination.Trail.of(request)
     after = int(page.after) if page.after.isdecimal() else 0
     names = names_seen(held)
     within = None if held.everywhere("inquire") else list(names)
-    first = min(after, cursors.LARGEST - 1) + 1
+    first = min(after, pagination.LARGEST - 1) + 1
     found = administration.open_units(within=within, first=first, limit=PAGE + 1)
     shown = found[:PAGE]
     context = {
@@ -93,14 +94,14 @@ def unit(request: HttpRequest, uow: int) -> HttpResponse:
     said = request.GET.get("if", "")
     ending = next((one for one in offered if one.value == said), offered[0])
     foreseen = rehearse([one.held for one in visible], uow, ending)
-    known = list(map(fates.fate_of, foreseen))
+    known = list(map(backout_preview.fate_of, foreseen))
     context = {
         "unit": found,
         "queues": queues_of(found, names),
         "ending": ending.value,
         "endings": [one.value for one in offered],
         "rows": list(zip(visible, known, strict=True)),
-        "numbers": fates.in_numbers(known),
+        "numbers": backout_preview.in_numbers(known),
         "more": found.entries - len(entries),
         "hidden": len(entries) - len(visible),
         "can_force": can_force(found),

@@ -23,7 +23,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from broker.security import credentials
-from console import sockets
+from console.runtime import socket_paths
 
 HOST = "127.0.0.1"
 TOLD = re.compile(r"Clients of AMQP 1\.0 connect to amqp://127\.0\.0\.1:(\d+)")
@@ -132,7 +132,9 @@ def launched(log: Path, *options: str, **environment: str) -> Iterator[Process]:
 
 def database_url() -> str:
     """Of the database of this process, which may have another name than in settings."""
-    usual = os.environ.get("DATABASE_URL") or sockets.database_url(settings.VAR_DIR)
+    usual = os.environ.get("DATABASE_URL") or socket_paths.database_url(
+        settings.VAR_DIR
+    )
     return urlsplit(usual)._replace(path=connection.settings_dict["NAME"]).geturl()
 
 

@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 
 from broker.queueing import processes as owner
 from broker.queueing.low_watermarks import FLOORS
-from console import checks, cluster
+from console.runtime import postgres, preflight
 from tests.console.until import until
 
 NAME = "test_crash"
@@ -33,10 +33,10 @@ class Server:
     """The server, and this process as its client in place of the tests' database."""
 
     def __init__(self, var: Path) -> None:
-        checks.check_directory(var)
-        self.user = cluster.owner(var)
-        cluster.prepare(var, self.user, lambda _: None)
-        self.data = cluster.data_dir(var)
+        preflight.check_directory(var)
+        self.user = postgres.owner(var)
+        postgres.prepare(var, self.user, lambda _: None)
+        self.data = postgres.data_dir(var)
         options = SETTINGS | {"unix_socket_directories": f"'{self.data}'"}
         self.options = " ".join(f"-c {name}={value}" for name, value in options.items())
 
@@ -74,7 +74,7 @@ class Server:
 
     def control(self, *arguments: str) -> None:
         subprocess.run(  # the wheel's own binary
-            [cluster.BIN / "pg_ctl", "-D", self.data, *arguments],
+            [postgres.BIN / "pg_ctl", "-D", self.data, *arguments],
             check=True,
             stdout=subprocess.DEVNULL,
             cwd=self.data,

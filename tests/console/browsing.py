@@ -37,9 +37,9 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from console import sockets, supervision
 from console.management.commands import run
-from console.supervision import MARK, Kept, Program, Terminal
+from console.runtime import socket_paths, supervisor
+from console.runtime.supervisor import MARK, Kept, Program, Terminal
 from tests.console.ports import HOST, kept_port
 from tests.console.until import until
 from tests.tools import chromium
@@ -91,7 +91,7 @@ def programs_running(
         assert said["web"].getvalue() == ""
         yield f"http://{HOST}:{port}"
     finally:
-        supervision.stop(kept)
+        supervisor.stop(kept)
     assert said["web"].getvalue() == "", said["web"].getvalue()
 
 
@@ -119,7 +119,9 @@ def serving(program: Program, application: str) -> Program:
 
 
 def environment_of_programs(var: Path, port: int) -> dict[str, str]:
-    address = os.environ.get("DATABASE_URL") or sockets.database_url(settings.VAR_DIR)
+    address = os.environ.get("DATABASE_URL") or socket_paths.database_url(
+        settings.VAR_DIR
+    )
     database = urlsplit(address)._replace(path=f"/{connection.settings_dict['NAME']}")
     return run.environment_of_children(None) | {
         "BACKOUT_SECRET_KEYS": ",".join(settings.BACKOUT_SECRET_KEYS),

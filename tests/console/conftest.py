@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from console import roles
+from console.accounts import roles
 from tests.console.browsing import running_console
 from tests.make import make_user
 

@@ -20,7 +20,8 @@ from broker.monitoring import dead_letter_groups
 from broker.operations import queue_pause, rules
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
-from console import roles, saved_views
+from console.accounts import roles
+from console.messages import saved_views
 from console.views.queues import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session

@@ -23,7 +23,7 @@ from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, Request, expect, sync_playwright
 
 from broker.monitoring import fsck
-from console import roles
+from console.accounts import roles
 from tests.amqp.apart import own_database
 from tests.console.browsing import (
     PROGRAMS,

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from broker.formats import filters
 from broker.models import Act
-from console import saved_views
+from console.messages import saved_views
 from tests.console import second_factors as factors
 
 PASSWORD = "correct horse"

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from broker.security import authorities, credentials
-from console import roles
+from console.accounts import roles
 from tests.make import make_user
 
 ANONYMOUS = "anonymous"

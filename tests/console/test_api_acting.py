@@ -11,7 +11,7 @@ from django.test import Client
 from broker.models import Act, AddressSetting, AuditRecord, Operation, Queue, Ready
 from broker.queueing.put import put
 from broker.security import credentials
-from console import roles
+from console.accounts import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.console.recorded import deeds

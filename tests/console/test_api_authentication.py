@@ -14,7 +14,7 @@ from django.utils import timezone
 from broker.models import Credential
 from broker.queueing.put import put
 from broker.security import authorities, credentials
-from console import roles
+from console.accounts import roles
 from tests.console.test_api import ROOT, problem
 from tests.make import make_queue, make_user
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from broker.models import DeadLetterGroup
 from broker.monitoring.dead_letters import Letter
-from console import roles
+from console.accounts import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.make import make_user

@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 
 from broker.models import Act, AuditRecord
-from console import roles, saved_views
+from console.accounts import roles
+from console.messages import saved_views
 from console.models import SavedView
 from tests.console.conftest import SignIn
 from tests.console.test_api_groups import call

@@ -13,7 +13,7 @@ from django.urls import reverse
 from broker.models import Approval, AuditRecord, Operation, Queue
 from broker.operations.approvals import MAY
 from broker.queueing.put import put_many
-from console import roles
+from console.accounts import roles
 from tests.console.conftest import SignIn
 from tests.console.ordering import order, said, started, url
 from tests.console.test_messages import words

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from broker.config import imports
 from broker.models import Act, AddressSetting, AuditRecord, Queue
-from console import first_run
+from console.runtime import first_run
 from console.settings_site import AuditedAdmin
 from tests.broker.auditing import detail, last
 from tests.console.conftest import SignIn

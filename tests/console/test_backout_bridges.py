@@ -11,7 +11,7 @@ from pytest_django import Settings
 from broker.bridges import secrets
 from broker.bridges.config import edits
 from broker.models import AuditRecord, Bridge, ConnectionFactory, LinkStatus
-from console import roles
+from console.accounts import roles
 from tests.broker.bridges.config.jmsbridge_documents import DOCUMENT, LEAST
 from tests.broker.bridges.making import factory, stored_link
 from tests.console.api_bridge_acts import make_bridge

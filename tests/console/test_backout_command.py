@@ -18,7 +18,7 @@ from broker.models import (
 )
 from broker.queueing.put import put as send
 from broker.queueing.put import put_many
-from console import roles
+from console.accounts import roles
 from tests.console.commanding import refused, run, told
 from tests.console.letters import die, make_places
 from tests.make import make_messages, make_queue, make_setting, make_user

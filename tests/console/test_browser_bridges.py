@@ -9,7 +9,7 @@ from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, expect
 
 from broker.models import Link, LinkStatus
-from console import roles
+from console.accounts import roles
 from tests.broker.elsewhere import Background
 from tests.console.bridging import beat, die_of_link, fail, make_link, stand
 from tests.console.browsing import (

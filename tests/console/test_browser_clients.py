@@ -10,7 +10,7 @@ from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, expect
 
 from broker.models import ClientConnection
-from console import roles
+from console.accounts import roles
 from tests.broker.elsewhere import process, said
 from tests.console.browsing import (
     arrive,

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from broker.client.dispatch.connection_consumer import ConnectionConsumer
 from broker.queueing.put import put
-from console import roles
+from console.accounts import roles
 from tests.broker.elsewhere import process, said
 from tests.broker.handling import Seen, broken, handler
 from tests.console.browsing import (

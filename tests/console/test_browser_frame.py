@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, Route, expect
 
 from broker.queueing.put import put
-from console import roles
+from console.accounts import roles
 from tests.console.browsing import (
     arrive,
     opened,

@@ -11,7 +11,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect, sync_playwright
 
 from broker.models import ClientConnection, DeadLetter, Message, Operation, Queue
-from console import roles
+from console.accounts import roles
 from tests.console.browsing import (
     arrive,
     complaints_of,

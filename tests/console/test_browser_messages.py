@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from broker.monitoring.dead_letters import Letter
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
-from console import roles
+from console.accounts import roles
 from tests.console.browsing import (
     arrive,
     opened,

@@ -14,7 +14,7 @@ from broker import operations
 from broker.models import Operation
 from broker.monitoring.dead_letters import Letter
 from broker.queueing.put import put
-from console import roles
+from console.accounts import roles
 from tests.broker.elsewhere import Background
 from tests.console.browsing import (
     arrive,

@@ -14,7 +14,7 @@ from broker import operations
 from broker.models import Operation
 from broker.monitoring.dead_letters import Letter, Selection
 from broker.operations import Chosen, Order
-from console import roles
+from console.accounts import roles
 from tests.console.browsing import (
     arrive,
     opened,

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from playwright.sync_api import Page, expect
 
-from console import roles
+from console.accounts import roles
 from tests.console.browsing import (
     arrive,
     bring_axe,

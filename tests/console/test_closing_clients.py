@@ -10,7 +10,7 @@ from django.test import Client
 from broker.amqp.protocol.events import Attached, Detached
 from broker.amqp.protocol.performatives import Source, Target
 from broker.models import ClientConnection
-from console import roles
+from console.accounts import roles
 from tests.amqp.listening import listener
 from tests.console.wire import LIST, REASON, close_url, make_credential, page, text
 from tests.make import make_queue, make_user

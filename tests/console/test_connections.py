@@ -16,7 +16,7 @@ from pytest_django import Settings
 from broker.models import ClientConnection, ClientEndpoint
 from broker.monitoring import connections
 from broker.monitoring.connections import Wanted
-from console import findings
+from console.layout import settings_problems
 from tests.console.conftest import SignIn
 from tests.console.wire import (
     LIST,
@@ -225,7 +225,9 @@ def test_the_page_asks_as_much_for_many_as_for_one(
     make_endpoint(make_client(), make_queue("0").name)
     for looker in (sign_in("operator"), narrowed(Client(), "*")):
         page(looker)
-        cache.delete(findings.KEY)  # it is kept for seconds, which may end at any time
+        cache.delete(
+            settings_problems.KEY
+        )  # it is kept for seconds, which may end at any time
         with CaptureQueriesContext(database) as one:
             page(looker)
         for number in range(1, 10):
@@ -236,7 +238,7 @@ def test_the_page_asks_as_much_for_many_as_for_one(
             )
             make_endpoint(made, name)
             make_endpoint(made, "")
-        cache.delete(findings.KEY)
+        cache.delete(settings_problems.KEY)
         with CaptureQueriesContext(database) as many:
             page(looker)
         assert len(many) == len(one)

@@ -19,7 +19,7 @@ from broker.models import Act, Queue, Stoppage
 from broker.models import ConnectionConsumer as Row
 from broker.queueing import processes
 from broker.queueing.put import put
-from console import findings
+from console.layout import settings_problems
 from dashboards import depths
 from tests.broker.handling import Seen, broken, handler, session, stopped
 from tests.console.conftest import SignIn
@@ -219,13 +219,15 @@ def test_the_page_asks_as_much_for_many_as_for_one(sign_in: SignIn) -> None:
     client = sign_in("viewer")
     ConnectionConsumer.open(handler(Seen(), queue=make_queue("0").name))
     page(client)
-    cache.delete(findings.KEY)  # it is kept for seconds, which may end at any time
+    cache.delete(
+        settings_problems.KEY
+    )  # it is kept for seconds, which may end at any time
     with CaptureQueriesContext(connection) as one:
         page(client)
     for number in range(1, 10):
         name = make_queue(str(number)).name
         ConnectionConsumer.open(handler(Seen(), queue=name))
-    cache.delete(findings.KEY)
+    cache.delete(settings_problems.KEY)
     with CaptureQueriesContext(connection) as many:
         page(client)
     assert len(many) == len(one)

@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 from broker.models import Act, Credential
 from broker.security import credentials
-from console import findings
+from console.layout import settings_problems
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
 from tests.console.wire import make_client, make_credential, text
@@ -265,12 +265,14 @@ def test_the_page_asks_as_much_for_many_as_for_one(sign_in: SignIn) -> None:
     client = sign_in("administrator")
     make_credential("a")
     page(client)
-    cache.delete(findings.KEY)  # it is kept for seconds, which may end at any time
+    cache.delete(
+        settings_problems.KEY
+    )  # it is kept for seconds, which may end at any time
     with CaptureQueriesContext(database) as one:
         page(client)
     for number in range(9):
         make_client(credential=make_credential(f"b{number}"))
-    cache.delete(findings.KEY)
+    cache.delete(settings_problems.KEY)
     with CaptureQueriesContext(database) as many:
         page(client)
     assert len(many) == len(one)

@@ -14,7 +14,7 @@ from django.urls import reverse
 from broker.models import Message, Operation, Ready
 from broker.queueing.put import put
 from broker.transactions.scope import UnitOfWork
-from console import roles
+from console.accounts import roles
 from tests.console.letters import die, make_places
 from tests.console.test_messages import words
 from tests.make import NOON, make_queue, make_user

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from broker.models import Operation, Ready
-from console import roles
+from console.accounts import roles
 from tests.console.letters import die, make_places
 from tests.console.test_edits import BROKEN, FIXED, JSON, preview, url
 from tests.make import make_authority, make_user

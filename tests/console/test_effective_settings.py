@@ -12,8 +12,15 @@ from django.test import Client
 from broker.config.address_settings import DEFAULTS
 from broker.models import AddressSetting, Authority
 from broker.settlement.redelivery_schedule import staircase
-from console.effective import TITLES, as_counted, ending, exact, ordinal, words
-from console.stairs import draw
+from console.queues.effective_settings import (
+    TITLES,
+    as_counted,
+    ending,
+    exact,
+    ordinal,
+    words,
+)
+from console.queues.redelivery_chart import draw
 from tests.console.conftest import SignIn
 from tests.console.test_messages import words as text_of
 from tests.make import make_queue, make_rule, make_setting, make_user

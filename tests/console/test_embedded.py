@@ -16,10 +16,10 @@ import pytest
 import redis
 from django.conf import settings
 
-from console import checks, cluster, sockets
-from console.checks import CannotStart
-from console.embedded import servers
-from console.supervision import Terminal
+from console.runtime import postgres, preflight, socket_paths
+from console.runtime.preflight import CannotStart
+from console.runtime.servers import servers
+from console.runtime.supervisor import Terminal
 from tests.console.until import until
 
 
@@ -32,7 +32,7 @@ def no_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def var(tmp_path: Path) -> Iterator[Path]:
     var = tmp_path / "var"
-    checks.check_directory(var)
+    preflight.check_directory(var)
     yield var
     assert not working_in(var), "something still runs"
 
@@ -87,9 +87,9 @@ def test_a_pid_file_that_names_somebody_else_is_not_believed(
     var: Path, terminal: Terminal
 ) -> None:
     with servers(var, terminal):
-        pid_file = (cluster.data_dir(var) / "postmaster.pid").read_text()
+        pid_file = (postgres.data_dir(var) / "postmaster.pid").read_text()
     ours = "\n".join([str(os.getpid()), *pid_file.splitlines()[1:]])
-    (cluster.data_dir(var) / "postmaster.pid").write_text(ours)
+    (postgres.data_dir(var) / "postmaster.pid").write_text(ours)
 
     with servers(var, terminal) as addresses:
         assert execute(addresses, "SELECT 1")
@@ -99,11 +99,11 @@ def test_a_deep_directory_has_its_sockets_elsewhere(
     tmp_path: Path, terminal: Terminal
 ) -> None:
     var = tmp_path / ("deep" * 30)
-    checks.check_directory(var)
+    preflight.check_directory(var)
 
     with servers(var, terminal) as addresses:
         assert execute(addresses, "SELECT 1")
-        elsewhere = sockets.socket_dir(var)
+        elsewhere = socket_paths.socket_dir(var)
         assert elsewhere == (var / "run").resolve()
         assert not elsewhere.is_relative_to(var)
 
@@ -126,7 +126,7 @@ def test_a_database_that_cannot_start_shows_the_end_of_its_log(
 ) -> None:
     with servers(var, terminal):
         pass
-    (cluster.data_dir(var) / "PG_VERSION").write_text("15\n")
+    (postgres.data_dir(var) / "PG_VERSION").write_text("15\n")
 
     with (
         pytest.raises(CannotStart, match=r"postgresql\.log(.|\n)*version 15"),
@@ -139,11 +139,14 @@ def test_a_command_has_servers_and_its_exit_code_comes_back(var: Path) -> None:
     done = with_servers(var, "sh", "-c", "echo $DATABASE_URL $REDIS_URL; exit 7")
 
     assert done.returncode == 7
-    assert done.stdout.split() == [sockets.database_url(var), sockets.redis_url(var)]
+    assert done.stdout.split() == [
+        socket_paths.database_url(var),
+        socket_paths.redis_url(var),
+    ]
 
 
 def test_a_directory_has_one_launcher_at_a_time(var: Path) -> None:
-    with checks.only_one(var):
+    with preflight.only_one(var):
         second = with_servers(var, "true")
 
     assert second.returncode == 1
@@ -163,7 +166,7 @@ def with_servers(var: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 def working_in(var: Path) -> set[psutil.Process]:
     """The servers of a directory: PostgreSQL's first process, and Redis."""
-    places = (str(var), str(cluster.data_dir(var)))
+    places = (str(var), str(postgres.data_dir(var)))
     found = psutil.process_iter(["cwd", "name", "cmdline"])
     return {
         process

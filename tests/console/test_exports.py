@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from broker.monitoring import search
 from broker.queueing.put import put, put_many
-from console import exports
+from console.messages import export
 from tests.broker.dying import make_dead_letters
 from tests.broker.found import make_scene
 from tests.console.conftest import SignIn
@@ -72,7 +72,7 @@ def test_a_file_goes_on_where_a_page_ends(
 ) -> None:
     make_queue("orders")
     ids = [one.message_id for one in put_many(make_messages(7))]
-    monkeypatch.setattr(exports, "PAGE", 2)
+    monkeypatch.setattr(export, "PAGE", 2)
     client = sign_in("viewer")
 
     answer = client.get(EXPORT, {"f": "queue:orders"})
@@ -90,7 +90,7 @@ def test_a_page_is_looked_for_when_it_is_asked_for(
     """Whatever there is, one page of it is held."""
     orders = make_queue("orders")
     put_many(make_messages(6))
-    monkeypatch.setattr(exports, "PAGE", 2)
+    monkeypatch.setattr(export, "PAGE", 2)
     asked: list[str] = []
     find = search.find
 
@@ -144,7 +144,7 @@ def test_bodies_are_for_who_may_read_them(sign_in: SignIn, client: Client) -> No
 def test_bodies_that_are_very_long_are_left_out(
     sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "LONGEST_BODY", 3)
+    monkeypatch.setattr(export, "LONGEST_BODY", 3)
     make_queue("orders")
     put("orders", b"1234")
     put("orders", b"123")
@@ -158,7 +158,7 @@ def test_bodies_that_are_very_long_are_left_out(
 def test_few_bodies_are_held_at_once(
     sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exports, "LONGEST_PARCEL", 5)
+    monkeypatch.setattr(export, "LONGEST_PARCEL", 5)
     make_queue("orders")
     for body in (b"1", b"22", b"333", b"4444", b"55555", b"666666"):
         put("orders", body)

@@ -14,8 +14,8 @@ from django.views.defaults import server_error
 from pytest_django import Settings
 
 from broker import errors
-from console import roles
-from console.refusals import STATUS, RefusalMiddleware
+from console.accounts import roles
+from console.layout.error_responses import STATUS, RefusalMiddleware
 from tests.console.conftest import SignIn
 from tests.make import make_queue, make_user
 

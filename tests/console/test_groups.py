@@ -20,7 +20,7 @@ from broker.models import (
     Queue,
 )
 from broker.monitoring.dead_letters import Letter
-from console import roles
+from console.accounts import roles
 from dashboards import attention
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places

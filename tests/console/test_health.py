@@ -15,7 +15,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from broker.config import lint
 from broker.models import AddressSetting, ModelQueue
 from broker.queueing.put import put_many
-from console import findings, roles
+from console.accounts import roles
+from console.layout import settings_problems
 from tests.console.conftest import SignIn
 from tests.console.test_messages import EVIL, words
 from tests.make import (
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 HEALTH = reverse("console:health")
 DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
-KEPT_S = findings.KEPT_S  # outside of tests
+KEPT_S = settings_problems.KEPT_S  # outside of tests
 
 
 @pytest.fixture(autouse=True)
@@ -327,4 +328,4 @@ def test_it_is_for_those_who_may_see_queues(client: Client) -> None:
 def test_what_concerns_all_queues_is_advice_that_there_is() -> None:
     codes = set(re.findall(r'"([a-z-]+)",\n', inspect.getsource(lint)))
 
-    assert codes >= findings.OF_ALL
+    assert codes >= settings_problems.OF_ALL

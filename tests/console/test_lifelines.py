@@ -12,7 +12,7 @@ from broker.queueing import delayed, journal
 from broker.queueing.put import put
 from broker.settlement import discards, expiry, hardening
 from broker.transactions.scope import UnitOfWork, unit_of_work
-from console.lifelines import Life, Road, Step, lives
+from console.messages.timeline import Life, Road, Step, lives
 from tests.console.letters import attempt, die, make_places
 from tests.console.poison import make_payments, poison, remove
 from tests.make import (

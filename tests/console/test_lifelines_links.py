@@ -13,8 +13,8 @@ from broker.monitoring.explain import explain
 from broker.queueing import journal
 from broker.queueing.put import put
 from broker.transactions.scope import UnitOfWork
-from console.lifelines import Life, Road, lives
-from console.stories import story_of
+from console.messages.detail import story_of
+from console.messages.timeline import Life, Road, lives
 from tests.broker.bridges.carrying import LINK, bring, carry, old, take, tell
 from tests.console.conftest import SignIn
 from tests.console.test_messages import page, words

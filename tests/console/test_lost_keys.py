@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from broker.bridges.config import edits
 from broker.models import Bridge
-from console import first_run
+from console.runtime import first_run
 from tests.broker.bridges.making import factory
 from tests.console.conftest import SignIn
 from tests.console.test_messages import words

@@ -13,7 +13,7 @@ from broker.errors.mq_codes import Report
 from broker.formats.mq.describing import LONGEST
 from broker.models import Message
 from broker.queueing.put import put
-from console import viewers
+from console.bodies import viewers
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt
 from tests.console.poison import make_payments, poison, remove, rfh2, usr

@@ -297,7 +297,7 @@ def test_who_else_runs_is_said(operator: Client) -> None:
 def test_what_became_of_more_than_can_be_looked_up_is_in_the_ledger(
     operator: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.aftermaths.TRACED", 10)
+    monkeypatch.setattr("console.operations.follow_up.TRACED", 10)
     operation = begun(operator)
     operations.step(operation.pk)
     attempt(limit=100)

@@ -12,8 +12,8 @@ from broker.models import Operation, Place, Queue
 from broker.monitoring import dead_letters
 from broker.queueing.browse import browse
 from broker.queueing.put import put
-from console import histories
-from console.wording import WORDS
+from console.operations import history
+from console.operations.wording import WORDS
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.ordering import order, said, started, url
@@ -253,7 +253,7 @@ def test_plans_starts_and_stops_are_written_down(
     started(client, second)
 
     def written(operation: Operation) -> list[tuple[str, str]]:
-        return [(one.actor, one.words) for one in histories.of_operation(operation)]
+        return [(one.actor, one.words) for one in history.of_operation(operation)]
 
     assert written(first) == [("operator", "planned it"), ("operator", "cancelled it")]
     assert written(second) == [("operator", "planned it"), ("operator", "started it")]

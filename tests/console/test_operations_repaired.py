@@ -11,7 +11,7 @@ from django.utils.html import escape
 
 from broker import operations
 from broker.models import Message, Operation, OperationPatch
-from console import roles
+from console.accounts import roles
 from tests.console.letters import die, make_places
 from tests.console.ordering import many, order, part_of, plan, said, started, url
 from tests.console.test_messages import words

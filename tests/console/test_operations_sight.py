@@ -12,7 +12,7 @@ from broker.models import Authority, Operation, Queue
 from broker.operations import Chosen, Order
 from broker.queueing.put import put
 from broker.security import authorities
-from console import roles
+from console.accounts import roles
 from tests.console.letters import make_places
 from tests.console.ordering import order, url
 from tests.console.test_messages import words

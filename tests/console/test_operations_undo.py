@@ -15,7 +15,7 @@ from broker.models import Authority, Operation, Place, Queue
 from broker.monitoring import dead_letters
 from broker.queueing.browse import browse
 from broker.queueing.put import put
-from console import roles
+from console.accounts import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.ordering import order, plan, said, started, url

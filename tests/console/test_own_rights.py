@@ -12,7 +12,7 @@ from django.urls import reverse
 from broker.models import Authority
 from broker.queueing.put import put
 from broker.security import authorities, credentials
-from console import own_rights, roles
+from console.accounts import own_permissions, roles
 from tests.console.conftest import SignIn
 from tests.console.wire import text
 from tests.make import make_authority, make_queue, make_user
@@ -110,12 +110,12 @@ def test_what_is_explained_is_what_the_broker_decides(role: str) -> None:
     make_authority(user, "browse", pattern="orders")
     held = authorities.held_by(user)
 
-    grants = own_rights.grants_of(user)
+    grants = own_permissions.grants_of(user)
 
-    for one in own_rights.on_queues(grants, ["orders", "pay.in", "pay", "x.y"]):
+    for one in own_permissions.on_queues(grants, ["orders", "pay.in", "pay", "x.y"]):
         for authority, why in one.why.items():
             assert bool(why) == held.on(authority, one.queue)
-    for possible in own_rights.possible(user, grants):
+    for possible in own_permissions.possible(user, grants):
         assert bool(possible.by) == user.has_perm(possible.deed.permission)
 
 
@@ -160,7 +160,7 @@ def test_queues_are_told_by_pages(omar: User, client: Client) -> None:
 
 
 def test_every_permission_of_a_role_but_those_of_settings_is_for_some_deed() -> None:
-    deeds = {deed.permission for deed in own_rights.DEEDS}
+    deeds = {deed.permission for deed in own_permissions.DEEDS}
     others = roles.ADMINISTRATOR - deeds
 
     assert {name.rpartition("_")[2] for name in others} <= OF_SETTINGS

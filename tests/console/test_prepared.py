@@ -19,7 +19,7 @@ from broker.security import authorities
 from broker.settlement.poison import Removing
 from broker.transactions.prepared import commit_prepared, prepare, prepared
 from broker.transactions.scope import UnitOfWork
-from console import roles
+from console.accounts import roles
 from tests.broker.promising import promise, ready
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from broker import operations
 from broker.models import Operation, Queue
-from console import progress
+from console.operations import live_progress
 from tests.console.conftest import SignIn
 from tests.console.letters import make_places
 from tests.console.ordering import many, plan, url
@@ -88,4 +88,4 @@ def test_who_may_not_see_an_operation_gets_none_of_its_numbers(
 
 
 def test_of_an_operation_that_is_gone_there_is_nothing() -> None:
-    assert progress.look(812) == ""
+    assert live_progress.look(812) == ""

@@ -15,7 +15,7 @@ from django.urls import reverse
 from broker.models import Queue
 from broker.queueing.put import put_many
 from broker.transactions.scope import unit_of_work
-from console.queue_list import is_wanted
+from console.queues.queue_list import is_wanted
 from tests.console.conftest import SignIn
 from tests.make import make_messages, make_queue, make_setting, make_user
 

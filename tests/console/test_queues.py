@@ -17,7 +17,7 @@ from django.utils import timezone
 from broker.models import Act, Event, Queue
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import unit_of_work
-from console import findings
+from console.layout import settings_problems
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds
 from tests.make import make_messages, make_queue, make_setting, make_user
@@ -81,12 +81,14 @@ def test_the_list_asks_as_much_for_many_queues_as_for_one(
 ) -> None:
     client = sign_in("viewer")
     client.get("/")
-    cache.delete(findings.KEY)  # it is kept for seconds, which may end at any time
+    cache.delete(
+        settings_problems.KEY
+    )  # it is kept for seconds, which may end at any time
     with CaptureQueriesContext(connection) as one:
         client.get("/")
     for count in range(30):
         make_queue(f"queue {count}")
-    cache.delete(findings.KEY)
+    cache.delete(settings_problems.KEY)
     with CaptureQueriesContext(connection) as many:
         client.get("/")
 

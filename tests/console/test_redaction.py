@@ -18,7 +18,7 @@ from broker.monitoring.dead_letters import Letter
 from broker.operations import Edit
 from broker.queueing.put import put
 from broker.security import authorities
-from console import roles
+from console.accounts import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.console.masking import (

@@ -16,7 +16,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from broker.models import Authority
 from broker.security import authorities
-from console import roles
+from console.accounts import roles
 
 pytestmark = pytest.mark.django_db
 

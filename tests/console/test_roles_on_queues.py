@@ -12,7 +12,7 @@ from broker.monitoring import dead_letters
 from broker.queueing.put import put
 from broker.security import authorities
 from broker.security.authorities import held_by
-from console import roles
+from console.accounts import roles
 from dashboards import depths
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.ordering import PLAN, plan, url

@@ -14,7 +14,7 @@ from django.urls import reverse
 from broker.models import RulePass, RuleTable
 from broker.monitoring import dead_letters
 from broker.operations import rules
-from console import roles
+from console.accounts import roles
 from tests.console.conftest import SignIn
 from tests.console.letters import ALL, die, make_places
 from tests.console.test_messages import EVIL, words

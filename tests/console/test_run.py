@@ -26,10 +26,10 @@ from broker.config.lint import advice
 from broker.config.names import local_queue
 from broker.models import Queue
 from broker.queueing.transfer import takes
-from console import checks, first_run, vendoring
-from console.checks import CannotStart
 from console.management.commands import run
-from console.supervision import MARK
+from console.runtime import first_run, preflight, vendored_assets
+from console.runtime.preflight import CannotStart
+from console.runtime.supervisor import MARK
 from tests.console.ports import kept_port
 from tests.console.until import until
 from tests.make import make_queue
@@ -106,13 +106,13 @@ def test_a_port_in_use_is_named() -> None:
         port = other.getsockname()[1]
 
         with pytest.raises(CannotStart, match=f"Port {port} .*make run PORT="):
-            checks.check_port("127.0.0.1", str(port))
+            preflight.check_port("127.0.0.1", str(port))
 
 
 @pytest.mark.parametrize("port", ["", "http", "0", "65536", "-1"])
 def test_a_port_is_a_number(port: str) -> None:
     with pytest.raises(CannotStart, match="from 1 to 65535"):
-        checks.check_port("127.0.0.1", port)
+        preflight.check_port("127.0.0.1", port)
 
 
 def test_too_little_room_is_said_with_the_figure(
@@ -122,14 +122,14 @@ def test_too_little_room_is_said_with_the_figure(
     monkeypatch.setattr(shutil, "disk_usage", lambda path: nearly_full)
 
     with pytest.raises(CannotStart, match="Only 312 MB are free"):
-        checks.check_directory(tmp_path / "var")
+        preflight.check_directory(tmp_path / "var")
 
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(CannotStart, match="file/var cannot be written to"):
-        checks.check_directory(tmp_path / "file" / "var")
+        preflight.check_directory(tmp_path / "file" / "var")
 
 
 def test_a_secret_key_is_made_once(tmp_path: Path) -> None:
@@ -228,12 +228,12 @@ def test_the_demo_takes_messages_from_a_directory(tmp_path: Path) -> None:
 def test_vendored_files_are_checked_against_their_manifest(tmp_path: Path) -> None:
     vendored = tmp_path / "vendor"
     shutil.copytree(settings.BASE_DIR / "static" / "vendor", vendored)
-    lock = vendoring.sha256(settings.BASE_DIR / "frontend" / "package-lock.json")
+    lock = vendored_assets.sha256(settings.BASE_DIR / "frontend" / "package-lock.json")
 
-    assert vendoring.is_current(vendored, lock)
-    assert not vendoring.is_current(vendored, "another lock file")
+    assert vendored_assets.is_current(vendored, lock)
+    assert not vendored_assets.is_current(vendored, "another lock file")
     (vendored / "htmx.min.js").write_text("something else")
-    assert not vendoring.is_current(vendored, lock)
+    assert not vendored_assets.is_current(vendored, lock)
 
 
 @contextmanager

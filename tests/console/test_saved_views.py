@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from broker.queueing.put import put
-from console import saved_views
+from console.messages import saved_views
 from console.models import SavedView
 from tests.console.conftest import SignIn
 from tests.console.finding import PAGE, filters_of, links, listed, page

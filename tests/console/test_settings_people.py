@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from console import roles
+from console.accounts import roles
 from tests.console.conftest import SignIn
 from tests.console.settings_forms import send
 from tests.console.test_messages import words

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from console import supervision
-from console.supervision import Kept, Program, Terminal, stop_left_behind
+from console.runtime import supervisor
+from console.runtime.supervisor import Kept, Program, Terminal, stop_left_behind
 from tests.console.until import until
 
 Keep = Callable[[str], Kept]
@@ -34,7 +34,7 @@ def keep(output: io.StringIO, tmp_path: Path) -> Iterator[Keep]:
         program = Program(
             name="example",
             arguments=["/bin/sh", "-c", script],
-            environment=os.environ | {supervision.MARK: str(tmp_path)},
+            environment=os.environ | {supervisor.MARK: str(tmp_path)},
             signals=[(signal.SIGTERM, 0.2)],
         )
         all_kept.append(Kept(program, Terminal(output)))
@@ -42,7 +42,7 @@ def keep(output: io.StringIO, tmp_path: Path) -> Iterator[Keep]:
         return all_kept[-1]
 
     yield keep
-    supervision.stop(all_kept)
+    supervisor.stop(all_kept)
 
 
 def test_a_program_that_is_killed_is_started_again(
@@ -81,7 +81,7 @@ def test_a_program_that_does_not_stop_when_asked_is_killed(
     until(lambda: "ready" in output.getvalue())
     process = kept.process
 
-    supervision.stop([kept])
+    supervisor.stop([kept])
 
     assert process
     assert process.returncode == -signal.SIGKILL
@@ -91,7 +91,7 @@ def test_a_program_that_does_not_stop_when_asked_is_killed(
 def test_a_program_that_never_ran_can_be_stopped() -> None:
     kept = Kept(Program(name="example", arguments=["true"]), Terminal(sys.stdout))
 
-    supervision.stop([kept])
+    supervisor.stop([kept])
 
     assert kept.process is None
 
@@ -99,7 +99,7 @@ def test_a_program_that_never_ran_can_be_stopped() -> None:
 def test_programs_of_a_killed_launcher_are_stopped(tmp_path: Path) -> None:
     launcher = subprocess.run(
         ["/bin/sh", "-c", "sleep 100 >/dev/null & echo $!"],
-        env=os.environ | {supervision.MARK: str(tmp_path)},
+        env=os.environ | {supervisor.MARK: str(tmp_path)},
         stdout=subprocess.PIPE,
         check=True,
     )

@@ -22,9 +22,9 @@ from broker.errors.mq_codes import Ccsid, Enc, Format
 from broker.formats.mq.mqdlh import DeadLetterHeader
 from broker.formats.mq.rfh2 import Rfh2
 from broker.queueing.put import put
+from console.bodies.decompress import COUNTED, ENCODINGS, KEPT, MEMBERS
+from console.bodies.viewers import LAID_OUT, SHOWN, VIEWERS, Shown, choices, show
 from console.templatetags.bodies import lines
-from console.unpacking import COUNTED, ENCODINGS, KEPT, MEMBERS
-from console.viewers import LAID_OUT, SHOWN, VIEWERS, Shown, choices, show
 from tests.console.conftest import SignIn
 from tests.make import make_queue
 

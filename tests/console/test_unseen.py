@@ -23,7 +23,7 @@ from django.utils import timezone
 from broker.models import Queue
 from broker.queueing.put import put
 from broker.security import authorities
-from console import roles
+from console.accounts import roles
 from dashboards.models import ReportRow
 from tests.console.endpoints import Endpoint, at, some
 from tests.console.principals import Principal, signed_in

@@ -13,9 +13,9 @@ from django.utils.html import escape
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console import viewers
+from console.bodies import viewers
+from console.bodies.viewers import LAID_OUT, SHOWN, VIEWERS, Shown, show, shows
 from console.templatetags.hostile import shown
-from console.viewers import LAID_OUT, SHOWN, VIEWERS, Shown, show, shows
 
 REAL_MESSAGES = settings.BASE_DIR.parent / "shared" / "data"
 HL7 = "x-application/hl7-v2+er7"

@@ -38,7 +38,7 @@ from broker.models import Authority, Operation
 from broker.monitoring.dead_letters import Selection
 from broker.operations import Chosen, Order
 from broker.queueing import processes
-from console import roles
+from console.accounts import roles
 from tests.amqp.apart import own_database
 from tests.bench.figures import percentile
 from tests.bench.workloads import cycle

@@ -13,7 +13,7 @@ from broker.models import AuditRecord
 from broker.operations import rules
 from broker.queueing.put import NewMessage, put, put_many
 from broker.transactions.scope import UnitOfWork
-from console import saved_views
+from console.messages import saved_views
 from dashboards.models import ReportRun
 from tests.broker.promising import promise
 from tests.console.acts import PAGES, RULES

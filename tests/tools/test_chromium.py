@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console.checks import CannotStart
+from console.runtime.preflight import CannotStart
 from tests.tools import chromium
 
 

@@ -12,11 +12,11 @@ from itertools import count as counting
 
 from django.core.management.base import BaseCommand
 
-from console import doors
 from console.demo import logins, shop
 from console.demo.caller import Caller, Program
 from console.demo.logins import Login
-from console.doors import Door
+from console.queues import listeners
+from console.queues.listeners import Door
 
 AGAIN_AFTER_S = 3.0
 GOODBYE_S = 0.2  # until what was written last is on its way
@@ -39,7 +39,7 @@ class Command(BaseCommand):
 
     def handle(self, *, rate: float, count: int | None, **_: object) -> None:
         shop.make_places()
-        traffic = Traffic(doors.doors()[-1], logins.logins(), self.stderr.write)
+        traffic = Traffic(listeners.doors()[-1], logins.logins(), self.stderr.write)
         asyncio.run(traffic.run(rate, count))
         told = ", ".join(f"{number} {what}" for what, number in traffic.said.items())
         self.stdout.write(f"Orders: {told or 'none'}.")

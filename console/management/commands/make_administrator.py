@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 
 from django.core.management.base import BaseCommand
 
-from console import first_run
+from console.runtime import first_run
 
 
 class Command(BaseCommand):

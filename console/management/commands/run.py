@@ -21,10 +21,10 @@ from honcho.environ import parse_procfile
 
 from broker.amqp import ports
 from broker.settlement import hardening
-from console import checks, embedded, first_run, supervision
-from console.checks import CannotStart
-from console.supervision import MARK, Kept, Program, Terminal
-from console.vendoring import vendor
+from console.runtime import first_run, preflight, servers, supervisor
+from console.runtime.preflight import CannotStart
+from console.runtime.supervisor import MARK, Kept, Program, Terminal
+from console.runtime.vendored_assets import vendor
 
 WEB_ANSWERS_WITHIN_S = 120
 ASK_AGAIN_AFTER_S = 0.1
@@ -77,12 +77,12 @@ def everything(
     """Run it all; yields the web process."""
     var = settings.VAR_DIR
     kept = [Kept(program, terminal) for program in programs]
-    checks.check_directory(var)
-    with checks.only_one(var), supervision.stopped_by_signals(kept):
-        supervision.stop_left_behind(str(var), terminal.say)
-        checks.check_port(environment["HOST"], environment["PORT"])
+    preflight.check_directory(var)
+    with preflight.only_one(var), supervisor.stopped_by_signals(kept):
+        supervisor.stop_left_behind(str(var), terminal.say)
+        preflight.check_port(environment["HOST"], environment["PORT"])
         vendor(settings.BASE_DIR, terminal.say)
-        with embedded.servers(var, terminal):
+        with servers.servers(var, terminal):
             first_run.make_secret_key(settings.SECRET_KEY_FILE)
             first_run.make_secret_keys(settings.SECRET_KEYS_FILE)
             first_run.migrate(terminal.say)
@@ -96,7 +96,7 @@ def everything(
                 yield next(one for one in kept if one.program.name == "web")
             finally:
                 terminal.say("Stopping.")
-                supervision.stop(kept)
+                supervisor.stop(kept)
 
 
 def environment_of_children(demo: str | None) -> dict[str, str]:

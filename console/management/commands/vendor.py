@@ -7,8 +7,8 @@ import sys
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from console import vendoring
-from console.checks import CannotStart
+from console.runtime import vendored_assets
+from console.runtime.preflight import CannotStart
 
 
 class Command(BaseCommand):
@@ -17,7 +17,7 @@ class Command(BaseCommand):
 
     def handle(self, **_: object) -> None:
         try:
-            vendoring.vendor(settings.BASE_DIR, self.stdout.write)
+            vendored_assets.vendor(settings.BASE_DIR, self.stdout.write)
         except CannotStart as refusal:
             self.stderr.write(str(refusal))
             sys.exit(1)

@@ -12,9 +12,9 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from console import checks, embedded, supervision
-from console.checks import CannotStart
-from console.supervision import Terminal
+from console.runtime import preflight, servers, supervisor
+from console.runtime.preflight import CannotStart
+from console.runtime.supervisor import Terminal
 
 
 class Command(BaseCommand):
@@ -32,11 +32,11 @@ class Command(BaseCommand):
             raise CommandError("Name the command to run, as: with_servers pytest")
         var = settings.VAR_DIR
         try:
-            checks.check_directory(var)
+            preflight.check_directory(var)
             with (
-                checks.only_one(var),
-                supervision.stopped_by_signals(),
-                embedded.servers(var, Terminal(sys.stderr)) as addresses,
+                preflight.only_one(var),
+                supervisor.stopped_by_signals(),
+                servers.servers(var, Terminal(sys.stderr)) as addresses,
             ):
                 code = run(command, addresses)
         except CannotStart as refusal:

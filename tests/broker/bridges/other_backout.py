@@ -28,8 +28,8 @@ from broker.bridges.providers.interface import Factory
 from broker.queueing import processes
 from broker.security import credentials
 from broker.security.authorities import Authority
-from console import sockets
 from console.management.commands import run
+from console.runtime import socket_paths
 from tests.conftest import empty_the_broker
 from tests.console.ports import HOST, kept_port
 from tests.console.until import until
@@ -96,7 +96,7 @@ class OtherBackout:
         )
 
     def environment(self) -> dict[str, str]:
-        address = os.environ.get("DATABASE_URL") or sockets.database_url(
+        address = os.environ.get("DATABASE_URL") or socket_paths.database_url(
             settings.VAR_DIR
         )
         database = urlsplit(address)._replace(path=f"/{self.name}").geturl()

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
 from broker.models import Act, AuditRecord
-from console import roles
+from console.accounts import roles
 from dashboards import schedules, tasks
 from dashboards.models import ReportRun
 from dashboards.reports import discover

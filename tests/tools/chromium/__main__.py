@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from console.checks import CannotStart
+from console.runtime.preflight import CannotStart
 from tests.tools import chromium
 
 try:

@@ -1,0 +1,1 @@
+"""People: roles, permissions, sessions, masking, time zones."""

@@ -1,0 +1,190 @@
+"""What one person may, on which queues, and whence they have it; for themselves.
+
+It asks for no permission, and tells of no queue that the person may not inquire. It is
+explained by the same rows that decide: no row takes away, so that what is missing is
+missing since no group, and no pattern, gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models import Q
+
+from broker.formats.wildcards import ANY_WORDS, matches
+from broker.models import Authority, Queue
+from broker.security import authorities
+from broker.security.authorities import ALL, FIELDS, Principal, overlaps
+from console.accounts import permissions, roles
+
+YOU = "you"
+SUPERUSER = "superuser"
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something that controls do, and what it takes."""
+
+    words: str
+    permission: str
+    authority: authorities.Authority | None = None  # on each queue that it is about
+
+
+DEEDS = (
+    Deed(
+        "See queues, and what lies on them but not in it",
+        permissions.LOOK[0],
+        "inquire",
+    ),
+    Deed("Read bodies and properties", permissions.LOOK[1], "browse"),
+    Deed("Remove, expire, move away or raise messages", permissions.CHANGE, "get"),
+    Deed("Resubmit, move, copy and restore to a queue", permissions.CHANGE, "put"),
+    Deed("Back out or decide units of work", permissions.CHANGE, "set"),
+    Deed("Say something of dead letters", permissions.CHANGE, "inquire"),
+    Deed("Pause, resume, reset counters", "broker.pause_queue", "set"),
+    Deed("Close connections", "broker.close_clientconnection", "set"),
+    Deed("See links of bridges", "broker.view_link", "inquire"),
+    Deed("Start, pause, resume and stop links", "broker.operate_link", "set"),
+    Deed("Decide transactions of links in doubt", "broker.decide_branch", "set"),
+    Deed("Approve what others planned", "broker.approve_operation"),
+    Deed("Write and switch rules", "broker.change_ruletable", "set"),
+    Deed("Read reports", "dashboards.view_report"),
+    Deed("Run reports", "dashboards.run_report"),
+    Deed("Read the audit", "broker.view_auditrecord"),
+    Deed("See credentials", "broker.view_credential"),
+    Deed("Make credentials", "broker.add_credential"),
+    Deed("Revoke credentials", "broker.change_credential"),
+    Deed("Change settings of addresses", "broker.change_addresssetting"),
+    Deed("Grant authorities", "broker.change_authority"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Authorities on the queues of one pattern, and whose they are."""
+
+    pattern: str
+    authorities: tuple[authorities.Authority, ...]
+    by: str  # you, superuser, or the name of a group
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """A deed, and whether what it takes is had."""
+
+    deed: Deed
+    by: tuple[str, ...]  # who gives the permission; empty: it is missing
+    roles: tuple[str, ...]  # that have the permission
+    patterns: tuple[str, ...]  # of queues on which the authority is had
+
+    @property
+    def is_possible(self) -> bool:
+        return bool(self.by) and (self.deed.authority is None or bool(self.patterns))
+
+
+@dataclass(frozen=True, slots=True)
+class OnQueue:
+    """What is had on one queue, and by which grants; none: it is missing."""
+
+    queue: str
+    why: dict[authorities.Authority, tuple[Grant, ...]]
+
+
+def grants_of(user: Principal) -> list[Grant]:
+    """The rows that give a person authorities, by pattern. One query."""
+    if not isinstance(user, User) or not user.is_active:
+        return []
+    held = Authority.objects.filter(Q(user=user) | Q(group__user=user))
+    rows = held.select_related("group").order_by("pattern", "pk")
+    found = [
+        Grant(
+            row.pattern,
+            tuple(one for one in ALL if getattr(row, FIELDS[one])),
+            row.group.name if row.group else YOU,
+        )
+        for row in rows
+    ]
+    if user.is_superuser:
+        found.insert(0, Grant(ANY_WORDS, ALL, SUPERUSER))
+    return narrowed(user, found)
+
+
+def narrowed(user: User, grants: list[Grant]) -> list[Grant]:
+    """What a credential leaves of its user's grants; of who signed in, all."""
+    credential = authorities.credential_of(user)
+    if credential is None:
+        return grants
+    left = authorities.narrowed(authorities.EVERYTHING, credential).patterns
+    return [
+        Grant(pattern, tuple(one for one in grant.authorities if one in left), grant.by)
+        for grant in grants
+        for pattern in overlaps([grant.pattern], credential.patterns)
+    ]
+
+
+def givers_of(user: User) -> dict[str, tuple[str, ...]]:
+    """Who gives a person each permission that they have. Two queries."""
+    every = Permission.objects.select_related("content_type")
+    pairs = [
+        (name_of(one), YOU) for one in every.filter(user=user).order_by("codename")
+    ]
+    groups = Group.objects.filter(user=user).order_by("name")
+    for group in groups.prefetch_related("permissions__content_type"):
+        pairs += [(name_of(one), group.name) for one in group.permissions.all()]
+    found: dict[str, tuple[str, ...]] = {}
+    for name, giver in pairs:
+        found[name] = (*found.get(name, ()), giver)
+    return found
+
+
+def name_of(permission: Permission) -> str:
+    return f"{permission.content_type.app_label}.{permission.codename}"
+
+
+def possible(user: User, grants: Sequence[Grant]) -> list[Possible]:
+    """All deeds, each with what of it is had, and who has what is missing."""
+    given = givers_of(user)
+    super_ = (SUPERUSER,) if user.is_superuser else ()
+    return [
+        Possible(
+            deed,
+            (super_ or given.get(deed.permission, ()))
+            if permissions.may(user, deed.permission)
+            else (),
+            tuple(name for name, has in roles.ROLES.items() if deed.permission in has),
+            tuple(
+                dict.fromkeys(
+                    g.pattern for g in grants if deed.authority in g.authorities
+                )
+            ),
+        )
+        for deed in DEEDS
+    ]
+
+
+def on_queues(grants: Sequence[Grant], names: Iterable[str]) -> list[OnQueue]:
+    """Each authority on each queue, and the grants that give it."""
+    return [
+        OnQueue(
+            name,
+            {
+                one: tuple(
+                    grant
+                    for grant in grants
+                    if one in grant.authorities and matches(grant.pattern, name)
+                )
+                for one in ALL
+            },
+        )
+        for name in names
+    ]
+
+
+def queues_like(user: Principal, text: str) -> list[str]:
+    """The queues that a person may inquire, with a text in their names, by name."""
+    names = Queue.objects.filter(name__icontains=text).order_by("name")
+    return sorted(
+        authorities.allowed(user, "inquire", names.values_list("name", flat=True))
+    )

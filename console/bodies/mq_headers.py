@@ -1,0 +1,113 @@
+"""The descriptor and the headers that IBM MQ's programs put before a body, decoded.
+
+They come from anybody. What cannot be read is shown as that, with its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from broker.errors.messages import MalformedHeader
+from broker.formats.mq.chain import chain_of
+from broker.formats.mq.describing import Section, describe, describe_descriptor
+from broker.formats.mq.descriptor import Descriptor
+from broker.models import Message
+from console.bodies.viewers import LAID_OUT, octets
+
+TOO_LONG = "They are too long to be decoded here. Download them to see what is in them."
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A message as ``Descriptor.of`` wants it."""
+
+    message_id: int
+    client_message_id: str | None
+    backout_count: int
+    priority: int
+    durable: bool
+    put_at: datetime
+    expires_at: datetime | None
+    reply_to: str | None
+    correlation_id: str | None
+    group_id: str | None
+    content_type: str
+    descriptor: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """What stands before a body, as a page shows it."""
+
+    descriptor: Section
+    sections: list[Section]  # of each header that can be read, in their order
+    size: int  # of the headers, in bytes
+    error: MalformedHeader | None = None
+    rest: str = ""  # the first bytes of what cannot be read
+    rest_offset: int = 0  # of these, from the first byte of all headers
+    notice: str = ""  # why they are not decoded
+
+    @property
+    def rest_lines(self) -> list[str]:
+        return self.rest.splitlines()
+
+    @property
+    def names(self) -> str:
+        found = [self.descriptor.name, *(one.name for one in self.sections)]
+        return ", ".join(found)
+
+
+def decoded(
+    message: Message, backout_count: int, head: bytes | None, now: datetime
+) -> Headers | None:
+    """The descriptor and headers of a message; None of one that has neither.
+
+    Args:
+        message: with its ``headers_size``.
+        backout_count: of its entry.
+        head: its headers and the beginning of its body; None for who may not read them.
+        now: what is left of its time to live counts from here.
+    """
+    size = getattr(message, "headers_size", 0) or 0
+    if not message.descriptor and not size:
+        return None
+    whole = Descriptor.of(
+        described(message, backout_count), broker_name=settings.BROKER_NAME, now=now
+    )
+    section = describe_descriptor(whole)
+    if head is None:
+        return Headers(section, [], size)
+    if size > LAID_OUT:
+        return Headers(section, [], size, notice=TOO_LONG)
+    chain = chain_of(message.descriptor, message.content_type, head)
+    return Headers(
+        section,
+        describe(chain)[: len(chain.headers)],
+        size,
+        chain.error,
+        "" if chain.is_whole else octets(chain.rest),
+        chain.body_offset,
+        "" if chain.is_whole else f"{chain.body.format} is not decoded here.",
+    )
+
+
+def described(message: Message, backout_count: int) -> Described:
+    return Described(
+        message.pk,
+        message.message_id,
+        backout_count,
+        message.priority,
+        message.durable,
+        message.put_at,
+        message.expires_at,
+        message.reply_to,
+        message.correlation_id,
+        message.group_id,
+        message.content_type,
+        message.descriptor,
+    )

@@ -1,0 +1,173 @@
+"""What a body is wrapped in, taken off layer by layer until it can be read.
+
+First what its sender declared, then what it looks like. Nothing is taken off that does
+not come off cleanly; what was done, and what was wrong, is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from broker.errors.mq_codes import Ccsid, Enc, Format
+from broker.formats.mq.chain import read_chain
+from broker.formats.mq.describing import describe
+from console.bodies.decompress import (
+    ENCODINGS,
+    PACKINGS,
+    Unpacked,
+    Unpacker,
+    looks_like_base64,
+    looks_packed,
+)
+
+MOST = 4  # layers
+UNDECLARED = ("", "application/octet-stream")
+MQ_FORMATS = {b"RFH ": Format.RF_HEADER_2, b"DLH ": Format.DEAD_LETTER_HEADER}
+UNSAID = "It is packed with {}, which its sender did not say."
+NO_SUCH = "Its sender says it is packed with {}, which is not unpacked here."
+NOT_SO = "Its sender says it is packed with {}, but {}."
+NOT_AS_WANTED = "It cannot be shown as {}: {}."
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Something that was taken off."""
+
+    name: str
+    size: int | None  # bytes of what was inside; None where only a part was counted
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What is inside of a body, as far as it was opened."""
+
+    head: bytes
+    is_kept: bool  # ``head`` is all of it
+    content_type: str  # of what is inside; empty where only its looks can tell
+    layers: tuple[Layer, ...] = ()
+    notices: tuple[str, ...] = ()
+    is_broken: bool = False  # what it is wrapped in is damaged; this is what came out
+    preface: str = ""  # headers that stood before it, as people read them
+
+    def without(self, out: Unpacked, *notices: str) -> Opened:
+        """The same without one more layer."""
+        is_broken = self.is_kept and out.is_broken  # or we have not read on
+        own = [out.notice] if out.notice and (is_broken or not out.is_broken) else []
+        is_counted = self.is_kept and out.is_whole
+        return replace(
+            self,
+            head=out.head,
+            is_kept=self.is_kept and out.is_kept,
+            layers=(*self.layers, Layer(out.name, out.size if is_counted else None)),
+            notices=(*self.notices, *notices, *own),
+            is_broken=self.is_broken or is_broken,
+        )
+
+    def saying(self, notice: str) -> Opened:
+        return replace(self, notices=(*self.notices, notice))
+
+
+def opened(
+    head: bytes, size: int, content_type: str, *, encoding: str = "", wanted: str = ""
+) -> Opened:
+    """Take off what a body is wrapped in.
+
+    Args:
+        head: its first bytes.
+        size: how many bytes it has in all.
+        content_type: as the sender declared it.
+        encoding: content encodings as the sender declared them, the innermost first.
+        wanted: a packing that an operator takes it for (``PACKINGS``); others mean
+            nothing here.
+    """
+    body = Opened(head, len(head) == size, content_type)
+    body = without_declared(body, encoding)
+    if wanted in PACKINGS:
+        try:
+            body = body.without(PACKINGS[wanted](body.head))
+        except ValueError as error:
+            body = body.saying(NOT_AS_WANTED.format(wanted, error))
+        else:
+            body = replace(body, content_type="")
+    while len(body.layers) < MOST and (inner := without_next(body)):
+        body = inner
+    return body
+
+
+def without_declared(body: Opened, encoding: str) -> Opened:
+    """The same without the packings that its sender named."""
+    names = [one.strip().lower() for one in encoding.split(",")][:MOST]
+    for name in reversed([one for one in names if one not in ("", "identity")]):
+        body = without_named(body, name)
+    name = body.content_type.partition(";")[0].strip().lower()
+    if name in ENCODINGS and "/" in name:
+        body = replace(without_named(body, name), content_type="")
+    return body
+
+
+def without_named(body: Opened, name: str) -> Opened:
+    short = name[:40]
+    if (unpack := ENCODINGS.get(name)) is None:
+        return body.saying(NO_SUCH.format(short))
+    try:
+        return body.without(unpack(body.head))
+    except ValueError as error:
+        return body.saying(NOT_SO.format(short, error))
+
+
+def without_next(body: Opened) -> Opened | None:
+    """The same without what it looks to be wrapped in; None where that is nothing."""
+    if kind := MQ_FORMATS.get(body.head[:4]):
+        return without_headers(body, kind)
+    is_declared = body.content_type not in UNDECLARED
+    if unpack := looks_packed(body.head):
+        return tried(body, unpack, is_told=is_declared)
+    if not is_declared and body.is_kept and looks_like_base64(body.head):
+        inner = tried(body, PACKINGS["base64"], is_told=False)
+        return inner if inner and is_meant(inner.head) else None
+    return None
+
+
+def tried(body: Opened, unpack: Unpacker, *, is_told: bool) -> Opened | None:
+    try:
+        out = unpack(body.head)
+    except ValueError:
+        return None
+    if out.is_broken and out.name != "gzip":  # whose first bytes are no accident
+        return None
+    return body.without(out, *([UNSAID.format(out.name)] if is_told else []))
+
+
+def is_meant(inner: bytes) -> bool:
+    """Whether what came out of base64 is something, and no accident."""
+    if looks_packed(inner) or inner[:4] in MQ_FORMATS:
+        return True
+    try:
+        text = inner.decode()
+    except UnicodeDecodeError:
+        return False
+    return all(one.isprintable() or one in "\r\n\t" for one in text)
+
+
+def without_headers(body: Opened, kind: Format) -> Opened | None:
+    """The same without IBM MQ's headers, whichever byte order they were written in."""
+    for encoding in (Enc.NORMAL, Enc.REVERSED):
+        chain = read_chain(kind, encoding, Ccsid.UTF_8, body.head)
+        if chain.headers:
+            break
+    else:
+        return None
+    found = describe(chain)[: len(chain.headers)]
+    words = "\n\n".join(
+        "\n".join([one.name, *(f"  {name} = {value}" for name, value in one.fields)])
+        for one in found
+    )
+    rest = body.head[chain.body_offset :]
+    name = ", ".join(one.name for one in found)
+    layer = Layer(name, len(rest) if body.is_kept else None)
+    return replace(
+        body,
+        head=rest,
+        layers=(*body.layers, layer),
+        preface=f"{body.preface}{words}\n\n",
+    )

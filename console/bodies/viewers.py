@@ -1,0 +1,275 @@
+"""Plug-in: how a message's body is shown, by its content type.
+
+A viewer is ``def (body: bytes) -> str``, registered with ``@shows`` in the module
+``viewers`` of any installed application. It may be given any bytes, and shows them or
+raises ``ValueError``: then the body is shown as what it looks like, at last as bytes,
+and the page says so. What comes out is text, never markup. What a body is wrapped in,
+gzip or IBM MQ's headers, is taken off before (``opening``).
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from urllib.parse import parse_qsl
+
+from django.core.exceptions import ImproperlyConfigured
+
+from console.bodies.decompress import KEPT, PACKINGS
+from console.bodies.hl7 import named_segments
+from console.bodies.pretty_print import indented_json, indented_xml
+from console.bodies.unwrap import NOT_AS_WANTED, UNDECLARED, Layer, Opened, opened
+
+SHOWN = 64 * 2**10  # bytes; or characters, once they are laid out
+LAID_OUT = KEPT  # bytes; a longer body is shown as it was sent
+EXCUSE = 200  # characters of why a body is not what its type says
+BLANKS = b"\xef\xbb\xbf\x0b \t\r\n"  # that may stand before what a body looks like
+PRINTABLE = bytes(code if 0x20 <= code < 0x7F else ord(".") for code in range(256))
+TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+TURNED = (
+    "It has characters that turn the direction of what stands around them. They are"
+    " marked, and do nothing here."
+)
+TOO_LONG = "It is too long to be laid out, so its beginning is shown as it was sent."
+NOT_UTF_8 = "Bytes that are no UTF-8 are shown as \\x and two digits."
+NO_CHARACTERS = ("idna", "punycode", "raw", "undefined", "unicode")
+
+Reader = Callable[[bytes], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    read: Reader
+    done: str  # what it makes of a body, for people
+    name: str = ""  # in the address of a page, where people may choose it
+    folds: bool = False  # by its indentation
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A body as text, and what was done to get there."""
+
+    text: str
+    done: str
+    notice: str = ""  # why it is not shown as its type says
+    is_cut: bool = False  # there is more
+    folds: bool = False
+    layers: tuple[Layer, ...] = ()  # that were taken off, the outermost first
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.replace("\r\n", "\n").split("\n")
+
+    @property
+    def chain(self) -> str:
+        """All that was done, in its order."""
+        return " → ".join([*(layer.name for layer in self.layers), self.done])
+
+
+VIEWERS: dict[str, Viewer] = {}
+
+
+def shows(
+    *content_types: str, done: str, name: str = "", folds: bool = False
+) -> Callable[[Reader], Reader]:
+    """Register a viewer for these content types; each has one."""
+
+    def register(read: Reader) -> Reader:
+        for content_type in content_types:
+            if content_type in VIEWERS:
+                raise ImproperlyConfigured(f"{content_type} has a viewer already")
+            VIEWERS[content_type] = Viewer(read, done, name, folds)
+        return read
+
+    return register
+
+
+def choices() -> list[str]:
+    """What a person may take a body for: by viewer, by packing, or as it is."""
+    named = dict.fromkeys(one.name for one in VIEWERS.values() if one.name)
+    return [*named, *PACKINGS, "text", "hex"]
+
+
+def show(
+    head: bytes, size: int, content_type: str, *, encoding: str = "", wanted: str = ""
+) -> Shown:
+    """A body, or its beginning, as text.
+
+    Args:
+        head: its first bytes, ``LAID_OUT`` at most.
+        size: how many bytes it has in all.
+        content_type: as the sender declared it.
+        encoding: what the sender says that it is packed in.
+        wanted: one of ``choices``, for a person who knows better; others mean nothing.
+    """
+    if wanted == "hex":
+        return in_bytes(head, "")
+    if wanted == "text":
+        return as_sent(head)
+    body = opened(head, size, content_type, encoding=encoding, wanted=wanted)
+    found = inside(body, wanted)
+    text = body.preface + found.text
+    said = [*body.notices, found.notice, TURNED if TURNS.search(text[:SHOWN]) else ""]
+    return replace(
+        found,
+        text=text[: SHOWN if body.preface else None],
+        notice=" ".join(filter(None, said)),
+        is_cut=found.is_cut or (bool(body.preface) and len(text) > SHOWN),
+        folds=found.folds and not body.preface,
+        layers=body.layers,
+    )
+
+
+def inside(body: Opened, wanted: str) -> Shown:
+    """What is in a body, by what its sender declared, or as it looks."""
+    head, content_type = body.head, body.content_type
+    if not body.is_kept:
+        return beginning(head, is_all=body.is_broken)
+    chosen = named(wanted)
+    declared, notice = chosen or viewer_for(content_type), ""
+    if declared:
+        try:
+            return laid_out(declared, in_utf8(head, content_type))
+        except (ValueError, LookupError, RecursionError) as error:
+            notice = (
+                NOT_AS_WANTED.format(wanted, why(error))
+                if chosen
+                else f"It is declared as {content_type}, but does not read so:"
+                f" {why(error)}."
+            )
+    elif content_type not in UNDECLARED:
+        notice = f"Nothing here shows {content_type}."
+    for viewer in guesses(head):
+        try:
+            return laid_out(viewer, head, notice)
+        except (ValueError, LookupError, RecursionError):
+            continue
+    return in_bytes(head, notice)
+
+
+def laid_out(viewer: Viewer, body: bytes, notice: str = "") -> Shown:
+    text = viewer.read(body)
+    is_cut = len(text) > SHOWN
+    return Shown(text[:SHOWN], viewer.done, notice, is_cut, folds=viewer.folds)
+
+
+def named(wanted: str) -> Viewer | None:
+    """What a person chose, if that is a viewer."""
+    every = VIEWERS.values()
+    return next((one for one in every if wanted and one.name == wanted), None)
+
+
+def beginning(head: bytes, *, is_all: bool) -> Shown:
+    """The start of a body that is too long to be laid out, or all that is left."""
+    notice = "" if is_all else TOO_LONG
+    if is_text(head):
+        text = head[:SHOWN].decode(errors="ignore")  # but for a character cut in two
+        return Shown(text, "as text", notice, not is_all or len(head) > SHOWN)
+    return in_bytes(head, notice)
+
+
+def as_sent(head: bytes) -> Shown:
+    """The start of a body as text, whatever it is."""
+    part = head[: SHOWN - 3] if len(head) > SHOWN else head
+    text = part.decode(errors="backslashreplace")[:SHOWN]
+    said = [NOT_UTF_8] if not is_text(part) and "\\x" in text else []
+    said += [TURNED] if TURNS.search(text) else []
+    return Shown(text, "as text", " ".join(said), is_cut=len(head) > SHOWN)
+
+
+def in_bytes(head: bytes, notice: str) -> Shown:
+    text = octets(head[:SHOWN])
+    return Shown(text, "as bytes", notice, is_cut=len(head) > SHOWN)
+
+
+def viewer_for(content_type: str) -> Viewer | None:
+    """The viewer of a type, of what it is built on (``+json``), or of any text."""
+    name = content_type.partition(";")[0].strip().lower()
+    base = f"application/{name.rpartition('+')[2]}" if "+" in name else ""
+    any_text = VIEWERS["text/plain"] if name.startswith("text/") else None
+    return VIEWERS.get(name) or VIEWERS.get(base) or any_text
+
+
+def guesses(body: bytes) -> Iterator[Viewer]:
+    """The viewers that a body looks made for."""
+    start = body[:64].lstrip(BLANKS)
+    if start.startswith((b"MSH", b"BHS", b"FHS")):
+        yield VIEWERS["application/hl7-v2"]
+    if start.startswith(b"<"):
+        yield VIEWERS["application/xml"]
+    if start.startswith((b"{", b"[")):
+        yield VIEWERS["application/json"]
+    if is_text(body):
+        yield VIEWERS["text/plain"]
+
+
+def is_text(body: bytes) -> bool:
+    """Whether bytes, maybe cut at their end, are UTF-8 without a NUL."""
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(body) - 3 or error.reason != "unexpected end of data":
+            return False
+    return b"\0" not in body
+
+
+def in_utf8(body: bytes, content_type: str) -> bytes:
+    """A body in UTF-8, where its type names another character set.
+
+    Raises:
+        LookupError: it names none, or one whose reading is no matter of characters and
+            takes time without bounds.
+    """
+    named = re.search(r";\s*charset=\"?([\w.:-]+)", content_type, re.ASCII | re.I)
+    if named is None:
+        return body
+    known = codecs.lookup(named[1])
+    if known.name.startswith(NO_CHARACTERS):
+        raise LookupError(f"{named[1]} is no character set")
+    return body.decode(known.name).encode()
+
+
+def why(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    return str(error)[:EXCUSE].rstrip(".")
+
+
+def octets(body: bytes) -> str:
+    """Any bytes: where they stand, what they are, and how they read in ASCII."""
+    lines = ((at, body[at : at + 16]) for at in range(0, len(body), 16))
+    return "\n".join(
+        f"{at:08x} | {line.hex(' '):<47} | {line.translate(PRINTABLE).decode()}"
+        for at, line in lines
+    )
+
+
+shows("application/json", "text/json", done="JSON, indented", name="json", folds=True)(
+    indented_json
+)
+shows("application/xml", "text/xml", done="XML, indented", name="xml")(indented_xml)
+shows(
+    "application/hl7-v2",
+    "x-application/hl7-v2+er7",
+    "application/edi-hl7",
+    done="HL7 v2, each segment after its name",
+    name="hl7",
+)(named_segments)
+
+
+@shows("text/plain", "text/csv", done="as text")
+def text(body: bytes) -> str:
+    return body.decode()
+
+
+@shows(
+    "application/x-www-form-urlencoded", done="a form, one field a line", name="form"
+)
+def form(body: bytes) -> str:
+    fields = parse_qsl(
+        body.decode("ascii"), keep_blank_values=True, strict_parsing=True
+    )
+    width = min(max((len(name) for name, _ in fields), default=0), 40)
+    return "\n".join(f"{name:{width}} = {value}" for name, value in fields)

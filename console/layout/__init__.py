@@ -1,0 +1,1 @@
+"""What every page has: navigation, home, pagination, error responses."""

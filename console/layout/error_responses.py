@@ -1,0 +1,132 @@
+"""How the console answers when the broker refuses: the error's own words, and a status
+that says whose mistake it was. The one place that turns broker errors into HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.defaults import page_not_found
+
+from broker import errors
+from broker.errors import (
+    answers,
+    bridges,
+    discards,
+    groups,
+    messages,
+    operations,
+    patches,
+    queues,
+    redaction,
+    rules,
+    settings,
+    units_of_work,
+)
+from console.accounts import denials, hidden
+
+STATUS: dict[type[errors.BrokerError], int] = {
+    errors.NoSuchAddress: 404,
+    errors.NoSuchQueue: 404,
+    errors.MessageTooLarge: 413,
+    errors.InvalidMessage: 400,
+    errors.LockLost: 409,
+    errors.UnitOfWorkEnded: 409,
+    errors.NotResubmittable: 409,
+    errors.OperationNotPlanned: 409,
+    errors.UnsafeServer: 503,
+    answers.AnotherRequest: 422,
+    answers.StillUnderWay: 409,
+    bridges.BridgeError: 409,
+    bridges.NoSuchBranch: 404,
+    bridges.NoSuchBridge: 404,
+    bridges.NoSuchLink: 404,
+    bridges.NoSuchPart: 404,
+    bridges.WrongBridge: 422,
+    discards.DiscardedExpired: 409,
+    discards.NotInDiscardBin: 409,
+    groups.InvalidSnooze: 400,
+    groups.InvalidTicket: 400,
+    groups.NoSuchGroup: 404,
+    messages.InvalidBatch: 400,
+    messages.InvalidFilter: 400,
+    messages.InvalidSelector: 400,
+    messages.MalformedHeader: 400,
+    messages.MissingReplyTo: 400,
+    messages.SearchTooLong: 503,
+    messages.WrongExpiry: 400,
+    messages.WrongReportOptions: 400,
+    operations.InvalidCanary: 400,
+    operations.InvalidPace: 400,
+    operations.ApprovalExpired: 409,
+    operations.ApprovalNeeded: 409,
+    operations.InvalidPriority: 400,
+    operations.NotApprovable: 409,
+    operations.NothingChosen: 409,
+    operations.NotUndoable: 409,
+    operations.ReasonMissing: 400,
+    patches.InvalidPatch: 422,
+    patches.NotPatchable: 409,
+    patches.NotRepaired: 409,
+    patches.PatchNotLooked: 409,
+    operations.OwnApproval: 403,
+    operations.ReasonNeeded: 409,
+    queues.CauseRemains: 409,
+    queues.DeliveryStopped: 409,
+    queues.GetInhibited: 409,
+    queues.MessageTooBigForQueue: 413,
+    queues.NoModelQueue: 409,
+    queues.NoSuchQueueManager: 404,
+    queues.NoSuchSubscription: 404,
+    queues.NotAuthorized: 403,
+    queues.PutInhibited: 409,
+    queues.QueueFull: 409,
+    queues.SubscriptionInUse: 409,
+    redaction.MaskedMessage: 403,
+    redaction.MaskedSearch: 403,
+    redaction.UnmaskingNeedsReason: 400,
+    settings.NotAsSeen: 412,
+    rules.InvalidRules: 400,
+    rules.NoSuchRules: 404,
+    rules.RulesChanged: 409,
+    settings.SettingsChanged: 409,
+    settings.WrongSettings: 400,
+    units_of_work.BackedOut: 409,
+    units_of_work.MarkNotPossible: 409,
+    units_of_work.NoSuchXid: 404,
+    units_of_work.NotCoordinated: 409,
+    units_of_work.NotForced: 409,
+    units_of_work.SecondMark: 409,
+    units_of_work.TooMuchUncommitted: 409,
+    units_of_work.WrongOptions: 400,
+    units_of_work.WrongXid: 400,
+    units_of_work.XidInUse: 409,
+}
+
+
+def status_of(error: errors.BrokerError) -> int:
+    """The status that an error has, or else the kind of errors that it is of."""
+    return next((STATUS[one] for one in type(error).__mro__ if one in STATUS), 400)
+
+
+class RefusalMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(
+        self, request: HttpRequest, error: Exception
+    ) -> HttpResponse | None:
+        """Answer a refusal; htmx gets the words alone, for the live region."""
+        denials.note(request, error)
+        if not isinstance(error, errors.BrokerError):
+            return None
+        if hidden.hides(request, error):
+            return page_not_found(request, Http404())
+        is_part = "HX-Request" in request.headers
+        template = "console/_refusal.html" if is_part else "console/refusal.html"
+        status = status_of(error)
+        return render(request, template, {"error": error}, status=status)

@@ -1,0 +1,1 @@
+"""One message, and lists of messages: detail, timeline, search, export, repair."""

@@ -1,0 +1,216 @@
+"""Groups of dead letters as pages show them: with what was said, and how they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from broker.models import DeadLetter, DeadLetterGroup, Link
+from broker.monitoring import dead_letter_groups as groups
+from broker.monitoring.dead_letter_groups import Attention, Standing, Trend
+from broker.monitoring.dead_letters import Group
+from console.bridge_pages import origins
+from console.messages.dead_letter_query import fields_of
+
+WIDTH, HEIGHT = 96, 24  # of the drawing, in its own units
+GAP = 1
+LINK = DeadLetter.Cause.LINK
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One hour, in the drawing's units."""
+
+    x: str
+    y: str
+    width: str
+    height: str
+    hour: str  # which, in words
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """The last day of a group: bars, and the same in words."""
+
+    trend: Trend
+    width: int = WIDTH
+    height: int = HEIGHT
+
+    @property
+    def bars(self) -> list[Bar]:
+        tallest = max(self.trend.hours) or 1
+        pitch = WIDTH / len(self.trend.hours)
+        bars = []
+        for place, count in enumerate(self.trend.hours):
+            tall = max(count / tallest * HEIGHT, 1)  # none is a line at the foot
+            ago = len(self.trend.hours) - 1 - place
+            bars.append(
+                Bar(
+                    f"{place * pitch:.1f}",
+                    f"{HEIGHT - tall:.1f}",
+                    f"{pitch - GAP:.1f}",
+                    f"{tall:.1f}",
+                    "in the last hour" if not ago else f"{ago} to {ago + 1} hours ago",
+                    count,
+                )
+            )
+        return bars
+
+    @property
+    def short(self) -> str:
+        """What matters of it, where there is little room."""
+        last = self.trend.last_hour
+        return f"{last:,} in the last hour" if last else "none in the last hour"
+
+    @property
+    def words(self) -> str:
+        if not self.trend.total:
+            return "none died in 24 hours"
+        return (
+            f"{self.trend.last_hour:,} in the last hour, {self.trend.total:,} in 24"
+            f" hours, at most {max(self.trend.hours):,} an hour"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One group, as a list shows it."""
+
+    group: Group
+    on: str  # the name of the queue where its letters lie
+    fields: dict[str, object]
+    standing: Standing
+    said: DeadLetterGroup | None
+    hours: Hours
+    link: Link | None = None  # of a bridge, through which they can go again
+
+    @property
+    def cause(self) -> str:
+        return cause_in_words(self.group.cause)
+
+    @property
+    def query(self) -> str:
+        """What the group's URL says but for its fingerprint."""
+        fields = dict(self.fields)
+        fields.pop("fingerprint", None)
+        return urlencode(fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Groups that have a queue or a cause in common, as a list shows them."""
+
+    name: str
+    words: str
+    query: str  # of the list of those groups
+    fields: dict[str, object]
+    sums: Sums
+    groups: int  # by fingerprint
+    wanted: int  # of these ask for somebody
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What several groups come to."""
+
+    messages: int
+    first: datetime | None
+    last: datetime | None
+    most_resubmits: int
+
+
+def rows_of(
+    chosen: Sequence[Group],
+    every: Sequence[Group],
+    names: Mapping[int, str],
+    trends: Mapping[str, Trend],
+    at: datetime,
+) -> list[Row]:
+    """Groups as rows. One query; two more where some are of links.
+
+    Args:
+        chosen: what is listed.
+        every: what this person sees, of which each stands as a whole.
+        names: the queues that this person sees: their names, by id.
+        trends: how many died in each hour, by fingerprint.
+        at: when.
+    """
+    keys = {group.fingerprint for group in chosen}
+    said = groups.said_of(keys)
+    links = origins.links_of(chosen)
+    stands = {
+        key: groups.standing(said.get(key), parts, at)
+        for key, parts in groups.by_fingerprint(every).items()
+        if key in keys
+    }
+    return [
+        Row(
+            group,
+            names.get(group.queue_id, ""),
+            fields_of(group.selection),
+            stands[group.fingerprint],
+            said.get(group.fingerprint),
+            Hours(trends.get(group.fingerprint, Trend())),
+            links.get(group.origin_queue) if group.cause == LINK else None,
+        )
+        for group in chosen
+    ]
+
+
+def kept(rows: Iterable[Row], standing: str, user_id: int | None) -> list[Row]:
+    """The rows of groups that stand so, or that are somebody's."""
+    if standing == "mine":
+        return [row for row in rows if row.said and row.said.owner_id == user_id]
+    if standing == "wanted":
+        return [row for row in rows if row.standing.attention.is_wanted]
+    return [row for row in rows if not standing or row.standing.attention == standing]
+
+
+def sums_by(rows: Sequence[Row], key: str) -> list[Sum]:
+    """The groups together that came from one queue, or have one cause; the most letters
+    first."""
+    parts: dict[str, list[Row]] = {}
+    for row in rows:
+        name = row.group.origin_queue if key == "queue" else row.group.cause
+        parts.setdefault(name, []).append(row)
+    found = [sum_of(key, name, of) for name, of in parts.items()]
+    return sorted(found, key=lambda one: (-one.sums.messages, one.name))
+
+
+def sum_of(key: str, name: str, rows: Sequence[Row]) -> Sum:
+    fields: dict[str, object] = {key: name}
+    wanted = {r.group.fingerprint for r in rows if r.standing.attention.is_wanted}
+    return Sum(
+        name,
+        name if key == "queue" else cause_in_words(name),
+        urlencode(fields),
+        fields,
+        sums_of([row.group for row in rows]),
+        len({row.group.fingerprint for row in rows}),
+        len(wanted),
+    )
+
+
+def sums_of(chosen: Sequence[Group]) -> Sums:
+    return Sums(
+        sum(group.messages for group in chosen),
+        min((group.first_died_at for group in chosen), default=None),
+        max((group.last_died_at for group in chosen), default=None),
+        max((group.most_resubmits for group in chosen), default=0),
+    )
+
+
+def cause_in_words(cause: str) -> str:
+    return dict(DeadLetter.Cause.choices).get(cause, cause)
+
+
+STANDINGS = [
+    ("", "all"),
+    ("wanted", "that ask for somebody"),
+    (Attention.ACKNOWLEDGED.value, "that are acknowledged"),
+    (Attention.SNOOZED.value, "that are put off"),
+    ("mine", "that are mine"),
+]

@@ -1,0 +1,178 @@
+"""What a filter finds as a file: lines of JSON, or a table for a spreadsheet.
+
+Written while it is found, a page at a time: however much there is, little of it is held
+here. So it is no picture of one moment: what moves while the file is written may be
+missing. No message is in it twice.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+from django.http import HttpRequest, StreamingHttpResponse
+
+from broker.models import Message
+from broker.monitoring import search as finding
+from broker.monitoring.search import Found
+from broker.security import audit
+from broker.security.redaction import Sight
+from broker.sql.clock import database_now
+from console.accounts import masking
+from console.messages.search_form import Search
+from dashboards.downloads import streamed
+from dashboards.spreadsheets import Line, harmless
+
+PAGE = 500  # messages that are held at once
+LONGEST_BODY = 2**20  # bytes; longer ones are left out, and that is said
+LONGEST_PARCEL = 4 * 2**20  # bytes of bodies that are held at once
+NAMES = ["queue" if field.name == "queue_id" else field.name for field in fields(Found)]
+TYPES = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
+
+
+def export(
+    request: HttpRequest, search: Search, format_: str, *, bodies: bool, why: str = ""
+) -> StreamingHttpResponse:
+    """A file with all that a filter finds.
+
+    Args:
+        request: that asks for it.
+        search: by which it is found; with bodies, on queues that may be browsed.
+        format_: one of ``TYPES``.
+        bodies: whether bodies and properties are in it; in lines of JSON only.
+        why: what is masked of them is to be seen, for those who may.
+
+    Raises:
+        SearchTooLong: the database took too long for the first page.
+    """
+    now = database_now()
+    on = audit.Thing("export", name=str(search.filter))
+    sight = masking.sight_for(request.user, why, on, bodies=True) if bodies else None
+    first = finding.find(search.filter, within=search.within, limit=PAGE, now=now)
+    pages = pages_from(first, search, now)
+    chunks = table(pages) if format_ == "csv" else lines(pages, sight)
+    name = f"messages-{now.astimezone(UTC):%Y-%m-%dT%H%MZ}.{format_}"
+    return streamed(
+        request,
+        chunks,
+        {
+            "Cache-Control": "private, no-store",
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Content-Security-Policy": "sandbox; default-src 'none'",
+            "Content-Type": TYPES[format_],
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+Rows = list[dict[str, Any]]
+
+
+def pages_from(page: finding.Page, search: Search, now: datetime) -> Iterator[Rows]:
+    yield [search.told(one) for one in page.rows]
+    while page.after:
+        page = finding.find(
+            search.filter, within=search.within, after=page.after, limit=PAGE, now=now
+        )
+        yield [search.told(one) for one in page.rows]
+
+
+def table(pages: Iterator[Rows]) -> Iterator[bytes]:
+    """As CSV. A text that a spreadsheet would take for a formula has a quote before."""
+    written: list[str] = []
+    writer = csv.writer(Line(written.append))
+    writer.writerow(NAMES)
+    for rows in pages:
+        for row in rows:
+            writer.writerow([cell(row[name]) for name in NAMES])
+        yield "".join(written).encode()
+        written.clear()
+
+
+def cell(value: Any) -> str | int:
+    if value is None:
+        return ""
+    if isinstance(value, int):
+        return value
+    text = moment(value) if isinstance(value, datetime) else str(value)
+    return str(harmless(text))
+
+
+def lines(pages: Iterator[Rows], sight: Sight | None) -> Iterator[bytes]:
+    """As one JSON object a line; with bodies, as far as somebody may see them."""
+    for rows in pages:
+        if sight is None:
+            yield b"".join(map(line, rows))
+            continue
+        for parcel in in_parcels(rows):
+            yield b"".join(map(line, with_payloads(parcel, sight)))
+
+
+def line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, ensure_ascii=False, default=moment).encode() + b"\n"
+
+
+def in_parcels(rows: Rows) -> Iterator[Rows]:
+    """Rows whose bodies are held at once."""
+    parcel: Rows = []
+    size = 0
+    for row in rows:
+        size += body_size(row)
+        if parcel and size > LONGEST_PARCEL:
+            yield parcel
+            parcel, size = [], body_size(row)
+        parcel.append(row)
+    yield parcel
+
+
+def body_size(row: dict[str, Any]) -> int:
+    """Bytes of a body that is told; none, if it is too long for that."""
+    size: int = row["size_bytes"] or 0
+    return size if size <= LONGEST_BODY else 0
+
+
+def with_payloads(rows: Rows, sight: Sight) -> Iterator[dict[str, Any]]:
+    """Rows with the properties and the bodies of their messages. Two queries, and some
+    more where there are rules for what is masked."""
+    ids = [row["message_id"] for row in rows]
+    short = [
+        row["message_id"] for row in rows if (row["size_bytes"] or 0) <= LONGEST_BODY
+    ]
+    about = Message.objects.filter(pk__in=ids).values_list("pk", "properties")
+    properties = dict(about)
+    bodies = dict(Message.objects.filter(pk__in=short).values_list("pk", "body"))
+    veils = sight.veils(ids)
+    for row in rows:
+        pk = row["message_id"]
+        told, hidden = veils[pk].properties(properties.get(pk) or {})
+        payload: dict[str, Any] = {"properties": told if pk in properties else None}
+        if pk in bodies:
+            seen = veils[pk].body(bytes(bodies[pk]), row["content_type"])
+            by = list(dict.fromkeys([*seen.by, *hidden]))
+            payload |= {"masked_by": by} if by else {}
+            yield row | payload | as_text(seen.body)
+        else:
+            why = "gone" if pk in short else f"longer than {LONGEST_BODY} bytes"
+            yield row | payload | {"body": None, "body_left_out": why}
+
+
+def as_text(body: bytes) -> dict[str, str]:
+    """Text as it is; what is none in base64."""
+    try:
+        return {"body": body.decode()}
+    except UnicodeDecodeError:
+        return {"body_base64": b64encode(body).decode()}
+
+
+def moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def ndjson_or_csv(said: str, formats: Sequence[str] = tuple(TYPES)) -> str:
+    """The format that was asked for; lines of JSON where it is none."""
+    return said if said in formats else "ndjson"

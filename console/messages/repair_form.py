@@ -1,0 +1,237 @@
+"""A message as a form in which a person repairs it, and what they changed there.
+
+Only what they changed is taken from the form: what a browser cannot give back as it
+was is not in it, or is put right here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django import forms
+
+from broker.errors.patches import InvalidPatch
+from broker.formats import lossless_json
+from broker.formats.patches import FIELDS, HeaderOperation, Repair, Subject, is_own
+from broker.formats.patches.headers import PROPERTY, Headers, read, same
+from broker.formats.text import Text, text_of, with_ends_of
+from broker.operations import Edit
+from console.bodies.pretty_print import indented_xml
+
+LONGEST = 512 * 2**10  # characters of a body in a form
+SENSITIVE = {  # why one thinks twice before changing it
+    "correlation-id": "Whoever waits for an answer finds it by this.",
+    "reply-to": "Answers go there.",
+    "group-id": "Messages of a group are kept in order by this.",
+    "content-type": "Consumers read the body by this.",
+}
+ORDER = ("subject", "content-type", "correlation-id", "reply-to", "group-id")
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """What is shown and not edited."""
+
+    name: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What of a message can be edited, and what cannot."""
+
+    subject: Subject
+    text: Text | None  # none: the body cannot be edited
+    why_no_text: str = ""
+    locked: list[Locked] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """The headers that can be edited."""
+        shut = {one.name for one in self.locked}
+        return [name for name in ORDER if name not in shut]
+
+    @property
+    def has_properties(self) -> bool:
+        return not self.subject.is_locked
+
+    @property
+    def properties(self) -> Headers:
+        """Those that can be edited."""
+        if self.subject.is_locked:
+            return {}
+        return {
+            name.removeprefix(PROPERTY): value
+            for name, value in self.subject.headers.items()
+            if name not in FIELDS and not is_own(name)
+        }
+
+
+def sheet_of(subject: Subject) -> Sheet:
+    """Sort what is in a message by whether it can be edited."""
+    try:
+        if subject.body is None:
+            raise ValueError("it is longer than 1 MiB")
+        text = text_of(subject.body, subject.content_type)
+        if len(text.text) > LONGEST:
+            raise ValueError(f"it has more than {LONGEST:,} characters")
+    except ValueError as error:
+        return Sheet(subject, None, str(error), list(locked(subject)))
+    return Sheet(subject, text, locked=list(locked(subject)))
+
+
+def locked(subject: Subject) -> Iterator[Locked]:
+    for name, value in subject.headers.items():
+        told = str(value) if name in FIELDS else lossless_json.dumps(value)
+        if is_own(name):
+            yield Locked(name, told, "The broker writes it.")
+        elif subject.is_locked or name in subject.locked:
+            yield Locked(name, told, "It stands in IBM MQ’s headers, too.")
+        elif name in FIELDS and not is_typable(told):
+            yield Locked(name, told, "It holds line ends, which a form would change.")
+    if subject.is_locked:
+        for name in sorted(FIELDS.keys() - subject.headers.keys()):
+            yield Locked(name, "–", "It stands in IBM MQ’s headers, too.")
+
+
+def is_typable(text: str) -> bool:
+    return not any(one in text for one in "\r\n\0")
+
+
+class EditForm(forms.Form):
+    """What a person has typed. Blanks are theirs, too."""
+
+    body = forms.CharField(required=False, strip=False, max_length=2 * LONGEST)
+    properties = forms.CharField(required=False, strip=False, max_length=LONGEST)
+    reason = forms.CharField(required=False, max_length=500)
+    seen = forms.CharField(required=False, max_length=64)
+
+    def __init__(self, said: Any = None, *, sheet: Sheet) -> None:
+        self.sheet = sheet
+        typed = sheet.text.text if sheet.text else ""
+        initial = {name: sheet.subject.headers.get(name, "") for name in sheet.names}
+        initial |= {"body": typed, "properties": readable(sheet.properties)}
+        super().__init__(said, initial=initial)
+        for name in sheet.names:
+            self.fields[name] = forms.CharField(
+                required=False, strip=False, max_length=4000
+            )
+
+    @property
+    def headers(self) -> Iterator[tuple[forms.BoundField, str]]:
+        """Those that can be edited, each with why one thinks twice about it."""
+        for name in self.sheet.names:
+            yield self[name], SENSITIVE.get(name, "")
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        if self.errors:
+            return said
+        said["edit"] = Edit(tuple(self.header_operations(said)), self.new_body(said))
+        nothing = not said["edit"].headers and said["edit"].body is None
+        if not self.errors and nothing:
+            raise forms.ValidationError(
+                "Nothing is changed. To send it as it is, resubmit it."
+            )
+        return said
+
+    def new_body(self, said: dict[str, Any]) -> bytes | None:
+        """The bytes of what was typed; none where that is what there was."""
+        text = self.sheet.text
+        if text is None:
+            return None
+        typed = with_ends_of(text.text, said["body"])
+        try:
+            body = text.written(typed)
+        except ValueError as error:
+            self.add_error(
+                "body", f"This cannot be written as it is declared: {error}."
+            )
+            return None
+        return None if body == self.sheet.subject.body else body
+
+    def header_operations(self, said: dict[str, Any]) -> Iterator[HeaderOperation]:
+        before = self.sheet.subject.headers
+        for name in self.sheet.names:
+            was, typed = before.get(name), said[name]
+            if typed == (was or ""):
+                continue
+            if typed == "" and name == "content-type":
+                self.add_error(name, "Every message has a content type.")
+            elif typed == "":
+                yield HeaderOperation("remove", name)
+            else:
+                yield from self.checked(name, name, typed)
+        if self.sheet.has_properties:
+            yield from self.property_operations(said["properties"])
+
+    def property_operations(self, typed: str) -> Iterator[HeaderOperation]:
+        try:
+            after = lossless_json.loads(typed.strip() or "{}")
+        except ValueError as error:
+            self.add_error("properties", f"This is not JSON: {error}.")
+            return
+        if not isinstance(after, dict):
+            self.add_error("properties", 'Write one object: {"name": "value"}.')
+            return
+        before = self.sheet.properties
+        for name in before:
+            if name not in after:
+                yield HeaderOperation("remove", PROPERTY + name)
+        for name, value in after.items():
+            if name not in before or not same(before[name], value):
+                yield from self.checked("properties", PROPERTY + name, value)
+
+    def checked(self, where: str, name: str, value: Any) -> Iterator[HeaderOperation]:
+        try:
+            yield read({"op": "set", "name": name, "value": value}, name)
+        except InvalidPatch as error:
+            self.add_error(where, f"{name}: {error.why}.")
+
+
+def readable(properties: Headers) -> str:
+    """Properties as JSON in which every character can be seen."""
+    if not properties:
+        return "{}"
+    written = lossless_json.dumps(properties, lossless_json.INDENTED)
+    return "".join(
+        one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1]
+        for one in written
+    )
+
+
+def repaired(subject: Subject, repair: Repair) -> Subject:
+    """A message as its child will be."""
+    headers = {
+        name: value
+        for name, value in subject.headers.items()
+        if name not in repair.without
+    }
+    body = subject.body if repair.body is None else repair.body
+    return Subject(headers | dict(repair.headers), body)
+
+
+def seal_of(edit: Edit) -> str:
+    """What is the same only for the same edit: it is sent as it was seen."""
+    said = lossless_json.dumps([one.document for one in edit.headers])
+    body = b"" if edit.body is None else b"=" + edit.body
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass") + body).hexdigest()
+
+
+def fault_of(body: bytes | None, content_type: str) -> str:
+    """Why a body is not what its content type says; empty if it is, or if nobody here
+    can tell."""
+    name = content_type.partition(";")[0].strip().lower()
+    try:
+        if body and name.endswith("json"):
+            lossless_json.loads(text_of(body, content_type).text)
+        elif body and name.endswith("xml"):
+            indented_xml(body)
+    except ValueError as error:
+        return f"The body is declared as {name}, but does not read so: {error}."
+    return ""

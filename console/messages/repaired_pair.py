@@ -1,0 +1,61 @@
+"""A message that was repaired, and its child: what is different between them.
+
+Nothing of that is stored. Both are kept as they were, so it is told from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from broker import operations
+from broker.security import authorities
+from console.bodies.text_diff import Difference, difference
+from console.messages.detail import Story
+from console.messages.timeline import Life
+
+MOST = 3  # repairs of one message that are shown; each is of two bodies
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """One repair."""
+
+    parent: int
+    child: int
+    operation: int | None
+    difference: Difference | None  # none: a message is past its retention
+
+
+def kin_of(story: Story, held: authorities.Held) -> list[Kin]:
+    """The repairs of which a message is the parent or the child, for who may read both:
+    what went from the one stood in the other."""
+    lives = {life.message_id: life for life in story.lives}
+    found = [
+        (life.message_id, step.copy, step.operation)
+        for life in story.lives
+        for step in life.steps
+        if step.is_repaired
+        and step.copy in lives
+        and story.message_id in (life.message_id, step.copy)
+    ][-MOST:]
+    readable = [
+        one for one in found if all(may_read(held, lives[id_]) for id_ in one[:2])
+    ]
+    return list(told(readable))
+
+
+def told(found: list[tuple[int, int, int | None]]) -> Iterator[Kin]:
+    if not found:
+        return
+    ids = {id_ for parent, child, _ in found for id_ in (parent, child)}
+    subjects = operations.subjects_of(sorted(ids))
+    for parent, child, operation in found:
+        one, other = subjects.get(parent), subjects.get(child)
+        differs = difference(one, other) if one and other else None
+        yield Kin(parent, child, operation, differs)
+
+
+def may_read(held: authorities.Held, life: Life) -> bool:
+    queues = {step.road.queue for step in life.steps} - {""}
+    return held.everywhere("browse") or any(held.on("browse", one) for one in queues)

@@ -1,0 +1,1 @@
+"""Operations on many messages as pages and the API show them."""

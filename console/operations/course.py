@@ -1,0 +1,186 @@
+"""How far an operation is, and what it waits for, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from broker import operations as orders
+from broker.models import Course, Operation
+from broker.operations import Lane, canaries, fates
+from broker.operations.canaries import Halt, Why
+from console.operations.follow_up import Aftermath
+from console.operations.results import SHORTEST, Ledger
+from console.operations.wording import messages, words_of
+
+State, Trial = Operation.State, Course.Stage
+
+LATE = timedelta(seconds=10)  # since a worker was there
+HALTS: dict[Why, str] = {
+    Why.AGAIN: "{n} of {tried} died again, of the same as before: “{pattern}”.",
+    Why.NEW: "{n} of {tried} died of something new: “{pattern}”.",
+    Why.EXPIRED: "{n} of {tried} expired before anybody had processed one.",
+    Why.UNTAKEN: "No consumer has taken {n} of the {tried} that were tried.",
+}
+REMEDIES: dict[Why, str] = {
+    Why.AGAIN: "Mend the cause first. Or continue, and they are not counted any more.",
+    Why.NEW: "Look at it first. Or continue, and it is not counted any more.",
+    Why.EXPIRED: "Look at how long messages live there, and whether a consumer runs.",
+    Why.UNTAKEN: "Look whether a consumer runs. Continue, and it waits once more.",
+}
+LANES = {"canary": "Tried first", "ramp": "Larger parts", "rest": "The rest"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of an operation, as its page lists it."""
+
+    name: str
+    detail: str = ""
+    at: datetime | None = None
+    is_done: bool = False
+    is_current: bool = False
+
+
+def course_of(operation: Operation) -> Course:
+    """The course of an operation; one that says nothing, where there is none yet."""
+    found: Course | None = getattr(operation, "course", None)
+    return found or Course(operation=operation)
+
+
+def stages_of(
+    operation: Operation, course: Course, ledger: Ledger, aftermath: Aftermath | None
+) -> Iterator[Stage]:
+    """From the plan to the end; the one where it stands is current."""
+    is_planned, is_over = operation.state == State.PLANNED, bool(operation.ended_at)
+    tries = course.stage != Trial.REST
+    yield Stage("Planned", at=operation.created_at, is_done=True)
+    frozen = f"{ledger.total:,}"
+    yield Stage("Frozen", frozen, is_done=True, is_current=is_planned)
+    if course.canaries:
+        yield Stage(
+            "Canary",
+            f"{len(course.chosen) or course.canaries:,}",
+            operation.started_at,
+            is_done=bool(course.rest_at) or is_over,
+            is_current=operation.state == State.RUNNING and tries,
+        )
+    yield Stage(
+        words_of(operation).doing,
+        "" if is_planned else f"{ledger.handled:,}",
+        course.rest_at or (None if course.canaries else operation.started_at),
+        is_done=is_over,
+        is_current=operation.state == State.RUNNING and not tries,
+    )
+    waiting = aftermath.waiting if aftermath else 0
+    if fates.follows(operation):
+        open_ones = f"{waiting:,} open" if waiting and is_over else ""
+        yield Stage(
+            "Settling",
+            open_ones,
+            operation.ended_at,
+            is_done=is_over and not waiting,
+            is_current=is_over and waiting > 0,
+        )
+    last = "Cancelled" if operation.state == State.CANCELLED else "Done"
+    ends_at = course.settled_at or (None if waiting else operation.ended_at)
+    is_ended = is_over and not waiting
+    yield Stage(last, "", ends_at, is_done=is_ended, is_current=is_ended)
+
+
+def halt_of(course: Course) -> Halt | None:
+    """At what an operation stopped itself, if it stands still now."""
+    if course.stage != Trial.HALTED or not course.halt:
+        return None
+    return canaries.read(course.halt)
+
+
+def halted(halt: Halt) -> tuple[str, str]:
+    """What happened, and what to do."""
+    happened = HALTS[halt.why].format(
+        n=f"{halt.messages:,}",
+        tried=f"{halt.tried:,}",
+        pattern=halt.pattern or "no error text",
+    )
+    return happened, REMEDIES[halt.why]
+
+
+def waits_for(
+    operation: Operation, course: Course, aftermath: Aftermath | None
+) -> Iterator[str]:
+    """What a running operation waits for, and what it shares its time with."""
+    if operation.state != State.RUNNING:
+        return
+    if course.paused_at:
+        yield "It is paused: nothing goes until somebody continues."
+    elif course.stage == Trial.WATCH:
+        yield from waits_for_trial(course, aftermath)
+    elif course.stage != Trial.HALTED and course.pace:
+        yield f"It sends at most {course.pace:,} a second."
+    running = orders.running()
+    beside = len(running) - 1
+    if beside and operation.pk in running:
+        others = "another operation" if beside == 1 else f"{beside} other operations"
+        yield f"It takes turns with {others}."
+
+
+def is_late(operation: Operation, course: Course, now: datetime) -> timedelta | None:
+    """For how long no worker has come, if that is too long."""
+    stands = course.paused_at or course.stage == Trial.HALTED
+    if operation.state != State.RUNNING or stands or not operation.started_at:
+        return None
+    since = now - max(course.stepped_at or operation.started_at, operation.started_at)
+    return since if since > LATE else None
+
+
+def waits_for_trial(course: Course, aftermath: Aftermath | None) -> Iterator[str]:
+    if aftermath is None:
+        return
+    parts = [
+        f"{count:,} {words}"
+        for count, words in (
+            (aftermath.untouched, "that no consumer has had yet"),
+            (aftermath.under_way, "that a consumer has, or will get again"),
+        )
+        if count
+    ]
+    if parts:
+        yield f"It waits for what was tried: {', '.join(parts)}."
+    if aftermath.untouched and not aftermath.under_way and course.watched_since:
+        until = course.watched_since + timedelta(
+            seconds=settings.BROKER_CANARY_PATIENCE_S
+        )
+        yield f"If no consumer takes them, it stops at {until:%H:%M:%S} UTC."
+
+
+def left_of(operation: Operation, course: Course, ledger: Ledger) -> timedelta | None:
+    """How long the sending will still take, if that can be told."""
+    if operation.state != State.RUNNING or course.paused_at:
+        return None
+    if course.stage != Trial.REST:
+        return None
+    if course.pace:
+        left = timedelta(seconds=ledger.planned / course.pace)
+        return left if left >= SHORTEST else None
+    return ledger.left(operation.started_at)
+
+
+def lanes_of(course: Course) -> list[tuple[str, Lane]]:
+    """What is tried, and the rest, with their titles; none without a trial."""
+    if not course.chosen:
+        return []
+    return [(LANES[lane.name], lane) for lane in orders.lanes(course) if lane.total]
+
+
+def left_out(ledger: Ledger) -> str:
+    """That some are above the ceiling, in a sentence."""
+    if not ledger.left_out:
+        return ""
+    were = "was" if ledger.left_out == 1 else "were"
+    return (
+        f"{messages(ledger.left_out)} {were} left out: resubmitted as often as the"
+        " queue allows, and dead again each time."
+    )

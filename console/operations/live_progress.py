@@ -1,0 +1,81 @@
+"""How far an operation is, as its page shows it: asked for once, pushed to all of them.
+
+What changes from second to second has its places on the page. What changes the page
+itself, as the end of a stage does, is its turn: at another the page asks for itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from broker.models import Course, Operation, OperationPatch
+from broker.security import authorities
+from console.accounts import permissions
+from console.operations import course as courses
+from console.operations import follow_up
+from console.operations.results import Ledger, ledger_of, said_of, undo_until
+from dashboards import topics
+
+
+def may_see(user: authorities.Principal, operation_id: int) -> bool:
+    return permissions.seen_by(user).filter(pk=operation_id).exists()
+
+
+def look(operation_id: int) -> str:
+    """The numbers of an operation, each with the name of its place."""
+    found = Operation.objects.select_related("course").filter(pk=operation_id).first()
+    if found is None:
+        return ""
+    ledger, course = ledger_of(found), courses.course_of(found)
+    patch = OperationPatch.objects.filter(pk=operation_id).first()
+    looked = patch.looked if patch and not patch.is_looked else None
+    context = {
+        "operation": found,
+        "ledger": ledger,
+        "course": course,
+        "said": said_of(found, ledger),
+        "undo_until": undo_until(found, ledger.done),
+        "looked": looked,
+        "turn": turn_of(found, ledger, course, is_looking=looked is not None),
+    }
+    if found.state != Operation.State.PLANNED:
+        context |= since(found, ledger, course)
+    return render_to_string("console/operations/_numbers.html", context)
+
+
+def since(found: Operation, ledger: Ledger, course: Course) -> dict[str, Any]:
+    """How far an operation is, and what became of what it sent."""
+    aftermath = follow_up.aftermath_of(found, ledger, course)
+    halt = courses.halt_of(course)
+    lanes = courses.lanes_of(course)
+    return {
+        "aftermath": aftermath,
+        "stages": list(courses.stages_of(found, course, ledger, aftermath)),
+        "waits": list(courses.waits_for(found, course, aftermath)),
+        "late": courses.is_late(found, course, timezone.now()),
+        "left": courses.left_of(found, course, ledger),
+        "halt": halt,
+        "halted": halt and courses.halted(halt),
+        "lanes": lanes,
+        "turn": turn_of(
+            found,
+            ledger,
+            course,
+            is_late=courses.is_late(found, course, timezone.now()) is not None,
+            is_settled=aftermath is None or not aftermath.waiting,
+            has_died=aftermath is not None and aftermath.dead > 0,
+        ),
+    }
+
+
+def turn_of(found: Operation, ledger: Ledger, course: Course, **more: bool) -> str:
+    """What the shape of the page hangs on, in one word."""
+    parts: list[object] = [found.state, course.stage, course.pace]
+    parts += [course.paused_at is None, ledger.planned > 0, len(ledger.why_skipped)]
+    return "-".join(str(one) for one in [*parts, *more.values()])
+
+
+topics.register(topics.Topic("operation", may_see, look))

@@ -1,0 +1,199 @@
+"""What a person orders, as a browser says it: what to do, and with which messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from broker.models import Operation, Place
+from broker.monitoring.dead_letters import NEWEST
+from broker.operations import Chosen, Order
+from console.messages.dead_letter_query import LARGEST
+from console.messages.dead_letter_query import WORDS as LONGEST_QUOTE
+from console.operations.wording import WORDS
+
+PLACES = {"ready": Place.READY, "delayed": Place.DELAYED}  # where one can act
+MOST_TICKED = 500
+TICKED, ALL = "ticked", "all"
+
+
+class Ids(forms.Field):
+    """Messages by their numbers, as many as were ticked."""
+
+    def to_python(self, value: Iterable[str] | None) -> tuple[int, ...]:
+        try:
+            ids = tuple(dict.fromkeys(int(one) for one in value or ()))
+        except ValueError:
+            raise forms.ValidationError("This is no message.") from None
+        if not all(0 < one <= NEWEST for one in ids):
+            raise forms.ValidationError("There are no such numbers.")
+        if len(ids) > MOST_TICKED:
+            raise forms.ValidationError(f"Tick at most {MOST_TICKED} messages.")
+        return ids
+
+    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
+        return {}
+
+
+class ChosenForm(forms.Form):
+    """Which messages of one queue: some by their numbers, or all in one place."""
+
+    which = forms.ChoiceField(choices=[(TICKED, ""), (ALL, "")])
+    place = forms.ChoiceField(choices=[(one, "") for one in PLACES], required=False)
+    message = Ids(widget=forms.MultipleHiddenInput, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        if said.get("which") == TICKED and not said.get("message", True):
+            raise forms.ValidationError("Tick at least one message first.")
+        return said
+
+    @property
+    def in_place(self) -> Place | None:
+        return PLACES.get(self.cleaned_data["place"])
+
+    @property
+    def is_of_all(self) -> bool:
+        return bool(self.cleaned_data["which"] == ALL)
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return () if self.is_of_all else self.cleaned_data["message"]
+
+    def chosen(self, queue: str, selector: str) -> Chosen:
+        return Chosen(queue=queue, place=self.in_place, selector=selector, ids=self.ids)
+
+    def in_words(self, queue: str) -> str:
+        """The set, before anything narrows it."""
+        if len(self.ids) == 1:
+            return f"message {self.ids[0]} on {queue}"
+        if self.ids:
+            return f"{len(self.ids)} chosen messages on {queue}"
+        where = f"{place} " if (place := self.cleaned_data["place"]) else ""
+        return f"all {where}messages on {queue}"
+
+    @property
+    def pairs(self) -> list[tuple[str, object]]:
+        """What a form sends to choose the same again."""
+        said = self.cleaned_data
+        pairs: list[tuple[str, object]] = [
+            ("which", said["which"]),
+            ("place", said["place"]),
+        ]
+        return pairs + [("message", one) for one in self.ids]
+
+
+class Entries(forms.Field):
+    """Messages, each on one queue, as many as were ticked."""
+
+    def to_python(self, value: Iterable[str] | None) -> tuple[tuple[int, int], ...]:
+        entries = tuple(dict.fromkeys(entry_of(one) for one in value or ()))
+        if len(entries) > MOST_TICKED:
+            raise forms.ValidationError(f"Tick at most {MOST_TICKED} messages.")
+        return entries
+
+    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
+        return {}
+
+
+def entry_of(item: str) -> tuple[int, int]:
+    """The message and the queue that a checkbox stands for."""
+    message_id, _, queue_id = item.partition(".")
+    try:
+        entry = int(message_id), int(queue_id)
+    except ValueError:
+        raise forms.ValidationError("This is no message.") from None
+    if not (0 < entry[0] <= NEWEST and 0 < entry[1] <= LARGEST):
+        raise forms.ValidationError("There are no such numbers.")
+    return entry
+
+
+class FoundForm(forms.Form):
+    """Which messages of those that a filter finds: some of them, or all."""
+
+    which = forms.ChoiceField(choices=[(TICKED, ""), (ALL, "")])
+    item = Entries(widget=forms.MultipleHiddenInput, required=False)
+
+    def __init__(self, said: QueryDict, *, is_filtered: bool) -> None:
+        super().__init__(said)
+        self.is_filtered = is_filtered
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        if said.get("which") == TICKED and not said.get("item", True):
+            raise forms.ValidationError("Tick at least one message first.")
+        if said.get("which") == ALL and not self.is_filtered:
+            raise forms.ValidationError("Filter first, to act on all that match.")
+        return said
+
+    @property
+    def is_of_all(self) -> bool:
+        return bool(self.cleaned_data["which"] == ALL)
+
+    @property
+    def entries(self) -> tuple[tuple[int, int], ...]:
+        found: tuple[tuple[int, int], ...] = self.cleaned_data["item"]
+        return () if self.is_of_all else found
+
+    @property
+    def pairs(self) -> list[tuple[str, object]]:
+        """What a form sends to choose the same again, beside the filter."""
+        ticked = [("item", f"{message}.{queue}") for message, queue in self.entries]
+        return [("which", self.cleaned_data["which"]), *ticked]
+
+
+class OrderForm(forms.Form):
+    """What is to be done with them."""
+
+    kind = forms.ChoiceField(
+        choices=Operation.Kind.choices,
+        error_messages={"required": "Choose what is to be done."},
+    )
+    to = forms.CharField(max_length=255, required=False)
+    priority = forms.IntegerField(
+        min_value=0, max_value=9, required=False, error_messages={"invalid": "0 to 9."}
+    )
+    selector = forms.CharField(max_length=4000, required=False)
+
+    def __init__(self, said: QueryDict | None = None, *, offers: Iterable[str]) -> None:
+        super().__init__(said)
+        offered = set(offers)
+        kind = self.fields["kind"]
+        assert isinstance(kind, forms.ChoiceField)
+        kind.choices = [one for one in Operation.Kind.choices if one[0] in offered]
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        asks = self.asks
+        if asks == "queue" and not said.get("to") and "to" not in self.errors:
+            self.add_error("to", "Say to which queue.")
+        missing = said.get("priority") is None and "priority" not in self.errors
+        if asks == "priority" and missing:
+            self.add_error("priority", "Say which priority, from 0 to 9.")
+        return said
+
+    @property
+    def asks(self) -> str:
+        kind = self.cleaned_data.get("kind")
+        return WORDS[kind].asks if kind else ""
+
+    @property
+    def order(self) -> Order:
+        said = self.cleaned_data
+        argument = {"queue": said["to"], "priority": str(said["priority"])}
+        kind = Operation.Kind(said["kind"])
+        return Order(kind, argument.get(self.asks, ""))
+
+
+def narrowed(words: str, selector: str) -> str:
+    """A set in words, narrowed by a selector, if there is one."""
+    return f"{words}, with {in_quotes(selector)}" if selector else words
+
+
+def in_quotes(text: str) -> str:
+    """As much of what somebody wrote as stands in a sentence."""
+    cut = text[:LONGEST_QUOTE] + ("…" if len(text) > LONGEST_QUOTE else "")
+    return f"“{cut}”"

@@ -1,0 +1,232 @@
+"""A patch as a form on the page of a plan, and what a look at all messages found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from broker.errors.patches import InvalidPatch
+from broker.formats import lossless_json
+from broker.formats.patches import FIELDS
+from broker.formats.patches.documents import LONGEST, read_patch
+from broker.models import Operation, OperationPatch
+from broker.operations.patching import PATCHABLE
+from broker.security import authorities, redaction
+from broker.security.redaction import Sight, Veil
+from broker.security.redaction.masking import marked
+from console.accounts import permissions
+from console.bodies.text_diff import Line
+from console.messages.search_form import BROWSE
+from console.operations.results import Ledger
+
+ROWS = 6  # header operations in the form
+OPS = [
+    ("", "–"),
+    ("test", "only if it is"),
+    ("set", "set to"),
+    ("remove", "remove"),
+    ("rename", "rename to"),
+]
+HOWS = [
+    ("", "as it is"),
+    ("merge", "JSON merge patch: what changes, by name"),
+    ("patch", "JSON patch: a list of operations"),
+]
+
+
+class PatchForm(forms.Form):
+    """What is to be changed in each message."""
+
+    how = forms.ChoiceField(choices=HOWS, required=False)
+    body = forms.CharField(required=False, strip=False, max_length=LONGEST)
+
+    def __init__(self, said: Any = None, *, document: str = "") -> None:
+        super().__init__(said, initial=initial_of(document))
+        for number in range(ROWS):
+            self.fields[f"op_{number}"] = forms.ChoiceField(choices=OPS, required=False)
+            for name in (f"name_{number}", f"value_{number}"):
+                self.fields[name] = forms.CharField(
+                    required=False, strip=False, max_length=16 * 2**10
+                )
+
+    @property
+    def rows(self) -> Iterator[list[forms.BoundField]]:
+        """The fields of each header operation."""
+        for number in range(ROWS):
+            yield [self[f"{one}_{number}"] for one in ("op", "name", "value")]
+
+    @property
+    def names(self) -> str:
+        return ", ".join(FIELDS)
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        if self.errors:
+            return said
+        document: dict[str, Any] = {}
+        if said["how"]:
+            try:
+                document["body"] = {said["how"]: lossless_json.loads(said["body"])}
+            except ValueError as error:
+                self.add_error("body", f"This is not JSON: {error}.")
+                return said
+        filled = [number for number in range(ROWS) if said[f"op_{number}"]]
+        if filled:
+            document["headers"] = [operation(said, number) for number in filled]
+        try:
+            read_patch(document)
+        except InvalidPatch as error:
+            self.add_error(place_of(error, filled), sentence(error))
+        said["document"] = lossless_json.dumps(document)
+        return said
+
+
+def operation(said: Mapping[str, Any], number: int) -> dict[str, Any]:
+    op, name = said[f"op_{number}"], said[f"name_{number}"].strip()
+    value = said[f"value_{number}"]
+    wanted = {"op": op, "name": name}
+    if op == "rename":
+        return wanted | {"to": value.strip()}
+    return wanted | ({"value": value_of(name, value)} if op != "remove" else {})
+
+
+def value_of(name: str, typed: str) -> Any:
+    """What was meant: a text, or a number, true, false or null; any text in quotes."""
+    if name in FIELDS and not typed.startswith('"'):
+        return typed
+    try:
+        value = lossless_json.loads(typed)
+    except ValueError:
+        return typed
+    return typed if isinstance(value, dict | list) else value
+
+
+def place_of(error: InvalidPatch, filled: list[int]) -> str | None:
+    """The field at which an error is said."""
+    if error.where.startswith("body"):
+        return "body"
+    number = error.where.rpartition(" ")[2]
+    if error.where.startswith("headers") and number.isdigit():
+        return f"name_{filled[int(number) - 1]}"
+    return None
+
+
+def sentence(error: InvalidPatch) -> str:
+    text = f"{error.where}: {error.why}." if error.where else f"{error.why}."
+    return text[0].upper() + text[1:]
+
+
+def initial_of(document: str) -> dict[str, str]:
+    """A stored patch as the form has it."""
+    if not document:
+        return {}
+    said = lossless_json.loads(document)
+    initial: dict[str, str] = {}
+    for how, value in said.get("body", {}).items():
+        initial |= {
+            "how": how,
+            "body": lossless_json.dumps(value, lossless_json.INDENTED),
+        }
+    for number, one in enumerate(said.get("headers", [])[:ROWS]):
+        initial[f"op_{number}"] = one["op"]
+        initial[f"name_{number}"] = one["name"]
+        value = one.get("to", one.get("value", ""))
+        is_plain = isinstance(value, str) and value_of(one["name"], value) == value
+        shown = value if is_plain or "to" in one else lossless_json.dumps(value)
+        initial[f"value_{number}"] = shown
+    return initial
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Messages that are changed in the same way, and one of them."""
+
+    messages: int
+    example: int
+    kinds: str
+    lines: list[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the page of an operation says of its repair."""
+
+    patch: OperationPatch | None
+    form: PatchForm
+    may_change: bool
+    obstacle: str  # why this person may not
+    alike: list[Alike]  # for who may browse
+    document: list[str]  # the patch in lines
+    total: int
+
+    @property
+    def is_looking(self) -> bool:
+        return self.patch is not None and not self.patch.is_looked
+
+
+def part_of(
+    user: Any, found: Operation, ledger: Ledger, form: PatchForm | None
+) -> Part | None:
+    """None where there is nothing to say: its kind sends nothing on, or it has begun
+    without a patch."""
+    patch = OperationPatch.objects.filter(pk=found.pk).first()
+    is_plan = found.state == Operation.State.PLANNED
+    if found.undoes_id is not None or found.kind not in PATCHABLE:
+        return None
+    if patch is None and not is_plan:
+        return None
+    held = authorities.held_by(user)
+    reads = user.has_perm(BROWSE) and all(
+        held.on("browse", name or "#") for name in ledger.sources
+    )
+    may = user.has_perm(permissions.CHANGE) and reads
+    obstacle = "" if may else "To repair messages one must be allowed to read them."
+    document = patch.document if patch else ""
+    laid_out = lossless_json.dumps(
+        lossless_json.loads(document or "{}"), lossless_json.INDENTED
+    ).splitlines()
+    return Part(
+        patch,
+        form or PatchForm(document=document),
+        is_plan and may and (patch is None or patch.body is None),
+        obstacle,
+        list(alike_of(patch, redaction.sight_of(user))) if patch and reads else [],
+        laid_out if document and reads else [],
+        ledger.total,
+    )
+
+
+def seen_of(patch: OperationPatch, sight: Sight) -> list[dict[str, Any]]:
+    """What a look found, without values of messages in which something is masked."""
+    veils = sight.veils(one["example"] for one in patch.alike)
+    return [
+        one | {"changes": [hidden(veils[one["example"]], *some) for some in changes]}
+        for one in patch.alike
+        if (changes := one["changes"]) is not None
+    ]
+
+
+def hidden(
+    veil: Veil, where: str, before: str | None, after: str | None
+) -> tuple[str, str | None, str | None]:
+    if not veil:
+        return where, before, after
+    mark = marked(veil.names)
+    return where, before and mark, after and mark
+
+
+def alike_of(patch: OperationPatch, sight: Sight) -> Iterator[Alike]:
+    for one in sorted(seen_of(patch, sight), key=lambda one: -one["messages"]):
+        lines = [
+            line
+            for where, before, after in one["changes"]
+            for line in (
+                None if before is None else Line("gone", f"{where}: {before}"),
+                None if after is None else Line("new", f"{where}: {after}"),
+            )
+            if line is not None
+        ]
+        yield Alike(one["messages"], one["example"], ", ".join(one["kinds"]), lines)

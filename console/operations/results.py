@@ -1,0 +1,251 @@
+"""What an operation has done so far, what is left, and what was taken back of it.
+
+Everything here is counted on its frozen set: what came later has no part in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count
+from django.utils import timezone
+
+from broker import operations as orders
+from broker.models import Operation, OperationItem, Queue
+from console.operations.wording import Said, Words, places, words_of
+
+State, Status = Operation.State, OperationItem.Status
+
+ASKS_WHY = 100  # messages; above that, a reason must be given
+ASKS_NAME = 100  # likewise, the name of the queue from which they are removed
+SHORTEST = timedelta(seconds=1)  # that somebody waits for
+STAYS = {Operation.Kind.PRIORITY, Operation.Kind.DELIVER}  # on its queue
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where some of the messages are, and where they go; empty where no queue is."""
+
+    on: str
+    to: str
+    messages: int
+
+
+End = tuple[int | None, str]  # how a copy ended, and the fingerprint if it died
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The items of one operation by what became of them."""
+
+    planned: int
+    done: int
+    skipped: int
+    left_out: int  # of the plan; they are not in the total
+    ends: Counter[End]  # of what was done
+    ways: list[Way]
+    names: dict[int, str]  # of the queues that the messages were on, by id
+    sources: set[str]  # the same, with an empty one for those that are gone
+    why_skipped: list[tuple[str, int]]  # the most frequent first
+
+    @property
+    def total(self) -> int:
+        return self.planned + self.done + self.skipped
+
+    @property
+    def handled(self) -> int:
+        return self.done + self.skipped
+
+    def left(self, started_at: datetime | None) -> timedelta | None:
+        """How long the rest will take at the pace so far, if it is worth saying."""
+        if started_at is None or not self.handled:
+            return None
+        left = (timezone.now() - started_at) / self.handled * self.planned
+        return left if left >= SHORTEST else None
+
+
+def ledger_of(operation: Operation) -> Ledger:
+    """Two queries, one of them over the items."""
+    rows = list(
+        operation.items.values_list(
+            "queue_id", "target", "status", "note", "fate", "died_of"
+        )
+        .annotate(messages=Count("id"))
+        .order_by("-messages", "target", "queue_id")
+    )
+    names = dict(
+        Queue.objects.filter(pk__in={row[0] for row in rows}).values_list("pk", "name")
+    )
+    ways: Counter[tuple[str, str]] = Counter()
+    counts: Counter[str] = Counter()
+    notes: Counter[str] = Counter()
+    ends: Counter[End] = Counter()
+    for queue_id, target, status, note, fate, died_of, count in rows:
+        counts[status] += count
+        if status == Status.LEFT_OUT:
+            continue
+        goes = operation.state != State.PLANNED or status == Status.PLANNED
+        way = way_of(operation, names.get(queue_id, ""), target)
+        ways[way] += count if goes else 0  # known all the same, to be authorized
+        if status == Status.SKIPPED:
+            notes[note] += count
+        if status == Status.DONE:
+            ends[fate, died_of] += count
+    return Ledger(
+        counts[Status.PLANNED],
+        counts[Status.DONE],
+        counts[Status.SKIPPED],
+        counts[Status.LEFT_OUT],
+        ends,
+        [Way(*way, messages) for way, messages in ways.most_common()],
+        names,
+        {names.get(row[0], "") for row in rows},
+        notes.most_common(),
+    )
+
+
+def way_of(operation: Operation, source: str, target: str) -> tuple[str, str]:
+    """From where to where: an undo goes the way of what it undoes, backwards."""
+    if operation.undoes_id is None:
+        return source, target
+    if operation.kind in STAYS:
+        return source, source
+    return target, source
+
+
+def asks_why(operation: Operation, ledger: Ledger) -> bool:
+    """Whether it may not be started without a reason."""
+    return words_of(operation).is_hard or ledger.total > ASKS_WHY
+
+
+def to_type(operation: Operation, ledger: Ledger) -> str:
+    """What has to be typed before many messages are removed: the name of their queue,
+    or their number, where they are of several; empty where nothing has."""
+    is_removal = operation.kind == Operation.Kind.REMOVE and not operation.undoes_id
+    if not is_removal or ledger.total <= ASKS_NAME:
+        return ""
+    (name, *others) = sorted(ledger.sources)
+    return name if name and not others else str(ledger.total)
+
+
+def said_of(operation: Operation, ledger: Ledger) -> Said:
+    """An operation in sentences, with its numbers and queues."""
+    is_priority = operation.kind == Operation.Kind.PRIORITY
+    is_plan = operation.state == State.PLANNED  # of which a patch may leave some alone
+    return Said(
+        words_of(operation),
+        ledger.planned if is_plan else ledger.total,
+        ledger.done,
+        places({way.on for way in ledger.ways}),
+        operation.argument if is_priority else places({w.to for w in ledger.ways}),
+        operation.undoes_id is not None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operation, as a list shows it."""
+
+    operation: Operation
+    counts: Counter[str]  # of items, by status
+    undo: Counter[str] | None  # the same of the operation that undoes it
+
+    @property
+    def words(self) -> Words:
+        return words_of(self.operation)
+
+    @property
+    def total(self) -> int:
+        return self.counts.total() - self.counts[Status.LEFT_OUT]
+
+    @property
+    def done(self) -> int:
+        return self.counts[Status.DONE]
+
+    @property
+    def skipped(self) -> int:
+        return self.counts[Status.SKIPPED]
+
+    @property
+    def undoing(self) -> Operation | None:
+        return undoing_of(self.operation)
+
+    @property
+    def undo_state(self) -> str:
+        """What stands before the number of the operation that undoes it."""
+        if self.undoing is None or self.undo is None:
+            return ""
+        return undo_in_words(self.undoing, self.undo)
+
+    @property
+    def undo_until(self) -> datetime | None:
+        return undo_until(self.operation, self.done)
+
+
+def rows_of(operations: Sequence[Operation]) -> list[Row]:
+    """Operations with the counts of their items. One query."""
+    undoing = [one for one in map(undoing_of, operations) if one]
+    counts = counts_of({one.pk for one in (*operations, *undoing)})
+    undos = {one.undoes_id: counts[one.pk] for one in undoing}
+    return [Row(one, counts[one.pk], undos.get(one.pk)) for one in operations]
+
+
+def row_of(operation: Operation, ledger: Ledger) -> Row:
+    """One operation, whose items were counted already. One query, if it is undone."""
+    counts = Counter(
+        {
+            Status.PLANNED.value: ledger.planned,
+            Status.DONE.value: ledger.done,
+            Status.SKIPPED.value: ledger.skipped,
+            Status.LEFT_OUT.value: ledger.left_out,
+        }
+    )
+    undoing = undoing_of(operation)
+    undo = counts_of([undoing.pk])[undoing.pk] if undoing else None
+    return Row(operation, counts, undo)
+
+
+def counts_of(ids: Iterable[int]) -> dict[int, Counter[str]]:
+    """How many items of each operation have each status. One query."""
+    counts: dict[int, Counter[str]] = {pk: Counter() for pk in ids}
+    rows = (
+        OperationItem.objects.filter(operation__in=counts)
+        .values_list("operation_id", "status")
+        .annotate(messages=Count("id"))
+        .order_by()
+    )
+    for operation_id, status, messages in rows:
+        counts[operation_id][status] = messages
+    return counts
+
+
+def undoing_of(operation: Operation) -> Operation | None:
+    """The operation that undoes this one, or did; none where only a plan was."""
+    undoing: Operation | None = getattr(operation, "undone_by", None)
+    if undoing is None or (undoing.state == State.CANCELLED and not undoing.started_at):
+        return None
+    return undoing
+
+
+def undo_in_words(undoing: Operation, counts: Counter[str]) -> str:
+    """How far an undo is, or what came of it; before its number."""
+    if undoing.state == State.PLANNED:
+        return "undo planned,"
+    if undoing.state == State.RUNNING:
+        return "being undone by"
+    done = counts[Status.DONE]
+    if done == counts.total():
+        return "undone by"
+    return f"{done:,} of {counts.total():,} undone by"
+
+
+def undo_until(operation: Operation, done: int) -> datetime | None:
+    """Until when an operation can be undone, if it can be now."""
+    until = orders.undo_until(operation)
+    undoing = undoing_of(operation)
+    if undoing is not None and undoing.state != State.CANCELLED:
+        return None
+    return until if until and done and until > timezone.now() else None

@@ -1,0 +1,111 @@
+"""What should give one pause before an operation is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from django.db.models import Count
+
+from broker.models import Kind, Operation, Queue
+from broker.operations import Preview, causes
+from broker.operations.causes import Cause
+from broker.queueing import journal
+from broker.settlement.discards import retentions_s
+from console.operations.results import Ledger
+from console.operations.wording import ADDRESSES, dropped, messages, words_of
+from dashboards import kept
+
+NO_TEXT = "no error text"
+KEPT_S = 15  # what the messages of a large plan had died of
+
+
+def warnings_of(
+    operation: Operation, ledger: Ledger, seen: Preview | None
+) -> Iterator[str]:
+    """What a person should know before these messages go.
+
+    Args:
+        operation: that is planned.
+        ledger: its items.
+        seen: what it would come to now, if that is known.
+    """
+    if seen is not None:
+        yield from warnings_of_outlook(operation, seen)
+    if words_of(operation).is_followed:
+        yield from warnings_of_goals(operation, ledger)
+    if operation.kind == Operation.Kind.REMOVE and operation.undoes_id is None:
+        yield from warnings_of_the_bin(operation)
+
+
+def warnings_of_the_bin(operation: Operation) -> Iterator[str]:
+    """That what is removed from a queue is not archived, but gone."""
+    items = operation.items.order_by("queue_id").values_list("queue_id")
+    counts = dict(items.annotate(Count("pk")))
+    kept_s = retentions_s(set(counts))
+    for queue in Queue.objects.filter(pk__in=counts).order_by("name"):
+        if not kept_s[queue.pk]:
+            yield (
+                f"{queue} archives nothing: {messages(counts[queue.pk])} would be gone"
+                " for good. Set a discard retention for its address under Settings"
+                " first to keep them."
+            )
+
+
+def warnings_of_outlook(operation: Operation, seen: Preview) -> Iterator[str]:
+    """That nothing would be done, or that messages would be on no queue."""
+    if not seen.will_go:
+        yield f"None of them can be {words_of(operation).nothing} now."
+    for queue, count in dropped(operation, seen).items():
+        yield (
+            f"{queue} has no {ADDRESSES[operation.kind]}: {messages(count)} would be on"
+            " no queue any more. Set the address under Settings first to keep them."
+        )
+
+
+def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
+    """What waits for messages where they go."""
+    names = {way.to for way in ledger.ways}
+    queues = list(Queue.objects.filter(name__in=names).order_by("name"))
+    depths = journal.depths(queue.pk for queue in queues)
+    for queue in queues:
+        depth = depths.get(queue.pk, journal.Depth())
+        if queue.paused:
+            yield f"{queue} is paused. Messages wait there until it is resumed."
+        elif not depth.done[Kind.GET]:
+            yield f"Nobody has ever taken a message from {queue}."
+        elif depth.ready and not depth.claimed:
+            entries = (
+                "1 entry is" if depth.ready == 1 else f"{depth.ready:,} entries are"
+            )
+            yield (
+                f"{entries} ready on {queue}, and no consumer holds any. Does one run?"
+            )
+    if operation.kind == Operation.Kind.RESUBMIT:
+        yield from warnings_of_causes(causes_of(operation, ledger))
+
+
+def causes_of(operation: Operation, ledger: Ledger) -> list[Cause]:
+    """Of what its messages had died; where they are so many that it takes long, as it
+    was some seconds ago. What is planned is frozen: it is the same set as long as there
+    are as many of it."""
+    key = f"console.causes.{operation.pk}.{ledger.planned}.{ledger.left_out}"
+    return kept.newest(key, lambda: causes.planned(operation.pk), KEPT_S)
+
+
+def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
+    """What was resubmitted before, and what came of it."""
+    again = sum(one.again for one in found)
+    if again:
+        were = "was" if again == 1 else "were"
+        yield (
+            f"{again:,} of them {were} resubmitted before and died again. Has the cause"
+            " been mended?"
+        )
+    for one in found:
+        if one.since is not None:
+            yield (
+                f"Of {messages(one.attempts)} that died of “{one.pattern or NO_TEXT}”"
+                f" and {'was' if one.attempts == 1 else 'were'} resubmitted since"
+                f" {one.since:%Y-%m-%d %H:%M} UTC, {one.processed:,}"
+                f" {'was' if one.processed == 1 else 'were'} processed."
+            )

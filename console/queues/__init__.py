@@ -1,0 +1,1 @@
+"""Queues as pages show them: list, settings in effect, listeners."""

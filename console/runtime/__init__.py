@@ -1,0 +1,1 @@
+"""The servers and processes of one machine: PostgreSQL, Redis, supervision."""

@@ -1,0 +1,125 @@
+"""What a new installation needs once, and a changed one again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+
+import django
+from cryptography.fernet import Fernet
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.staticfiles.finders import get_finders
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+
+from broker.bridges import secrets as bridge_secrets
+from broker.errors.bridges import SecretsLost
+from broker.models import Act, Address, AddressSetting, Queue
+from broker.security import audit
+from console.runtime.supervisor import Say
+
+DLQ, EXPIRY_QUEUE = "DLQ", "ExpiryQueue"
+
+
+def make_secret_key(path: Path) -> None:
+    """Write the key that signs sessions; nobody else may read it."""
+    write_once(path, secrets.token_urlsafe(50))
+
+
+def make_secret_keys(path: Path) -> None:
+    """Write the key that encrypts passwords for other brokers."""
+    write_once(path, Fernet.generate_key().decode() + "\n")
+
+
+def tell_lost_passwords(say: Say) -> None:
+    """Say which passwords for other brokers cannot be read. All else runs; the links
+    that need them do not."""
+    try:
+        bridge_secrets.check_all()
+    except (SecretsLost, ImproperlyConfigured) as error:
+        say(str(error))
+
+
+def write_once(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, unless it is there."""
+    if path.exists():
+        return
+    new = path.with_suffix(".new")  # whole or not at all
+    new.unlink(missing_ok=True)
+    with os.fdopen(
+        os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w"
+    ) as file:
+        file.write(text)
+    new.replace(path)
+
+
+def migrate(say: Say) -> None:
+    executor = MigrationExecutor(connection)
+    due = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if due:
+        say(f"Bringing the database up to date: {len(due)} migrations.")
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def collect_static(say: Say) -> None:
+    """Collect and compress what the pages load, when any of it changed."""
+    stamp = Path(settings.STATIC_ROOT) / ".collected"
+    now = static_fingerprint()
+    if stamp.exists() and stamp.read_text() == now:
+        return
+    say("Collecting the static files.")
+    call_command("collectstatic", interactive=False, verbosity=0)
+    stamp.write_text(now)
+
+
+def static_fingerprint() -> str:
+    seen = hashlib.sha256(django.__version__.encode())
+    for finder in get_finders():
+        for name, storage in finder.list(None):
+            found = os.stat(storage.path(name))
+            seen.update(f"{name} {found.st_size} {found.st_mtime_ns}\n".encode())
+    return seen.hexdigest()
+
+
+def make_places() -> None:
+    """Give a new broker somewhere for what goes wrong, under the names people look for.
+
+    Only where there is nothing at all yet: what an administrator removes stays away.
+
+    Source:
+        IBM MQ's SYSTEM.DEAD.LETTER.QUEUE, and the addresses DLQ and ExpiryQueue of the
+        configuration that ActiveMQ Artemis generates.
+    """
+    if Address.objects.exists() or AddressSetting.objects.exists():
+        return
+    for name in (DLQ, EXPIRY_QUEUE, settings.BROKER_DEAD_LETTER_QUEUE):
+        Queue.objects.create(name=name, address=Address.objects.create(name=name))
+    AddressSetting.objects.create(
+        match="#", dead_letter_address=DLQ, expiry_address=EXPIRY_QUEUE
+    )
+
+
+def first_administrator() -> str | None:
+    """Make ``admin``, where there is no administrator; return the password, once."""
+    if get_user_model().objects.filter(is_superuser=True).exists():
+        return None
+    return make_administrator("admin")
+
+
+@transaction.atomic
+def make_administrator(name: str) -> str:
+    """Make an administrator, or give one a new password; return the password."""
+    password = secrets.token_urlsafe(12)
+    user, _ = get_user_model().objects.get_or_create(username=name)
+    before = audit.state_of(user)
+    user.is_active = user.is_staff = user.is_superuser = True
+    user.set_password(password)
+    user.save()
+    changed = audit.changes(before, audit.state_of(user))
+    audit.record(Act.CHANGE, user, detail={"changed": changed})
+    return password

