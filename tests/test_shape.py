@@ -36,6 +36,20 @@ PLACES_ON_ONE_MACHINE = re.compile(r"[/](tmp|work|farm)/")
 TEXT = {".css", ".html", ".js", ".md", ".py", ".sql", ".toml", ".txt", ".yaml", ".yml"}
 
 
+def test_packages_hold_what_their_names_say_and_no_more() -> None:
+    """Only modules that Django, Celery or a server looks for lie beside packages."""
+    assert beside("broker") == {"apps", "checks", "tasks"}
+    assert beside("console") == {
+        *("admin", "apps", "asgi", "audit_form", "celery", "converters", "models"),
+        *("settings", "settings_signing_in", "settings_site"),
+        *("static_files", "urls", "wsgi"),
+    }
+
+
+def beside(package: str) -> set[str]:
+    return {path.stem for path in (TREE / package).glob("*.py")} - {"__init__"}
+
+
 def test_files_are_short() -> None:
     written = [path for path in modules() if "migrations" not in path.parts]
     assert too_long(written, LINES_OF_A_FILE) == []
