@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 MACHINE = "tests/broker/test_queue_machine.py"
 IBM = "tests/broker/test_ibm_machine.py"
-AHEAD = "tests/broker/test_settlements_machine.py"
+AHEAD = "tests/broker/settlement/test_batch_machine.py"
 SCHEDULES = " ".join(
     f"tests/broker/test_interleavings{part}.py"
     for part in ("", "_ends", "_moves", "_poison")

@@ -119,7 +119,7 @@ def matches(pattern: str, address: str, syntax: Syntax = PLAIN) -> bool:
 
     Source:
         ActiveMQ Artemis manual, "Understanding the Wildcard Syntax": its examples are
-        cases in tests/broker/test_wildcards.py.
+        cases in tests/broker/formats/test_wildcards.py.
     """
     literal = syntax.literal(pattern)
     if literal is not None:

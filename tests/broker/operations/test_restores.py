@@ -23,8 +23,14 @@ from broker.settlement import discards
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, on
 from tests.broker.elsewhere import Background, Elsewhere
-from tests.broker.test_discards import WEEK, binned, make_lossy, restore, throw_away
-from tests.broker.test_fsck import somebody_waits
+from tests.broker.monitoring.test_fsck import somebody_waits
+from tests.broker.settlement.test_discards import (
+    WEEK,
+    binned,
+    make_lossy,
+    restore,
+    throw_away,
+)
 from tests.console.until import until
 from tests.make import NOON, make_queue, make_setting, make_user, minutes
 

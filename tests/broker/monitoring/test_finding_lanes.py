@@ -13,7 +13,7 @@ from broker.monitoring import search
 from broker.monitoring.search import pages, walking
 from broker.queueing.put import NewMessage, put_many
 from broker.transactions.scope import UnitOfWork
-from tests.broker.test_finding import every_queue, found
+from tests.broker.monitoring.test_finding import every_queue, found
 from tests.make import make_messages, make_queue
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ import pytest
 from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json, patches
 from broker.formats.patches import Misfit, Repair, Subject, Unfit
-from tests.broker.test_patches import CHANGE, JSON, subject
+from tests.broker.formats.test_patches import CHANGE, JSON, subject
 
 
 @pytest.mark.parametrize(

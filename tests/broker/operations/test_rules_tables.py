@@ -12,7 +12,7 @@ from broker.monitoring import dead_letters
 from broker.operations import rules
 from broker.operations.rules import Mode
 from tests.broker.dying import make_dead_letters, on
-from tests.broker.test_rules_passes import AFTER, ada, run, write
+from tests.broker.operations.test_rules_passes import AFTER, ada, run, write
 from tests.console.poison import make_payments, poison, remove, rfh2, usr
 from tests.make import make_queue
 

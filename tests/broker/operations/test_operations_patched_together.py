@@ -14,9 +14,9 @@ from broker.operations import Edit, Outcome
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import on, operator, plan
 from tests.broker.elsewhere import Elsewhere
+from tests.broker.operations.test_operations_together import work_and_die
 from tests.broker.ordering import copies_of, notes
 from tests.broker.repairing import EUR, body_of, make_broken, patched
-from tests.broker.test_operations_together import work_and_die
 from tests.make import NOON
 
 pytestmark = pytest.mark.usefixtures("transactional_db")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from broker.formats import lossless_json, patches
 from broker.formats.patches import LARGEST, Misfit, Repair, Subject, Unfit
-from tests.broker.test_lossless import VALUES, exact
+from tests.broker.formats.test_lossless_json import VALUES, exact
 
 JSON = "application/json"
 
