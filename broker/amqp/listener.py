@@ -19,27 +19,27 @@ from typing import Any, ParamSpec, TypeVar
 
 from django.conf import settings
 
-from broker.amqp.clients import rows
+from broker.amqp.clients import registry_rows
 from broker.amqp.clients.addresses import place
 from broker.amqp.clients.certificates import Certificates
 from broker.amqp.clients.client import Client
-from broker.amqp.clients.doorstep import Doorstep
+from broker.amqp.clients.tls_handshake import Doorstep
 from broker.amqp.clients.identity import Identities
 from broker.amqp.clients.login import Access
-from broker.amqp.clients.register import Register
-from broker.amqp.clients.rights import Key, Principals, Rights
-from broker.amqp.clients.rounds import Rounds
-from broker.amqp.gets.waking import Waking
+from broker.amqp.clients.registry import Register
+from broker.amqp.clients.permission_cache import Key, Principals, Rights
+from broker.amqp.clients.periodic import Rounds
+from broker.amqp.senders.wakeups import Waking
 from broker.amqp.limits import Counts, ListenerLimits
 from broker.amqp.nodes import relay
 from broker.amqp.nodes.consumers import Consumers
 from broker.amqp.protocol.conditions import CONNECTION_FORCED, AmqpError
-from broker.amqp.protocol.types import Symbol
-from broker.amqp.puts import storing as puts
-from broker.amqp.puts.storing import Put
+from broker.amqp.protocol.types.types import Symbol
+from broker.amqp.receivers import storing as puts
+from broker.amqp.receivers.storing import Put
 from broker.amqp.threads import Batches, Pool
-from broker.amqp.transactions import discharging
-from broker.amqp.transactions.discharging import Ending
+from broker.amqp.transactions import commit
+from broker.amqp.transactions.commit import Ending
 from broker.queueing import processes
 
 Asked = ParamSpec("Asked")
@@ -119,7 +119,7 @@ class Listener:
         self.settlements: Batches[Ending, None] = Batches(
             loop,
             "settlements",
-            discharging.end,
+            commit.end,
             most_items=MOST_ITEMS,
             most_bytes=BATCH_BYTES,
             patience_s=None,
@@ -159,7 +159,7 @@ class Listener:
         Raises:
             OSError: a port cannot be had.
         """
-        await self.database(rows.begin)
+        await self.database(registry_rows.begin)
         create = partial(
             self.loop.create_server, backlog=BACKLOG, reuse_port=reuse_port or None
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol.conditions import AmqpError
-from broker.amqp.protocol.types import Int, Symbol
+from broker.amqp.protocol.types.types import Int, Symbol
 from broker.errors import (
     BrokerError,
     InvalidMessage,

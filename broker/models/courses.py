@@ -50,7 +50,7 @@ class Course(models.Model):
     ramped_to = models.BigIntegerField(default=0, db_default=0)  # last item of the ramp
     watched_since = models.DateTimeField(null=True)
     forgiven_to = models.BigIntegerField(default=0, db_default=0)  # copies not judged
-    halt = models.JSONField(null=True)  # broker.operations.canaries.Halt
+    halt = models.JSONField(null=True)  # broker.operations.canary.Halt
     rest_at = models.DateTimeField(null=True)  # when the rest began
 
     # Looking at what became of the copies.

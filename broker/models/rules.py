@@ -52,7 +52,7 @@ class RulePass(models.Model):
     revision = models.PositiveIntegerField()
     began_at = models.DateTimeField()
     looked_at = models.PositiveIntegerField()  # letters
-    deeds = models.JSONField()  # see broker.operations.rules.passes.Deed
+    deeds = models.JSONField()  # see broker.operations.rules.runs.Deed
 
     class Meta:
         ordering = ["-id"]

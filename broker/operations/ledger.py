@@ -9,7 +9,7 @@ from typing import Any
 
 from broker import sql
 from broker.operations.outcomes import Outcome
-from broker.operations.taking import Taken
+from broker.operations.claim_items import Taken
 
 
 @dataclass(slots=True)  # not frozen, which takes five times as long to make

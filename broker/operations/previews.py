@@ -10,7 +10,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from broker.models import Discarded, Operation, Queue
-from broker.operations import traces
+from broker.operations import item_state
 from broker.operations.batches import batches
 from broker.operations.ledger import Item, planned
 from broker.operations.outcomes import Outcome
@@ -85,15 +85,15 @@ def outlook_of_undo(
     operation: Operation, items: Sequence[Item], now: datetime | None
 ) -> Iterator[Look]:
     """Whether each item would be taken back."""
-    outcomes = traces.obstacles(operation, items, now)
+    outcomes = item_state.obstacles(operation, items, now)
     left = [item for item in items if item.pk not in outcomes]
     if operation.kind in IN_PLACE:
-        parts = traces.left_in_place(operation, left)
+        parts = item_state.left_in_place(operation, left)
     else:
-        parts = traces.copies_of(left)
+        parts = item_state.copies_of(left)
         ended = [item for item in left if item.copy_id is None]
         outcomes |= outlook_of_ended(operation, ended, now)
-    outcomes |= traces.differences(parts, now)
+    outcomes |= item_state.differences(parts, now)
     for item in items:
         outcome = outcomes.get(item.pk, Outcome.GONE)
         is_as_left = outcome is Outcome.BUSY

@@ -13,11 +13,11 @@ from datetime import datetime
 
 from broker import sql
 from broker.models import Kind, Operation, Place
-from broker.operations import traces
+from broker.operations import item_state
 from broker.operations.ledger import Done, Item, note
 from broker.operations.outcomes import Outcome
-from broker.operations.taking import Taken, reinstate
-from broker.operations.traces import Part, Spot
+from broker.operations.claim_items import Taken, reinstate
+from broker.operations.item_state import Part, Spot
 from broker.queueing.transfer import Record, end
 
 IN_PLACE = (Operation.Kind.PRIORITY, Operation.Kind.DELIVER)
@@ -47,7 +47,7 @@ def take_back(
     """Take each item back, if nobody touched what it became; write it into the
     ledger."""
     batch = Batch(operation, now)
-    batch.skipped = traces.obstacles(operation, items, now)
+    batch.skipped = item_state.obstacles(operation, items, now)
     possible = [item for item in items if item.pk not in batch.skipped]
     if operation.kind in IN_PLACE:
         change_back(batch, possible)
@@ -55,7 +55,7 @@ def take_back(
         back = end_copies(batch, [one for one in possible if one.copy_id is not None])
         back += take_from_bin(batch, [one for one in possible if one.copy_id is None])
         if operation.kind != Operation.Kind.COPY:
-            entries = [traces.as_it_was(item) for item in back]
+            entries = [item_state.as_it_was(item) for item in back]
             reinstate(entries, batch.record(Kind.REINSTATE, None))
     note(items, batch.done, batch.skipped)
 
@@ -63,7 +63,7 @@ def take_back(
 def end_copies(batch: Batch, items: Sequence[Item]) -> list[Item]:
     """End the copies that were made of items, of each item all or none; return the
     items whose copies ended."""
-    parts = traces.copies_of(items)
+    parts = item_state.copies_of(items)
     taken = take_untouched(batch, parts, delayed_too=True)
     by_place: dict[Place, list[Taken]] = defaultdict(list)
     for entry in taken.values():
@@ -99,7 +99,7 @@ def take_from_bin(batch: Batch, items: Sequence[Item]) -> list[Item]:
 def change_back(batch: Batch, items: Sequence[Item]) -> None:
     """Give entries the priority again that they had, or their delay."""
     delays = batch.operation.kind == Operation.Kind.DELIVER
-    parts = traces.left_in_place(batch.operation, items)
+    parts = item_state.left_in_place(batch.operation, items)
     taken = take_untouched(batch, parts, delayed_too=not delays)
     by_place: dict[Place, list[Taken]] = defaultdict(list)
     for item in items:
@@ -135,5 +135,5 @@ def take_untouched(
     )
     taken = {(entry.queue_id, entry.id): entry for entry in rows}
     missing = [part for part in parts if part.spot not in taken]
-    batch.skipped |= traces.differences(missing, batch.now)
+    batch.skipped |= item_state.differences(missing, batch.now)
     return taken

@@ -4,7 +4,7 @@
 -- Order    the most frequent first.
 -- Locks    none.
 -- Index    broker_item_next, broker_dead_letter_pkey, one_experience_a_fingerprint
--- Returns  the fields of broker.operations.causes.Cause.
+-- Returns  the fields of broker.operations.error_history.Cause.
 SELECT cause.*, coalesce(known.processed, 0), coalesce(known.died, 0), known.since
 FROM (
     SELECT dead.fingerprint, min(dead.pattern), count(*),

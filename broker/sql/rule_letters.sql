@@ -5,7 +5,7 @@
 -- Order    message; from one on.
 -- Locks    none: looking changes nothing.
 -- Index    broker_dead_letter_pkey, broker_ready_pkey, broker_message_pkey
--- Returns  the fields of broker.operations.rules.letters.Row.
+-- Returns  the fields of broker.operations.rules.dead_letter_facts.Row.
 SELECT dead.message_id, dead.origin_id, dead.died_at, dead.reason, dead.fingerprint,
     dead.origin_queue, message.durable, message.reply_to, message.producer,
     message.content_type, message.descriptor, message.headers, message.properties,

@@ -3,7 +3,7 @@
 -- Order    by id.
 -- Locks    the entries; what another transaction holds is skipped.
 -- Index    broker_delayed_pkey
--- Returns  the fields of broker.operations.taking.Taken, by id; fewer than asked for
+-- Returns  the fields of broker.operations.claim_items.Taken, by id; fewer than asked for
 --          where some are no longer there, or have expired and are not wanted then.
 WITH taken AS (
     DELETE FROM broker_delayed

@@ -5,7 +5,7 @@
 -- Order    by id; an entry stands at its id, or 2^62 before it when it came back.
 -- Locks    the entries; what another transaction holds is skipped.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.operations.taking.Taken, by id; fewer than asked for
+-- Returns  the fields of broker.operations.claim_items.Taken, by id; fewer than asked for
 --          where some are no longer there, or have expired and are not wanted then.
 WITH lanes AS MATERIALIZED (
     SELECT number::smallint AS priority FROM generate_series(0, 9) AS number

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 
 from broker.amqp.messages import batches
 from broker.amqp.messages.batches import CONTENT_TYPE, Batch
-from broker.amqp.messages.making import message_id
+from broker.amqp.messages.compose import message_id
 from broker.errors.messages import InvalidBatch
 from broker.queueing.get import Delivery
 from broker.queueing.put import NewMessage

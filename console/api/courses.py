@@ -12,7 +12,7 @@ from pydantic import Field
 
 from broker import operations as orders
 from broker.models import Operation
-from broker.operations import canaries, pacing
+from broker.operations import canary, rate_limit
 from console.accounts import permissions
 from console.api.operations import OperationState, seen, state_of
 from console.api.problems import NO_NUL, REFUSED, require
@@ -21,8 +21,8 @@ from console.operations import results
 router = Router(tags=["operations"])
 
 ANSWERS: dict[int, type[Schema]] = {200: OperationState, **REFUSED}
-Pace = Field(default=None, ge=1, le=pacing.FASTEST)
-Canary = Field(default=None, ge=0, le=canaries.WATCHED)
+Pace = Field(default=None, ge=1, le=rate_limit.FASTEST)
+Canary = Field(default=None, ge=0, le=canary.WATCHED)
 Reason = Field(default="", max_length=500, pattern=NO_NUL)
 
 

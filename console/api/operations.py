@@ -11,7 +11,7 @@ from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
 from broker.models import Approval, Course, Operation, OperationItem
-from broker.operations import fates
+from broker.operations import copy_outcomes as fates
 from console.accounts import permissions
 from console.api.problems import NO_NUL, REFUSED, require
 from console.operations import approvals, results

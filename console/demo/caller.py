@@ -12,7 +12,7 @@ from typing import Protocol, cast
 
 from broker.amqp.protocol.connection import Connection
 from broker.amqp.protocol.events import Closed, Detached, Ended, Event
-from broker.amqp.protocol.sasl_client import ClientSasl
+from broker.amqp.protocol.sasl.client import ClientSasl
 from broker.amqp.protocol.session import Session
 
 IDLE_TIMEOUT_MS = 60_000

@@ -10,8 +10,8 @@ from django.conf import settings
 
 from broker import operations as orders
 from broker.models import Course, Operation
-from broker.operations import Lane, canaries, fates
-from broker.operations.canaries import Halt, Why
+from broker.operations import Lane, canary, copy_outcomes
+from broker.operations.canary import Halt, Why
 from console.operations.follow_up import Aftermath
 from console.operations.results import SHORTEST, Ledger
 from console.operations.wording import messages, words_of
@@ -76,7 +76,7 @@ def stages_of(
         is_current=operation.state == State.RUNNING and not tries,
     )
     waiting = aftermath.waiting if aftermath else 0
-    if fates.follows(operation):
+    if copy_outcomes.follows(operation):
         open_ones = f"{waiting:,} open" if waiting and is_over else ""
         yield Stage(
             "Settling",
@@ -95,7 +95,7 @@ def halt_of(course: Course) -> Halt | None:
     """At what an operation stopped itself, if it stands still now."""
     if course.stage != Trial.HALTED or not course.halt:
         return None
-    return canaries.read(course.halt)
+    return canary.read(course.halt)
 
 
 def halted(halt: Halt) -> tuple[str, str]:

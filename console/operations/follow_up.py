@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from broker.models import Course, Operation, OperationItem
-from broker.operations import causes, fates
+from broker.operations import error_history, copy_outcomes
 from console.operations.results import Ledger, undoing_of
 
 TRACED = 1000  # copies at most that are looked up
@@ -56,14 +56,14 @@ def aftermath_of(
 ) -> Aftermath | None:
     """Where the copies are by now; none where nobody follows them."""
     undoing = undoing_of(operation)
-    if not fates.follows(operation) or (undoing and undoing.started_at):
+    if not copy_outcomes.follows(operation) or (undoing and undoing.started_at):
         return None  # what was taken back has not finished
     if not ledger.done:
         return None
-    ends, seen = Counter(ledger.ends), fates.Look()
+    ends, seen = Counter(ledger.ends), copy_outcomes.Look()
     unseen = ends.pop((None, ""), 0)
     if 0 < unseen <= TRACED:
-        seen = fates.look(fates.open_items(operation.pk, limit=TRACED))
+        seen = copy_outcomes.look(copy_outcomes.open_items(operation.pk, limit=TRACED))
         ends.update((end.fate, end.died_of) for end in seen.ends.values())
         unseen = 0
     deaths = {
@@ -87,4 +87,4 @@ def known_causes(operation: Operation, course: Course | None) -> set[str]:
     """What the messages of an operation had died of before it."""
     if course is not None and course.causes is not None:
         return set(course.causes)
-    return {one.fingerprint for one in causes.whole(operation.pk)}
+    return {one.fingerprint for one in error_history.whole(operation.pk)}

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from django.db.models import Count
 
 from broker.models import Kind, Operation, Queue
-from broker.operations import Preview, causes
-from broker.operations.causes import Cause
+from broker.operations import Preview, error_history
+from broker.operations.error_history import Cause
 from broker.queueing import journal
 from broker.settlement.discards import retentions_s
 from console.operations.results import Ledger
@@ -89,7 +89,7 @@ def causes_of(operation: Operation, ledger: Ledger) -> list[Cause]:
     was some seconds ago. What is planned is frozen: it is the same set as long as there
     are as many of it."""
     key = f"console.causes.{operation.pk}.{ledger.planned}.{ledger.left_out}"
-    return kept.newest(key, lambda: causes.planned(operation.pk), KEPT_S)
+    return kept.newest(key, lambda: error_history.planned(operation.pk), KEPT_S)
 
 
 def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:

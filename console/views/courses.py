@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from broker import operations as orders
 from broker.models import Operation
-from broker.operations import Only, pacing
+from broker.operations import Only, rate_limit
 from console.accounts import permissions
 from console.operations import results
 from console.views.operations import seen
@@ -25,7 +25,7 @@ MOST = 2**31 - 1
 class PaceForm(forms.Form):
     pace = forms.IntegerField(
         min_value=1,
-        max_value=pacing.FASTEST,
+        max_value=rate_limit.FASTEST,
         required=False,
         error_messages={"invalid": "Give a number, or nothing."},
     )

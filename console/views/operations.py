@@ -19,7 +19,7 @@ from django_htmx.middleware import HtmxDetails
 
 from broker import operations as orders
 from broker.models import Course, Operation, OperationItem
-from broker.operations import canaries, fates, pacing
+from broker.operations import canary as canaries, copy_outcomes, rate_limit
 from console.accounts import permissions
 from console.accounts.permissions import CHANGE as MAY_CHANGE
 from console.layout import pagination
@@ -50,7 +50,7 @@ class StartForm(forms.Form):
 
     pace = forms.IntegerField(
         min_value=1,
-        max_value=pacing.FASTEST,
+        max_value=rate_limit.FASTEST,
         required=False,
         error_messages={"invalid": "Give a number, or nothing."},
     )
@@ -205,7 +205,7 @@ def shown(
         "ledger": ledger,
         "said": results.said_of(found, ledger),
         "course": course,
-        "fastest": pacing.FASTEST,
+        "fastest": rate_limit.FASTEST,
         "asks_why": approvals.asks_why(found, ledger),
         "history": history.of_operation(found),
         "start_form": start_form or StartForm(None, results.to_type(found, ledger)),
@@ -252,7 +252,7 @@ def ahead_of(
         "outlook": None if seen is None else wording.outlook(found, seen),
         "warnings": list(warnings.warnings_of(found, ledger, seen)),
         "left_out": courses.left_out(ledger),
-        "may_try": fates.follows(found),
+        "may_try": copy_outcomes.follows(found),
         "most_canaries": canaries.WATCHED,
     }
 

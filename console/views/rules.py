@@ -22,7 +22,7 @@ from broker.errors.messages import SearchTooLong
 from broker.errors.rules import Fault, InvalidRules, RulesChanged
 from broker.models import Queue, RulePass, RuleTable
 from broker.operations import rules as standing
-from broker.operations.rules.reading import LENGTH
+from broker.operations.rules.parser import LENGTH
 from broker.security import authorities
 from console.layout import pagination
 from console.messages.dead_letter_query import PageForm, names_for

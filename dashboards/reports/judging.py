@@ -19,7 +19,7 @@ from broker.errors.mq_codes import Reason
 from broker.models import DeadLetter
 from broker.operations.rules import Action, Rule, Table, parsed, read, rules_of
 from broker.operations.rules.matching import Letter, fits_one
-from broker.operations.rules.writing import rule_words
+from broker.operations.rules.printer import rule_words
 from dashboards.reports.errors import ReportError
 
 # What became of a letter.

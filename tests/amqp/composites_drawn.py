@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from broker.amqp.protocol.composites import BY_CLASS
-from broker.amqp.protocol.kinds import KINDS
+from broker.amqp.protocol.types.composites import BY_CLASS
+from broker.amqp.protocol.types.field_types import KINDS
 from broker.amqp.protocol.performatives import DeleteOnClose
-from broker.amqp.protocol.types import Symbol
+from broker.amqp.protocol.types.types import Symbol
 from tests.amqp.drawn import scalars, symbols, texts
 
 uints = st.integers(0, 300) | st.integers(0, 2**32 - 1)

@@ -34,7 +34,7 @@ from broker.amqp.protocol.events import (
     Received,
 )
 from broker.amqp.protocol.performatives import Accepted, Source, Target
-from broker.amqp.protocol.sasl import ClientSasl
+from broker.amqp.protocol.sasl.server import ClientSasl
 from broker.amqp.protocol.sections import DATA, encode_section
 from tests.make import make_queue
 

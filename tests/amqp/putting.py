@@ -12,7 +12,7 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol import sections
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.protocol.encoding import encode
+from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
 from broker.amqp.protocol.events import (
     Attached,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from broker.amqp.messages import batches
 from broker.amqp.messages.batches import FIXED, MAGIC, Part, opened, sealed, unpacked
-from broker.amqp.protocol.types import Int, Timestamp
+from broker.amqp.protocol.types.types import Int, Timestamp
 from broker.errors import InvalidMessage
 from broker.errors.messages import InvalidBatch
 from broker.models import RoutingType

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker.amqp.protocol import performatives as p
-from broker.amqp.protocol.types import Described, Symbol
+from broker.amqp.protocol.types.types import Described, Symbol
 from broker.models import Claim, Event, Ready
 from broker.queueing.put import NewMessage, put, put_many
 from broker.sql.clock import database_now

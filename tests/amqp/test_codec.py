@@ -11,20 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.amqp.protocol.decoding import decode
-from broker.amqp.protocol.encoding import encode
-from broker.amqp.protocol.types import (
-    Array,
-    Char,
-    Decimal32,
-    Described,
-    Float,
-    Int,
-    Symbol,
-    UByte,
-    UInt,
-    ULong,
-)
+from broker.amqp.protocol.types.decoding import decode
+from broker.amqp.protocol.types.encoding import encode
+from broker.amqp.protocol.types.types import Array, Char, Decimal32, Described, Float, Int, Symbol, UByte, UInt, ULong
 from tests.amqp.drawn import kept, scalars, spelled, spellings, values, within
 
 BOOK = (

@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
-from broker.amqp.protocol.decoding import DEPTH, decode
-from broker.amqp.protocol.encoding import encode
+from broker.amqp.protocol.types.decoding import DEPTH, decode
+from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.performatives import decode_performative
 from broker.amqp.protocol.sections import body_of, map_of, properties_of, split
-from broker.amqp.protocol.types import Described, ULong
+from broker.amqp.protocol.types.types import Described, ULong
 from tests.amqp.drawn import kept, or_refused, values
 
 ZERO_WIDTH = [0x40, 0x41, 0x42, 0x43, 0x44, 0x45]

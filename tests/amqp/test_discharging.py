@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
-from broker.amqp.puts.storing import Put, store
-from broker.amqp.transactions.discharging import Discharge, current_xid, end
+from broker.amqp.receivers.storing import Put, store
+from broker.amqp.transactions.commit import Discharge, current_xid, end
 from broker.errors import LockLost, NoSuchAddress
 from broker.errors.queues import QueueFull
 from broker.models import Message

@@ -14,7 +14,7 @@ from broker.amqp.protocol.connection import Connection
 from broker.amqp.protocol.events import Begun, Opened
 from broker.amqp.protocol.frames import AMQP_HEADER, SASL, SASL_HEADER, frame
 from broker.amqp.protocol.performatives import SaslInit, encode_performative
-from broker.amqp.protocol.types import Symbol
+from broker.amqp.protocol.types.types import Symbol
 from broker.amqp.threads import DatabaseAway
 from broker.models import ClientConnection
 from tests.amqp.listening import PASSWORD, Listening, Wire, listener

@@ -14,7 +14,7 @@ from broker.amqp.protocol import conditions
 from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.events import Attached, Begun, Detached
 from broker.amqp.protocol.performatives import Source, Target
-from broker.amqp.protocol.types import Symbol
+from broker.amqp.protocol.types.types import Symbol
 from broker.models import Authority, ClientConnection, ClientEndpoint
 from broker.monitoring import connections
 from broker.queueing import processes

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from broker.amqp.messages.descriptors import ANNOTATIONS, HEADERS, PROPERTIES
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.sections import map_of, split
-from broker.amqp.protocol.types import Int, Symbol
+from broker.amqp.protocol.types.types import Int, Symbol
 from broker.errors.mq_codes import Feedback, MsgType, Report
 from broker.formats.mq.descriptor import COLUMNS, OCTETS, STORED, TEXTS, Descriptor
 from broker.queueing.store import NewMessage

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker.amqp.messages.documents import document
-from broker.amqp.messages.reading import ALL, cut, document_of, fields_of
+from broker.amqp.messages.fast_decode import ALL, cut, document_of, fields_of
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.sections import map_of, properties_of, split
 from tests.amqp.messages_drawn import BARE, BEFORE

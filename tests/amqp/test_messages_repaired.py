@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from broker.amqp.messages import bodies
 from broker.amqp.protocol.sections import map_of, properties_of, split
-from broker.amqp.protocol.types import Byte, Int, Symbol
+from broker.amqp.protocol.types.types import Byte, Int, Symbol
 from broker.queueing.store import REPAIRED, NewMessage
 from tests.amqp.messages_drawn import BARE
 from tests.amqp.written import (

@@ -9,7 +9,7 @@ import pytest
 
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.sections import map_of, properties_of, split
-from broker.amqp.protocol.types import Timestamp, UInt
+from broker.amqp.protocol.types.types import Timestamp, UInt
 from tests.amqp.written import (
     HEADER,
     NOON_MS,

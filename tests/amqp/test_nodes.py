@@ -10,7 +10,7 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.events import Detached
 from broker.amqp.protocol.sections import encode_section
-from broker.amqp.protocol.types import Byte, Described, Symbol, ULong
+from broker.amqp.protocol.types.types import Byte, Described, Symbol, ULong
 from broker.models import Message, QueueAlias, RoutingType
 from broker.queueing.put import put
 from tests.amqp.listening import PASSWORD, listener

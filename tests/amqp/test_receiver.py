@@ -7,7 +7,7 @@ import pytest
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.events import Detached
-from broker.amqp.puts.receiver import Puts
+from broker.amqp.receivers.receiver import Puts
 from broker.models import Message, QueueAlias
 from tests.amqp.listening import PASSWORD, Listening, listener
 from tests.amqp.putting import condition, message, speaking

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 
 from broker.amqp.protocol import performatives as p
-from broker.amqp.puts import crediting
+from broker.amqp.receivers import credit as crediting
 from broker.amqp.threads import Batches
 from broker.models import Message, Queue
 from broker.queueing import processes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import connection, transaction
 
-from broker.amqp.clients import rows
+from broker.amqp.clients import registry_rows
 from broker.models import ClientEndpoint
 from tests.broker.elsewhere import Background, Elsewhere
 from tests.console.until import until
@@ -50,4 +50,4 @@ def removed(endpoints: list[ClientEndpoint]) -> None:
         cursor.execute(
             "SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off"
         )
-    rows.remove(rows.Round(gone_endpoints=[one.pk for one in endpoints]))
+    registry_rows.remove(registry_rows.Round(gone_endpoints=[one.pk for one in endpoints]))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.amqp.protocol import scram
+from broker.amqp.protocol.sasl import scram
 from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
-from broker.amqp.protocol.passwords import prepare
-from broker.amqp.protocol.scram import ScramClient, ScramServer
+from broker.amqp.protocol.sasl.saslprep import prepare
+from broker.amqp.protocol.sasl.scram import ScramClient, ScramServer
 
 # RFC 7677, section 3.
 USER, PASSWORD = "user", "pencil"

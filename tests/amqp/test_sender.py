@@ -9,7 +9,7 @@ import pytest
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import DETACH_FORCED, RESOURCE_DELETED
 from broker.amqp.protocol.sections import split
-from broker.amqp.protocol.types import Described, Symbol
+from broker.amqp.protocol.types.types import Described, Symbol
 from broker.models import Claim, Ready, UnitOfWork
 from broker.queueing.put import NewMessage, put, put_many
 from broker.settlement.settle import back_out

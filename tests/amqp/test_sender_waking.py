@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 import pytest_asyncio
 
-from broker.amqp.gets.waking import Waking
+from broker.amqp.senders.wakeups import Waking
 from broker.amqp.threads import Pool
 from broker.models import Queue
 from broker.queueing import notifications

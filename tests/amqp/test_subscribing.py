@@ -11,7 +11,7 @@ import pytest
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Receiver
-from broker.amqp.protocol.types import Described, Symbol
+from broker.amqp.protocol.types.types import Described, Symbol
 from broker.models import Address, Queue, Subscription
 from broker.queueing.put import put
 from tests.amqp.listening import Listening

@@ -15,7 +15,7 @@ from broker.amqp.clients import cbs
 from broker.amqp.clients.login import Access
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
-from broker.amqp.protocol.encoding import encode
+from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.events import Received
 from broker.amqp.protocol.sections import Properties, encode_section, map_of, split
 from broker.models import ClientConnection, Credential

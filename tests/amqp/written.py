@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from broker.amqp.messages import to_put, to_send
-from broker.amqp.protocol.encoding import encode
+from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.sections import Header, split
-from broker.amqp.protocol.types import Symbol
+from broker.amqp.protocol.types.types import Symbol
 from broker.queueing.get import Delivery
 from broker.queueing.store import NewMessage
 from tests.make import NOON

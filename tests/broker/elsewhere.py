@@ -14,7 +14,7 @@ from typing import IO, ParamSpec, TypeVar
 from django.conf import settings
 from django.db import connection, connections, transaction
 
-from broker.amqp.clients.rows import living
+from broker.amqp.clients.registry_rows import living
 from broker.models import Owner
 from tests.console.until import until
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from broker import operations
 from broker.models import Course, Operation
-from broker.operations import canaries
-from broker.operations.canaries import Halt
+from broker.operations import canary as canaries
+from broker.operations.canary import Halt
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import plan
 from tests.make import NOON, minutes, seconds

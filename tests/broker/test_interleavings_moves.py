@@ -8,7 +8,7 @@ from django.db import transaction
 
 from broker import operations
 from broker.models import Kind, Operation, OperationItem, Ready
-from broker.operations.doing import do
+from broker.operations.executors import do
 from broker.operations.ledger import Item, planned
 from broker.settlement import expiry
 from broker.transactions.scope import UnitOfWork, unit_of_work

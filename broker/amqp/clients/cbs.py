@@ -20,8 +20,8 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from broker.amqp.protocol import sections
-from broker.amqp.protocol.sasl import ANONYMOUS, MSSBCBS
-from broker.amqp.protocol.types import Int
+from broker.amqp.protocol.sasl.server import ANONYMOUS, MSSBCBS
+from broker.amqp.protocol.types.types import Int
 from broker.models.clients import Credential
 from broker.security import credentials
 

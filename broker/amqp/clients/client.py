@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
 
-from broker.amqp.clients.attaching import Attaches
-from broker.amqp.clients.conversing import Conversation
-from broker.amqp.clients.hearing import Hearing
+from broker.amqp.clients.attach_queue import Attaches
+from broker.amqp.clients.event_router import Conversation
+from broker.amqp.clients.backpressure import Hearing
 from broker.amqp.clients.identity import Identity
 from broker.amqp.clients.login import Login
-from broker.amqp.clients.rights import Rights
-from broker.amqp.clients.troubles import Guarded, not_any_more
-from broker.amqp.clients.visiting import Visit
+from broker.amqp.clients.permission_cache import Rights
+from broker.amqp.clients.error_mapping import Guarded, not_any_more
+from broker.amqp.clients.cbs_login import Visit
 from broker.amqp.ends import End
 from broker.amqp.protocol.conditions import (
     CONNECTION_FORCED,
@@ -32,8 +32,8 @@ from broker.amqp.protocol.conditions import (
 from broker.amqp.protocol.connection import Connection
 from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.performatives import Open
-from broker.amqp.protocol.types import Symbol
-from broker.amqp.transactions import ending
+from broker.amqp.protocol.types.types import Symbol
+from broker.amqp.transactions import finish as ending
 from broker.models.clients import Credential
 from broker.security.authorities import Authority, Held
 

@@ -20,10 +20,10 @@ from django.contrib.auth import get_user_model, load_backend
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import PermissionDenied
 
-from broker.amqp.clients.failures import Failures
+from broker.amqp.clients.login_throttle import Failures
 from broker.amqp.limits import ListenerLimits
-from broker.amqp.protocol.sasl import EXTERNAL, PLAIN, SCRAM, Keys
-from broker.amqp.protocol.scram import decoy
+from broker.amqp.protocol.sasl.server import EXTERNAL, PLAIN, SCRAM, Keys
+from broker.amqp.protocol.sasl.scram import decoy
 from broker.amqp.threads import Pool
 from broker.models.clients import Credential
 from broker.security import credentials

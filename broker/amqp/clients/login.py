@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.db import Error as DatabaseError
 
-from broker.amqp.clients import cbs, rights
+from broker.amqp.clients import cbs, permission_cache
 from broker.amqp.clients.addresses import is_here
 from broker.amqp.clients.certificates import common_name
 from broker.amqp.clients.identity import Identity
-from broker.amqp.clients.visiting import Visit
-from broker.amqp.protocol import sasl
+from broker.amqp.clients.cbs_login import Visit
+from broker.amqp.protocol.sasl import server
 from broker.amqp.threads import DatabaseAway
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ class Access:
         return [
             name
             for name, is_offered in (
-                (sasl.EXTERNAL, certified),
-                (sasl.PLAIN, has_plain),
-                (sasl.SCRAM, has_scram),
+                (server.EXTERNAL, certified),
+                (server.PLAIN, has_plain),
+                (server.SCRAM, has_scram),
                 *((name, self.cbs and has_plain) for name in cbs.MECHANISMS),
             )
             if is_offered
@@ -78,7 +78,7 @@ class Login:
         certificate = client.transport.get_extra_info("peercert")
         self.certified = common_name(certificate)
         self.taken = 0  # bytes
-        self.sasl = sasl.ServerSasl(
+        self.sasl = server.ServerSasl(
             client.listener.access.mechanisms(
                 client.ip,
                 encrypted=client.is_encrypted,
@@ -94,9 +94,9 @@ class Login:
         else:
             self.go_on(self.sasl.receive(data))
 
-    def go_on(self, question: sasl.Question | None) -> None:
+    def go_on(self, question: server.Question | None) -> None:
         self.write()
-        if isinstance(question, sasl.Denied):
+        if isinstance(question, server.Denied):
             self.refuse(str(question.error))
         elif question is not None:
             self.client.hearing.hold("login")
@@ -113,29 +113,29 @@ class Login:
         self.write()
         client.turn_away()
 
-    async def answer(self, question: sasl.Question) -> None:
+    async def answer(self, question: server.Question) -> None:
         """Ask the database, and go on; while it is asked, the client is not read."""
         try:
             await self.answered(question)
         except (DatabaseAway, DatabaseError) as error:
-            self.sasl.deny(sasl.OUR_TROUBLE)
+            self.sasl.deny(server.OUR_TROUBLE)
             self.refuse(f"the database is away: {error}")
         finally:
             self.client.hearing.release("login")
 
-    async def answered(self, question: sasl.Question) -> None:
-        if isinstance(question, sasl.WantsKeys):
+    async def answered(self, question: server.Question) -> None:
+        if isinstance(question, server.WantsKeys):
             keys = await self.client.listener.identities.scram(question.user)
             self.sasl.challenge(keys)
             self.go_on(self.sasl.receive(b""))
             return
-        if isinstance(question, sasl.Anonymous):
+        if isinstance(question, server.Anonymous):
             self.let_visit()
             return
         identity = await self.identify(question)
         held = None
         if identity is not None:
-            held = await self.client.listener.database(rights.held_by, identity)
+            held = await self.client.listener.database(permission_cache.held_by, identity)
         if self.client.gone:
             return
         if identity is None or held is None:
@@ -152,13 +152,13 @@ class Login:
         self.client.login = visit = Visit(self.client)
         visit.receive(self.sasl.rest())
 
-    async def identify(self, question: sasl.Question) -> Identity | None:
+    async def identify(self, question: server.Question) -> Identity | None:
         identities = self.client.listener.identities
         match question:
-            case sasl.Plain(name, password):
+            case server.Plain(name, password):
                 return await identities.plain(name, password, self.client.host)
-            case sasl.Proven(name):
+            case server.Proven(name):
                 return await identities.proven(name)
-            case sasl.External(name) if self.certified and name in ("", self.certified):
+            case server.External(name) if self.certified and name in ("", self.certified):
                 return await identities.external(self.certified)
         return None

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from broker.amqp.messages.translating import to_put, to_send
+from broker.amqp.messages.convert import to_put, to_send
 
 __all__ = ["to_put", "to_send"]

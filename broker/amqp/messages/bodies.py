@@ -11,9 +11,9 @@ from struct import Struct
 from typing import NamedTuple
 
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
-from broker.amqp.protocol.decoding import decode
-from broker.amqp.protocol.encoding import encode
-from broker.amqp.protocol.types import Described
+from broker.amqp.protocol.types.decoding import decode
+from broker.amqp.protocol.types.encoding import encode
+from broker.amqp.protocol.types.types import Described
 from broker.errors.mq_codes import Format
 from broker.formats.mq.descriptor import format_of
 from broker.queueing.get import Delivery

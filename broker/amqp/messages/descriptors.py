@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from broker.amqp.protocol.conditions import INVALID_FIELD, AmqpError
-from broker.amqp.protocol.types import Int, Symbol
+from broker.amqp.protocol.types.types import Int, Symbol
 from broker.errors.mq_codes import Ccsid, MsgFlags, Report
 from broker.formats.mq.describing import ibm_name
 from broker.formats.mq.descriptor import NAMES, OCTETS, TEXTS, legible

@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from broker.amqp.protocol.types import Int
+from broker.amqp.protocol.types.types import Int
 
 WHOLE = 2**31  # what an int can be in JMS; a long is more
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from uuid import UUID
 
-from broker.amqp.protocol.types import ULong
+from broker.amqp.protocol.types.types import ULong
 
 ESCAPED = "ID:AMQP_"  # how the text of every id begins that is no plain string
 STRING = f"{ESCAPED}STRING:"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from broker.amqp.gets.sender import Gets
+    from broker.amqp.senders.sender import Gets
 
 LONGEST_S = 5.0  # that somebody waits for another to end
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker.amqp.nodes.consuming import end_later, surely
+from broker.amqp.nodes.detach import end_later, surely
 from broker.amqp.nodes.relay import Place
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.endpoints import Receiver
-from broker.amqp.protocol.types import Symbol
-from broker.amqp.puts.receiver import Puts
+from broker.amqp.protocol.types.types import Symbol
+from broker.amqp.receivers.receiver import Puts
 from broker.models import Subscription
 from broker.queueing import processes, subscriptions
 

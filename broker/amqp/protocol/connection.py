@@ -37,7 +37,7 @@ from broker.amqp.protocol.performatives import (
     encode_performative,
 )
 from broker.amqp.protocol.session import Session
-from broker.amqp.protocol.types import Symbol
+from broker.amqp.protocol.types.types import Symbol
 
 __all__ = ["Connection", "Limits"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Endpoint
-from broker.amqp.protocol.serial import HALF, MASK
+from broker.amqp.protocol.types.serial_numbers import HALF, MASK
 
 
 def ranges(ids: list[int]) -> Iterator[tuple[int, int]]:

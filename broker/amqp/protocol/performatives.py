@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from typing import get_args
 
-from broker.amqp.protocol.composites import (
-    composite_of,
-    decode_composite,
-    encode_composite,
-)
+from broker.amqp.protocol.types.composites import composite_of, decode_composite, encode_composite
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError, Error
-from broker.amqp.protocol.fast import READERS, UNUSUAL, WRITERS, transfer_head
-from broker.amqp.protocol.security import (
-    SaslChallenge,
-    SaslInit,
-    SaslMechanisms,
-    SaslOutcome,
-    SaslResponse,
-)
+from broker.amqp.protocol.types.fast_performatives import READERS, UNUSUAL, WRITERS, transfer_head
+from broker.amqp.protocol.sasl.frames import SaslChallenge, SaslInit, SaslMechanisms, SaslOutcome, SaslResponse
 from broker.amqp.protocol.states import (
     Accepted,
     Declare,
@@ -31,15 +21,7 @@ from broker.amqp.protocol.states import (
     Released,
     TransactionalState,
 )
-from broker.amqp.protocol.termini import (
-    Coordinator,
-    DeleteOnClose,
-    DeleteOnNoLinks,
-    DeleteOnNoLinksOrMessages,
-    DeleteOnNoMessages,
-    Source,
-    Target,
-)
+from broker.amqp.protocol.terminus import Coordinator, DeleteOnClose, DeleteOnNoLinks, DeleteOnNoLinksOrMessages, DeleteOnNoMessages, Source, Target
 from broker.amqp.protocol.transport import (
     Attach,
     Begin,

@@ -13,7 +13,7 @@ from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoint import Endpoint
 from broker.amqp.protocol.events import Drained
 from broker.amqp.protocol.performatives import Attach, Flow, Transfer
-from broker.amqp.protocol.serial import MASK, ahead
+from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
 if TYPE_CHECKING:
     from broker.amqp.protocol.session import Session

@@ -15,11 +15,11 @@ from functools import lru_cache
 from typing import Any, Literal
 from uuid import UUID
 
-from broker.amqp.protocol.composites import composite, composite_of, encode_composite
-from broker.amqp.protocol.decoding import DEPTH, READERS, decode, unknown, wrong
-from broker.amqp.protocol.encoding import encode
-from broker.amqp.protocol.kinds import symbolic
-from broker.amqp.protocol.types import Described, Symbol, ULong
+from broker.amqp.protocol.types.composites import composite, composite_of, encode_composite
+from broker.amqp.protocol.types.decoding import DEPTH, READERS, decode, unknown, wrong
+from broker.amqp.protocol.types.encoding import encode
+from broker.amqp.protocol.types.field_types import symbolic
+from broker.amqp.protocol.types.types import Described, Symbol, ULong
 
 NOTHING = 0x6F  # before the first section
 HEADER, DELIVERY_ANNOTATIONS, ANNOTATIONS = 0x70, 0x71, 0x72

@@ -19,8 +19,8 @@ from broker.amqp.protocol.events import (
     Received,
     Resumed,
 )
-from broker.amqp.protocol.handles import Handles
-from broker.amqp.protocol.outlet import Outlet
+from broker.amqp.protocol.link_handles import Handles
+from broker.amqp.protocol.send_queue import Outlet
 from broker.amqp.protocol.performatives import (
     Attach,
     Begin,
@@ -35,7 +35,7 @@ from broker.amqp.protocol.performatives import (
     Target,
     Transfer,
 )
-from broker.amqp.protocol.serial import HALF, MASK, ahead
+from broker.amqp.protocol.types.serial_numbers import HALF, MASK, ahead
 
 if TYPE_CHECKING:
     from broker.amqp.protocol.connection import Connection

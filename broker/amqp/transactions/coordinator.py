@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 from broker.amqp.ends import Snapshot
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
-from broker.amqp.protocol.composites import composite_of
+from broker.amqp.protocol.types.composites import composite_of
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
-from broker.amqp.protocol.decoding import decode
+from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.protocol.sections import split
-from broker.amqp.protocol.types import Described
-from broker.amqp.transactions import ending
-from broker.amqp.transactions.transactions import UNKNOWN
+from broker.amqp.protocol.types.types import Described
+from broker.amqp.transactions import finish
+from broker.amqp.transactions.state import UNKNOWN
 from broker.models import ClientEndpoint
 
 if TYPE_CHECKING:
@@ -106,10 +106,10 @@ class Coordinates:
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
         """What was declared here and not discharged is rolled back."""
-        ending.leave(self.client, self)
+        finish.leave(self.client, self)
 
     def lost(self) -> None:
-        ending.leave(self.client, self)
+        finish.leave(self.client, self)
 
     def snapshot(self) -> Snapshot:
         unsettled = self.messages - self.settled
@@ -136,7 +136,7 @@ class Coordinates:
             self.refuse(delivery, AmqpError(c.NOT_IMPLEMENTED, DISTRIBUTED))
             return
         try:
-            begun = ending.declare(self.client, self)
+            begun = finish.declare(self.client, self)
         except AmqpError as error:
             self.refuse(delivery, error)
         else:
@@ -155,7 +155,7 @@ class Coordinates:
                 self.refuse(delivery, error)
             self.advance()
 
-        ending.discharge(self.client, transaction, fail=fail, told=told)
+        finish.discharge(self.client, transaction, fail=fail, told=told)
 
     def refuse(self, delivery: Delivery, error: AmqpError) -> None:
         self.settle(delivery, p.Rejected(error.as_error()))

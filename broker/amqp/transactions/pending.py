@@ -16,7 +16,7 @@ from broker.queueing.store import NewMessage
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client
-    from broker.amqp.gets.sender import Gets
+    from broker.amqp.senders.sender import Gets
     from broker.amqp.transactions.coordinator import Coordinates
 
 TOO_MUCH = "A connection's transactions may hold {:,} {}. Commit more often."

@@ -25,7 +25,7 @@ from typing import Any
 from broker.amqp.messages import bodies
 from broker.amqp.messages.envelope import content_encoding, sealed
 from broker.amqp.messages.identifiers import identifier_of
-from broker.amqp.messages.splicing import with_fields
+from broker.amqp.messages.splice import with_fields
 from broker.amqp.protocol.conditions import AmqpError
 from broker.queueing.store import REPAIRED, NewMessage
 

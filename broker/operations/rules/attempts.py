@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, OuterRef, Q
 
 from broker.models import Message, RuleAttempt
-from broker.operations.rules.deciding import Tried
+from broker.operations.rules.first_match import Tried
 from broker.operations.rules.matching import Letter
 from broker.sql.clock import database_now
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from broker.errors import NoSuchQueue
 from broker.errors.rules import NoSuchRules, RulesChanged
 from broker.models import Act, Queue, RuleTable
-from broker.operations.rules.reading import read
+from broker.operations.rules.parser import read
 from broker.operations.rules.table import Table
 from broker.security import audit
 from broker.sql.clock import database_now

@@ -159,7 +159,7 @@ def test_who_releases_again_and_again_is_slowed_down(here: Listening) -> None:
 def test_releasing_for_ever_ends_as_a_dead_letter(
     here: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("broker.amqp.gets.outcomes.FIRST_DELAY", DELAY)
+    monkeypatch.setattr("broker.amqp.senders.outcomes.FIRST_DELAY", DELAY)
     make_setting("orders", max_delivery_attempts=2, dead_letter_address="DLA")
     with connected(here) as client:
         client.put("hot")

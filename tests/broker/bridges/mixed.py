@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from broker.amqp.messages import to_put
-from broker.amqp.protocol.types import Int, Symbol, Timestamp
+from broker.amqp.protocol.types.types import Int, Symbol, Timestamp
 from broker.queueing.store import NewMessage
 from tests.amqp.written import (
     VALUE,

@@ -8,7 +8,7 @@ import pytest
 
 from broker.amqp.messages import bodies
 from broker.amqp.protocol.sections import map_of, properties_of, split
-from broker.amqp.protocol.types import Byte, Symbol
+from broker.amqp.protocol.types.types import Byte, Symbol
 from broker.bridges.messages import changed
 from broker.queueing.store import NewMessage
 from tests.amqp.written import (

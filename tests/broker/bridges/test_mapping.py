@@ -18,7 +18,7 @@ from amqp.serialization import decode_properties_basic
 from broker.amqp.messages import batches
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.sections import map_of, properties_of, split
-from broker.amqp.protocol.types import Byte, Float, Int, Short, Symbol, Timestamp
+from broker.amqp.protocol.types.types import Byte, Float, Int, Short, Symbol, Timestamp
 from broker.bridges.messages import copied, message_of, rename
 from broker.bridges.providers import rabbitmq_messages
 from broker.bridges.providers.amqp.messages import inbound, outbound

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from broker.amqp.messages import bodies as kinds
-from broker.amqp.protocol.encoding import encode
+from broker.amqp.protocol.types.encoding import encode
 from broker.bridges.providers import registry
 from broker.bridges.providers.amqp.session import AmqpSession
 from broker.bridges.providers.interface import Destination

@@ -16,7 +16,7 @@ from broker.amqp.protocol.sections import (
     properties_of,
     split,
 )
-from broker.amqp.protocol.types import Byte, Symbol, Timestamp
+from broker.amqp.protocol.types.types import Byte, Symbol, Timestamp
 from broker.bridges.messages import changed
 from broker.bridges.providers.amqp.messages import inbound, outbound
 from broker.bridges.providers.interface import Destination, Received

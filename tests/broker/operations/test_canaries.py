@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from broker.errors.operations import InvalidCanary
 from broker.models import Operation
-from broker.operations import canaries
-from broker.operations.canaries import Halt, Watch, Why, judge, next_part
+from broker.operations import canary as canaries
+from broker.operations.canary import Halt, Watch, Why, judge, next_part
 from tests.make import minutes, seconds
 
 KNOWN = {"old", "older"}

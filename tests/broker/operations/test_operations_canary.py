@@ -18,7 +18,7 @@ from broker.models import (
     Queue,
 )
 from broker.operations import Chosen
-from broker.operations.canaries import Why
+from broker.operations.canary import Why
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on, plan
 from tests.broker.going_on import START, begun, course_of, halt_of, process, step

@@ -17,7 +17,7 @@ from broker import operations
 from broker.errors import OperationNotPlanned
 from broker.models import Course, Experience, Operation, OperationItem
 from broker.monitoring import fsck
-from broker.operations import canaries
+from broker.operations import canary as canaries
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on, plan
 from tests.broker.going_on import START

@@ -16,7 +16,7 @@ from broker.models import (
     OperationItem,
     RoutingType,
 )
-from broker.operations import Chosen, fates
+from broker.operations import Chosen, copy_outcomes
 from broker.settlement import expiry
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, plan, start
@@ -70,7 +70,7 @@ def test_a_look_changes_nothing_and_tells_who_had_them() -> None:
     held.get("orders")
     process(1)
 
-    seen = fates.look(fates.open_items(operation.pk))
+    seen = copy_outcomes.look(copy_outcomes.open_items(operation.pk))
 
     assert (len(seen.untouched), len(seen.under_way), len(seen.ends)) == (2, 1, 1)
     assert fates_of(operation) == {None: 4}
@@ -149,7 +149,7 @@ def test_after_a_day_nothing_is_looked_at_any_more() -> None:
     make_dead_letters(1)
     operation = start(plan())
 
-    operations.settle(operation.pk, now=timezone.now() + fates.GIVEN_UP)
+    operations.settle(operation.pk, now=timezone.now() + copy_outcomes.GIVEN_UP)
 
     assert settled(operation)
     assert fates_of(operation) == {None: 1}

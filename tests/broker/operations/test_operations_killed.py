@@ -10,7 +10,7 @@ import pytest
 from broker import operations
 from broker.models import Course, Experience, Message, Operation, OperationItem
 from broker.monitoring import fsck
-from broker.operations import canaries
+from broker.operations import canary
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import make_dead_letters, on, operator, plan
 from tests.broker.elsewhere import kill, process, said
@@ -88,7 +88,7 @@ def allowed(course: Course) -> int:
     sent, part = 0, CANARY
     while part and sent < course.tried:
         sent += part
-        part = canaries.next_part(part, sent)
+        part = canary.next_part(part, sent)
     return sent + (course.part - course.to_send if course.stage == Stage.TRIAL else 0)
 
 

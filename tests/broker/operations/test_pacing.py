@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.errors.operations import InvalidPace
-from broker.operations import pacing
+from broker.operations import rate_limit
 from tests.make import NOON, seconds
 
 
@@ -32,18 +32,18 @@ from tests.make import NOON, seconds
 )
 def test_what_may_go_now(pace: int, since: float | None, allowed: int) -> None:
     free_at = None if since is None else NOON - seconds(since)
-    assert pacing.allowed(pace, free_at, NOON) == allowed
+    assert rate_limit.allowed(pace, free_at, NOON) == allowed
 
 
 @pytest.mark.parametrize("pace", [0, -1, 100_001])
 def test_what_is_no_pace_is_refused(pace: int) -> None:
     with pytest.raises(InvalidPace):
-        pacing.check(pace)
+        rate_limit.check(pace)
 
 
 @pytest.mark.parametrize("pace", [None, 1, 100_000])
 def test_what_is_a_pace_is_taken(pace: int | None) -> None:
-    pacing.check(pace)
+    rate_limit.check(pace)
 
 
 @given(
@@ -58,8 +58,8 @@ def test_no_more_goes_than_the_pace_and_one_second_allow(
     now, sent = NOON, 0
     for wait_ms in waits_ms:
         now += timedelta(milliseconds=wait_ms)
-        some = min(pacing.allowed(pace, free_at, now), limit)
-        free_at = pacing.spent(pace, free_at, some, now)
+        some = min(rate_limit.allowed(pace, free_at, now), limit)
+        free_at = rate_limit.spent(pace, free_at, some, now)
         sent += some
 
     elapsed_s = (now - NOON).total_seconds()
@@ -71,8 +71,8 @@ def test_who_asks_often_enough_gets_all_of_it(pace: int, asked_ms: int) -> None:
     free_at: datetime | None = None
     now, sent = NOON, 0
     for _ in range(100):
-        some = pacing.allowed(pace, free_at, now)
-        free_at = pacing.spent(pace, free_at, some, now)
+        some = rate_limit.allowed(pace, free_at, now)
+        free_at = rate_limit.spent(pace, free_at, some, now)
         sent += some
         now += timedelta(milliseconds=asked_ms)
 

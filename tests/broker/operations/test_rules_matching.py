@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker.operations.rules import Action, Rule, read
-from broker.operations.rules.deciding import CEILING, Decision, Tried, Why, decide
+from broker.operations.rules.first_match import CEILING, Decision, Tried, Why, decide
 from broker.operations.rules.matching import Letter, covers, fits, matches
 from tests.make import NOON, seconds
 

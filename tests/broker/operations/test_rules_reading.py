@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from broker.errors.rules import InvalidRules
 from broker.operations.rules import Action, Control, Rule, Table, read, write
 from broker.operations.rules.keywords import KEYWORDS, LARGEST, NAME, NUMBERS, Place
-from broker.operations.rules.lines import OURS
-from broker.operations.rules.writing import WIDTH
+from broker.operations.rules.lexer import OURS
+from broker.operations.rules.printer import WIDTH
 
 TABLE = """\
 *********************************************

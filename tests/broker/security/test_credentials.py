@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
-from broker.amqp.clients import rights
+from broker.amqp.clients import permission_cache
 from broker.formats.wildcards import ANY_WORDS, check_pattern, matches, overlap
 from broker.models import Credential
 from broker.security import credentials
@@ -228,8 +228,8 @@ def test_its_last_use_is_written_once_a_minute() -> None:
 
 def held_by(credential: Credential, now: datetime | None = None) -> Held | None:
     """By whoever logs in with it; None where nobody can."""
-    key = rights.Key(credential.user_id, credential.pk)
-    return rights.look([key], now=now)[key]
+    key = permission_cache.Key(credential.user_id, credential.pk)
+    return permission_cache.look([key], now=now)[key]
 
 
 def what(credential: Credential, queue: str) -> set[str]:

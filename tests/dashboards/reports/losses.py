@@ -9,7 +9,7 @@ from broker import operations
 from broker.bridges.books import Outcome
 from broker.models import AddressSetting, Operation
 from broker.operations import Chosen
-from broker.operations.edits import Edit, plan_edit
+from broker.operations.single_edit import Edit, plan_edit
 from broker.queueing import delayed
 from broker.queueing.put import put_many
 from broker.settlement import expiry

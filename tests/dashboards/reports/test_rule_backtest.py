@@ -9,7 +9,7 @@ import pytest
 from broker.models import DeadLetter, Operation, Queue
 from broker.operations import Chosen, rules
 from broker.operations.rules import Table
-from broker.operations.rules.letters import letters_on
+from broker.operations.rules.dead_letter_facts import letters_on
 from broker.operations.rules.matching import matches
 from dashboards.reports import discover, judging
 from dashboards.reports.errors import ReportError

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from broker.amqp.protocol.sections import map_of, split
-from broker.amqp.protocol.types import Byte, Float, Int, Short
+from broker.amqp.protocol.types.types import Byte, Float, Int, Short
 from broker.bridges.messages import changed
 from broker.queueing.store import NewMessage
 from tests.amqp.written import VALUE, application, came, data, section, sent

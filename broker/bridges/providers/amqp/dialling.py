@@ -6,7 +6,7 @@ import socket
 import ssl
 from time import monotonic
 
-from broker.amqp.protocol.sasl_client import ClientSasl
+from broker.amqp.protocol.sasl.client import ClientSasl
 from broker.bridges.providers.amqp.options import Options
 from broker.errors.bridges import (
     AccessRefused,

@@ -23,7 +23,7 @@ from math import isfinite
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
-from broker.amqp.protocol.sasl_exchange import ANONYMOUS, EXTERNAL, PLAIN, SCRAM
+from broker.amqp.protocol.sasl.exchange import ANONYMOUS, EXTERNAL, PLAIN, SCRAM
 from broker.bridges.providers.interface import Factory
 from broker.errors.bridges import WrongFactory
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Receiver
-from broker.amqp.protocol.types import Described, Symbol, ULong
+from broker.amqp.protocol.types.types import Described, Symbol, ULong
 from broker.bridges.providers.amqp.messages import outbound
 from broker.bridges.providers.amqp.options import options
 from broker.bridges.providers.amqp.outbox import OUTCOMES, Outbox

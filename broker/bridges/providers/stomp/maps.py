@@ -21,9 +21,9 @@ from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
 
 from broker.amqp.messages.bodies import VALUE, is_map
-from broker.amqp.protocol.decoding import decode
-from broker.amqp.protocol.encoding import encode
-from broker.amqp.protocol.types import Byte, Char, Float, Int, Short
+from broker.amqp.protocol.types.decoding import decode
+from broker.amqp.protocol.types.encoding import encode
+from broker.amqp.protocol.types.types import Byte, Char, Float, Int, Short
 
 DEEPEST = 32  # maps and lists within each other
 TAGS: Mapping[type, str] = {  # what goes out; bytes do not, as XStream refuses them

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from broker.amqp.messages.bodies import ENCODED, VALUE
-from broker.amqp.protocol.decoding import decode
-from broker.amqp.protocol.encoding import encode
-from broker.amqp.protocol.types import Byte, Char, Float, Int, Short, UInt
+from broker.amqp.protocol.types.decoding import decode
+from broker.amqp.protocol.types.encoding import encode
+from broker.amqp.protocol.types.types import Byte, Char, Float, Int, Short, UInt
 from broker.queueing.store import NewMessage
 
 IN_AN_HOUR = datetime.now(UTC).replace(microsecond=123_000) + timedelta(hours=1)

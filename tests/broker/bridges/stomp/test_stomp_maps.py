@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.amqp.messages.bodies import DATA, VALUE
-from broker.amqp.protocol.encoding import encode
-from broker.amqp.protocol.types import Byte, Char, Float, Int, Short, Symbol, UInt
+from broker.amqp.protocol.types.encoding import encode
+from broker.amqp.protocol.types.types import Byte, Char, Float, Int, Short, Symbol, UInt
 from broker.bridges.providers.stomp.maps import from_xml, to_xml
 
 TEXTS = st.text(

@@ -1,0 +1,138 @@
+"""A stored AMQP message of which somebody repaired something: its sections anew.
+
+The columns say what is different. Everything else stays as it was sent, byte for byte.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from broker.amqp.messages import bodies
+from broker.amqp.messages.death_annotations import OURS
+from broker.amqp.messages.documents import amqp_value, document
+from broker.amqp.messages.envelope import Envelope
+from broker.amqp.messages.identifiers import identifier_of, text_of
+from broker.amqp.messages.compose import JMS_TYPE, message_id, symbol
+from broker.amqp.messages.splice import ANNOTATIONS, APPLICATION_PROPERTIES, with_fields, with_pairs
+from broker.amqp.nodes.relay import bare
+from broker.amqp.protocol import sections as protocol
+from broker.amqp.protocol.types.encoding import encode
+from broker.amqp.protocol.sections import (
+    Properties,
+    Sections,
+    map_of,
+    properties_of,
+)
+from broker.queueing.get import Delivery
+
+MESSAGE_ID = 0
+SUBJECT, REPLY_TO, CORRELATION_ID, CONTENT_TYPE, GROUP_ID = 3, 4, 5, 6, 10
+
+
+def repaired(delivery: Delivery, kept: Envelope) -> Sections:
+    """All sections but the header."""
+    found, beginning = cut(kept.before)
+    properties = found.get(protocol.PROPERTIES, b"")
+    application = found.get(protocol.APPLICATION_PROPERTIES, b"")
+    annotations = found.get(protocol.ANNOTATIONS, b"")
+    if beginning or is_encoded(delivery):
+        body = body_of(delivery.body, beginning)
+    else:  # what was a map is something simpler now
+        body = bodies.DATA + encode(delivery.body)
+        annotations = with_pairs(ANNOTATIONS, annotations, {}, (JMS_TYPE,))
+    wanted = fields_of(delivery, properties_of(properties), body)
+    return Sections(
+        None,
+        annotations,
+        with_fields(properties, wanted) if wanted else properties,
+        application_properties(delivery, application),
+        body,
+        kept.after,
+    )
+
+
+def cut(before: bytes) -> tuple[dict[int, bytes], bytes]:
+    """The sections before a body, by their codes, and how the body begins."""
+    found: dict[int, bytes] = {}
+    at = 0
+    while at < len(before):
+        code, value = protocol.section(before, at)
+        if code in protocol.BODIES:
+            break
+        end = protocol.skip(before, value)
+        found[code] = before[at:end]
+        at = end
+    return found, before[at:]
+
+
+def is_encoded(delivery: Delivery) -> bool:
+    """Whether a body is sections, as one is kept that has no bytes of its own."""
+    return delivery.content_type == bodies.ENCODED or delivery.body.startswith(b"\0")
+
+
+def body_of(body: bytes, beginning: bytes) -> bytes:
+    """The body's sections; what is stored as it was encoded has no beginning."""
+    if not beginning:
+        return body
+    code, at = protocol.section(beginning, 0)
+    size = len(beginning) - at - 1  # of the length, behind the constructor
+    if int.from_bytes(beginning[-size:], "big") == len(body):
+        return beginning + body
+    try:
+        value: Any = body.decode() if code == protocol.VALUE else body
+    except UnicodeDecodeError:
+        return bodies.DATA + encode(body)
+    return beginning[:at] + encode(value)
+
+
+def fields_of(delivery: Delivery, said: Properties, body: bytes) -> dict[int, Any]:
+    """The fields of the properties that are other than the columns have them."""
+    wanted: dict[int, Any] = {}
+    reply_to = said.reply_to and bare(said.reply_to)
+    if delivery.client_message_id != text_of(said.message_id):
+        wanted[MESSAGE_ID] = message_id(delivery)
+    if delivery.subject != column(said.subject):
+        wanted[SUBJECT] = delivery.subject
+    if delivery.reply_to != column(reply_to):
+        wanted[REPLY_TO] = delivery.reply_to
+    if delivery.correlation_id != text_of(said.correlation_id):
+        text = delivery.correlation_id
+        wanted[CORRELATION_ID] = None if text is None else identifier_of(text)
+    if delivery.content_type != bodies.stored(body, said.content_type)[1]:
+        wanted[CONTENT_TYPE] = symbol(delivery.content_type)
+    if delivery.group_id != column(said.group_id):
+        wanted[GROUP_ID] = delivery.group_id
+    return wanted
+
+
+def column(text: str | None) -> str | None:
+    """A text as its column has it: none, where PostgreSQL cannot hold it."""
+    return None if text is None or "\0" in text else text
+
+
+def application_properties(delivery: Delivery, section: bytes) -> bytes:
+    """The section with what the column has of it; the broker's own are added later."""
+    written = map_of(section)
+    sent = document(written)
+    has = {
+        name: value for name, value in delivery.properties.items() if name not in OURS
+    }
+    others = {
+        name: value if is_long(written.get(name), value) else amqp_value(value)
+        for name, value in has.items()
+        if name not in sent or is_other(sent[name], value)
+    }
+    gone = [name for name in sent if name not in has and name not in OURS]
+    if not others and not gone:
+        return section
+    return with_pairs(APPLICATION_PROPERTIES, section, others, gone)
+
+
+def is_other(sent: Any, value: Any) -> bool:
+    """Unlike in Python, true is not 1."""
+    return isinstance(sent, bool) is not isinstance(value, bool) or sent != value
+
+
+def is_long(sent: Any, value: Any) -> bool:
+    """Whether a number was of 64 bits, and can be so again."""
+    return type(sent) is type(value) is int and -(2**63) <= value < 2**63

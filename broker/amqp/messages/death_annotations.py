@@ -1,0 +1,46 @@
+"""What a copy says of where it came from, for clients of AMQP.
+
+The broker writes it into the properties of a dead letter
+(``broker.queueing.provenance``). It is sent as application properties with the same
+names, as ActiveMQ Artemis sends it, and in annotations, which every client can read
+without knowing this broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from broker.amqp.messages.documents import amqp_value
+from broker.amqp.protocol.types.types import Symbol
+from broker.queueing.provenance import RESUBMITS, STALE
+
+ERROR = "_BRK_DEATH_ERROR"
+OURS = frozenset(
+    (*STALE, RESUBMITS, ERROR, "_AMQ_ORIG_ADDRESS", "_AMQ_ORIG_MESSAGE_ID")
+)
+ANNOTATIONS: Mapping[str, Symbol] = {
+    "_BRK_DEATH_REASON": Symbol("x-opt-death-reason"),
+    "_AMQ_ORIG_QUEUE": Symbol("x-opt-death-queue"),
+    "_BRK_DEATH_COUNT": Symbol("x-opt-death-count"),
+    ERROR: Symbol("x-opt-death-info"),
+}
+ORIGINAL_EXPIRY = Symbol("x-opt-orig-expiry")
+
+
+def written_by_us(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The properties that the broker wrote, as application properties."""
+    return {
+        name: amqp_value(value) for name, value in properties.items() if name in OURS
+    }
+
+
+def annotations_of(properties: Mapping[str, Any]) -> dict[Symbol, Any]:
+    """Why a message is a dead letter; nothing, if it is none."""
+    if "_BRK_DEATH_REASON" not in properties:
+        return {}
+    return {
+        annotation: amqp_value(properties[name])
+        for name, annotation in ANNOTATIONS.items()
+        if name in properties
+    }

@@ -1,0 +1,123 @@
+"""What a message that arrives asks for: a delay, and IBM MQ's descriptor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from broker.amqp.messages.descriptors import HEADERS, PREFIX, refused
+from broker.amqp.messages.compose import EPOCH, MILLISECOND
+from broker.amqp.protocol.conditions import (
+    INVALID_FIELD,
+    UNAUTHORIZED_ACCESS,
+    AmqpError,
+)
+from broker.errors import BrokerError
+from broker.errors.mq_codes import EXPIRY_UNLIMITED, Persistence
+from broker.formats.mq.descriptor import STORED, TENTH, TEXTS, check_put
+from broker.queueing.store import NewMessage
+
+AT = ("x-opt-delivery-time", "x-opt-scheduled-enqueue-time")  # ours, and Azure's
+AFTER = "x-opt-delivery-delay"
+LAST_MS = 253_402_300_799_999  # the end of the year 9999
+
+
+def is_wish(annotation: str) -> bool:
+    """Whether an annotation is for the broker, and not for consumers alone."""
+    return annotation.startswith(PREFIX) or annotation in (*AT, AFTER)
+
+
+def moment(since_1970_ms: int) -> datetime | None:
+    """A time, where there is one: 0 is none, and so is what no calendar has."""
+    if 0 < since_1970_ms <= LAST_MS:
+        return EPOCH + since_1970_ms * MILLISECOND
+    return None
+
+
+def delayed_until(annotations: Mapping[Any, Any], now: datetime) -> datetime | None:
+    """Before which moment a message must not be delivered; None where it may be now.
+
+    Raises:
+        AmqpError: the annotation is no whole number, or beyond the year 9999.
+    """
+    for name in AT:
+        if annotations.get(name) is not None:
+            at_ms = whole(name, annotations[name])
+            if at_ms > LAST_MS:
+                raise refused(name, "is beyond the year 9999")
+            at = moment(at_ms)
+            return at if at is not None and at > now else None
+    if annotations.get(AFTER) is None:
+        return None
+    delay_ms = whole(AFTER, annotations[AFTER])
+    if delay_ms <= 0:
+        return None
+    try:
+        return now + timedelta(milliseconds=delay_ms)
+    except OverflowError:
+        raise refused(AFTER, "ends beyond the year 9999") from None
+
+
+def whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise refused(name, "must be a number of milliseconds")
+    return int(value)
+
+
+def describe(message: NewMessage, fields: Mapping[str, Any], now: datetime) -> None:
+    """Give a message what its sender says in IBM MQ's fields.
+
+    Those with a column take its place where AMQP's own field is not given, but for the
+    priority and the persistence, which AMQP always gives. What a queue manager alone
+    can say, the backout count and the time of the put, is ignored, as IBM MQ does.
+
+    Raises:
+        AmqpError: a field cannot have such a value.
+    """
+    message.headers = fields.get(HEADERS)
+    descriptor = {name: fields[name] for name in STORED if name in fields}
+    if message.reply_to is None:
+        message.reply_to = fields.get("reply_to_q") or None
+    expiry = fields.get("expiry", EXPIRY_UNLIMITED)
+    try:
+        check_put(descriptor, message.reply_to, expiry)
+    except BrokerError as error:
+        raise AmqpError(INVALID_FIELD, str(error)) from error
+    if expiry != EXPIRY_UNLIMITED and message.expires_at is None:
+        message.expires_at = now + expiry * TENTH
+    message.priority = among("priority", range(10), fields, message.priority)
+    durable = among("persistence", Persistence, fields, int(message.durable))
+    message.durable = durable != Persistence.NOT_PERSISTENT
+    message.descriptor = descriptor or None
+
+
+def among(name: str, possible: Any, fields: Mapping[str, Any], usual: int) -> int:
+    value: int = fields.get(name, usual)
+    if value not in set(possible):
+        raise AmqpError(INVALID_FIELD, f"A message cannot have a {name} of {value}.")
+    return value
+
+
+def check_identity(message: NewMessage, user_id: bytes | None, user: str) -> None:
+    """Refuse a message that says it is somebody else's.
+
+    Args:
+        message: with its descriptor.
+        user_id: of the properties.
+        user: who has logged in.
+
+    Raises:
+        AmqpError: it names another; ``amqp:unauthorized-access``.
+    """
+    own = user.encode()
+    if user_id and user_id != own:
+        raise somebody_else("user-id")
+    named = (message.descriptor or {}).get("user_identifier", "")
+    if named and named.encode() != own[: TEXTS["user_identifier"]]:
+        raise somebody_else("x-opt-ibm-user-identifier")
+
+
+def somebody_else(field: str) -> AmqpError:
+    why = f"{field} must be empty or name the user who has logged in."
+    return AmqpError(UNAUTHORIZED_ACCESS, why)

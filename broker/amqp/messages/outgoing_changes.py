@@ -1,0 +1,69 @@
+"""What is changed of a stored AMQP message when it is sent, where anything is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from broker.amqp.messages import death_annotations, descriptors
+from broker.amqp.messages.documents import document
+from broker.amqp.messages.envelope import Envelope
+from broker.amqp.messages.compose import timestamp
+from broker.amqp.messages.apply_edit import repaired
+from broker.amqp.messages.splice import ANNOTATIONS, APPLICATION_PROPERTIES, with_null, with_pairs
+from broker.amqp.protocol.sections import Sections, map_of, properties_of, split
+from broker.amqp.protocol.types.types import Symbol, Timestamp
+from broker.queueing.get import Delivery
+
+EXPIRY = 8  # the place of the absolute expiry time among the properties
+
+
+def rewritten(delivery: Delivery, kept: Envelope) -> bytes:
+    """All sections but the header.
+
+    IBM MQ's fields are annotations. A dead letter says so, in properties and in
+    annotations. Its expiry time, or any that no longer holds, is taken out of its
+    properties, where clients would read it and drop the message.
+    """
+    sections = sections_of(delivery, kept)
+    copied = is_copy(delivery, sections)
+    added = added_annotations(delivery, is_copy=copied)
+    properties, application = sections.properties, sections.application_properties
+    if kept.expires_ms not in (None, milliseconds(delivery.expires_at)):
+        was = properties_of(properties).absolute_expiry_time
+        added[death_annotations.ORIGINAL_EXPIRY] = Timestamp(was or 0)
+        properties = with_null(properties, EXPIRY)
+    if copied:
+        ours = death_annotations.written_by_us(delivery.properties)
+        application = with_pairs(APPLICATION_PROPERTIES, application, ours, death_annotations.OURS)
+    annotations = sections.annotations
+    if added:
+        annotations = with_pairs(ANNOTATIONS, annotations, added)
+    return b"".join(
+        (annotations, properties, application, sections.body, sections.footer)
+    )
+
+
+def sections_of(delivery: Delivery, kept: Envelope) -> Sections:
+    """As they were sent; of a message that was repaired, as its columns have it."""
+    if kept.is_repaired:
+        return repaired(delivery, kept)
+    return split(b"".join((kept.before, delivery.body, kept.after)))
+
+
+def is_copy(delivery: Delivery, sections: Sections) -> bool:
+    """Whether the broker wrote into the properties; a sender may write the same."""
+    found = sections.application_properties
+    sent = document(map_of(found)) if found else {}
+    return any(delivery.properties.get(name) != sent.get(name) for name in death_annotations.OURS)
+
+
+def added_annotations(delivery: Delivery, *, is_copy: bool) -> dict[Symbol, Any]:
+    """What annotations are to say of a message that its columns know."""
+    added = descriptors.annotations_of(delivery)
+    return added | death_annotations.annotations_of(delivery.properties) if is_copy else added
+
+
+def milliseconds(expires_at: datetime | None) -> int:
+    """As an envelope remembers it; 0 is never."""
+    return 0 if expires_at is None else timestamp(expires_at)

@@ -1,0 +1,124 @@
+"""What a client attaches to: each attach is answered here, or refused by an error.
+
+===============================  ======================================================
+A target                         is
+===============================  ======================================================
+with an address                  an address, a queue or an alias of either to put to
+without one                      the relay: each message says where it goes
+that is dynamic                  a temporary queue, or a topic, that lives with it
+a coordinator                    where transactions are declared and discharged
+===============================  ======================================================
+
+Sources are in ``subscribing``.
+
+Source:
+    AMQP 1.0, part 3, section 3.5, and part 4. "Using the AMQP Anonymous Terminus for
+    Message Routing" 1.0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker.amqp.nodes import sources, temporary
+from broker.amqp.nodes.relay import Meant, Place, bare, checked, place_of
+from broker.amqp.nodes.source_request import QUEUES, TOPICS, kind_of
+from broker.amqp.protocol import conditions as c
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
+from broker.amqp.receivers.receiver import Puts
+from broker.amqp.refusals import refusal
+from broker.amqp.transactions.coordinator import CAPABILITIES, Coordinates
+from broker.errors import BrokerError
+from broker.errors.queues import NotAuthorized
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
+NO_TARGET = "An endpoint that sends needs a target."
+
+
+async def attach(client: Client, endpoint: Endpoint, attach: p.Attach) -> None:
+    """Answer an attach, and let its endpoint begin.
+
+    Raises:
+        AmqpError: it is to be refused.
+        DatabaseError: the same.
+    """
+    try:
+        if isinstance(endpoint, Receiver):
+            await to_put(client, endpoint, attach)
+        else:
+            assert isinstance(endpoint, Sender), "there are two kinds"
+            await sources.to_get(client, endpoint, attach)
+    except BrokerError as error:
+        raise refusal(error) from error
+
+
+async def to_put(client: Client, endpoint: Receiver, attach: p.Attach) -> None:
+    target = attach.target
+    if target is None:
+        raise AmqpError(c.INVALID_FIELD, NO_TARGET)
+    if isinstance(target, p.Coordinator):
+        begin(endpoint, Coordinates(client, endpoint), target_of_coordinator())
+    elif target.dynamic:
+        await to_put_on_temporary(client, endpoint, target)
+    else:
+        name = bare(target.address or "")
+        meant = Meant(checked(name), kind_of(target.capabilities))
+        place = await place_for(client, meant) if name else None
+        ends = Puts(client, endpoint, place, node=name)
+        begin(endpoint, ends, granted(target, target.address))
+
+
+def begin(
+    endpoint: Receiver, end: Puts | Coordinates, target: p.Target | p.Coordinator
+) -> None:
+    """One that is gone already is told so, once it has its end."""
+    endpoint.context = end
+    endpoint.accept(target=target)
+    end.flowed()
+
+
+def target_of_coordinator() -> p.Coordinator:
+    return p.Coordinator(capabilities=CAPABILITIES)
+
+
+def granted(target: p.Target, address: str | None, **more: Any) -> p.Target:
+    """The target as it is told to the client: what it really has."""
+    return p.Target(
+        address=address,
+        expiry_policy=target.expiry_policy,
+        capabilities=tuple(
+            one for one in target.capabilities if one.lower() in TOPICS | QUEUES
+        ),
+        **more,
+    )
+
+
+async def place_for(client: Client, meant: Meant) -> Place:
+    """Where a client puts by a name, if it may.
+
+    Raises:
+        NoSuchAddress: the name means nothing.
+        NotAuthorized: the client may not put there.
+    """
+    place: Place = await client.listener.database(place_of, meant)
+    needed = place.needs or place.address
+    if needed in client.temporaries:
+        return place._replace(needs=None)
+    if not client.may("put", needed):
+        raise NotAuthorized(client.actor, "put", needed)
+    return place
+
+
+async def to_put_on_temporary(
+    client: Client, endpoint: Receiver, target: p.Target
+) -> None:
+    """Make a temporary queue or topic, which lives as long as the endpoint."""
+    is_topic = kind_of(target.capabilities) == "topic"
+    made = await temporary.make(client, is_topic=is_topic)
+    end = temporary.TemporaryPuts(client, endpoint, made)
+    dynamic = {"dynamic": True, "dynamic_node_properties": temporary.LIFETIME}
+    begin(endpoint, end, granted(target, made.queue.name, **dynamic))

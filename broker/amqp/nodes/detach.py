@@ -1,0 +1,181 @@
+"""How a consumer leaves what it consumed from, once it holds nothing of it any more."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.db import Error as DatabaseError
+
+from broker.amqp.ends import Snapshot
+from broker.amqp.senders.closing import Parting
+from broker.amqp.senders.sender import Gets
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.endpoints import Sender
+from broker.amqp.threads import DatabaseAway
+from broker.errors import BrokerError
+from broker.errors.queues import NoSuchSubscription, SubscriptionInUse
+from broker.models import ClientEndpoint, Queue, Subscription
+from broker.queueing import shared_subscriptions, subscriptions
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+    from broker.amqp.listener import Listener
+
+logger = logging.getLogger(__name__)
+
+AGAIN_AFTER_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+
+
+class Share(NamedTuple):
+    """By what consumers of a shared subscription find it."""
+
+    client_id: str
+    name: str
+    is_durable: bool
+
+
+class Consumes(Gets):
+    """The ``End`` of a client that gets, which is known among the consumers."""
+
+    def __init__(
+        self,
+        client: Client,
+        endpoint: Sender,
+        queue: Queue,
+        selector: str = "",
+        *,
+        share: Share | None = None,
+        **options: Any,
+    ) -> None:
+        """Begin; as ``Gets``.
+
+        Args:
+            share: the subscription is shared, and ends with the last of its consumers.
+            options: more of those of ``Gets``.
+        """
+        super().__init__(client, endpoint, queue, selector, **options)
+        self.share = share
+        self.is_closed = False
+
+    def part(self, parting: Parting) -> None:
+        if self.parting is None:
+            self.is_closed = parting.is_closed
+            parting.over.add_done_callback(lambda _: self.left())
+            self.client.listener.consumers.wait_for(self.client, parting.over)
+        super().part(parting)
+
+    def left(self) -> None:
+        """Nothing is held any more."""
+        listener = self.client.listener
+        listener.consumers.leave(self)
+        self.client.temporaries.discard(self.queue.name)
+        if self.share is not None:
+            end_later(self.client, self.leave_share(self.share))
+
+    def never_began(self) -> None:
+        """It was refused after all."""
+        self.left()
+        made = self.subscription
+        if made is not None and not made.durable:
+            end_later(
+                self.client,
+                surely(self.client.listener, partial(subscriptions.remove, made)),
+            )
+
+    async def leave_share(self, share: Share) -> None:
+        """End a shared subscription if this was the last of its consumers."""
+        consumers = self.client.listener.consumers
+        async with consumers.lock(share):
+            if self.queue_id in consumers.busy:
+                return
+            if not share.is_durable:
+                leave = partial(
+                    shared_subscriptions.leave_shared, share.client_id, share.name
+                )
+            elif self.is_closed:
+                leave = partial(unsubscribe, share.client_id, share.name)
+            else:
+                return
+            await surely(self.client.listener, leave)
+
+
+def unsubscribe(client_id: str, name: str, actor: str = "") -> None:
+    """End a durable subscription, unless somebody else uses it by now; in a thread."""
+    try:
+        subscriptions.unsubscribe(client_id, name, actor=actor)
+    except (NoSuchSubscription, SubscriptionInUse) as error:
+        logger.info("A subscription is not ended: %s", error)
+
+
+def end_later(client: Client, ending: Coroutine[Any, Any, None]) -> None:
+    """Run what ends something; the client's next attaches wait for it."""
+    listener = client.listener
+    task = listener.loop.create_task(ending)
+    listener.endings.add(task)
+    task.add_done_callback(listener.endings.discard)
+    listener.consumers.wait_for(client, task)
+
+
+async def surely(listener: Listener, call: Callable[[], None]) -> None:
+    """Run something in a thread, again while the database is away, for a while."""
+    for wait_s in AGAIN_AFTER_S:
+        try:
+            await listener.database(call)
+        except (DatabaseAway, DatabaseError) as error:
+            logger.info("The end of something is tried again: %s", error)
+            await asyncio.sleep(wait_s)
+        except BrokerError as error:
+            logger.warning("Something was not ended: %s", error)
+            return
+        else:
+            return
+
+
+class Remembered:
+    """The ``End`` of a client that looks a durable subscription up, to end it."""
+
+    kind = ClientEndpoint.Kind.GETS.value
+    needs = None
+
+    def __init__(self, client: Client, endpoint: Sender, found: Subscription) -> None:
+        self.client = client
+        self.endpoint = endpoint
+        self.found = found
+        self.node = found.address.name
+        self.queue_id: int | None = found.queue_id
+
+    def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
+        """Closed, the subscription ends, and what it kept."""
+        if closed:
+            end = partial(
+                unsubscribe, self.found.client_id, self.found.name, self.client.actor
+            )
+            end_later(self.client, surely(self.client.listener, end))
+
+    def lost(self) -> None:
+        """The subscription is kept."""
+
+    def received(self, deliveries: Sequence[Delivery]) -> None:
+        """Nobody puts here."""
+
+    def flowed(self) -> None:
+        """Nothing is sent: it is no consumer."""
+
+    def disposed(
+        self,
+        deliveries: Sequence[Delivery],
+        state: p.DeliveryState | None,
+        settled: bool,  # noqa: FBT001 - as of every End
+    ) -> None:
+        """Nothing was sent."""
+
+    def resumed(self) -> None:
+        """Nothing is sent."""
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(0, 0, 0, 0)

@@ -1,0 +1,168 @@
+"""What a client asks for when it attaches to get. Pure.
+
+Source:
+    AMQP 1.0, part 3, section 3.5; "AMQP JMS Mapping", which names the capabilities, and
+    makes of an AMQP link's name, container-id and source a subscription of JMS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.amqp.nodes.relay import Kind, bare, checked
+from broker.amqp.protocol import conditions as c
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.types.types import Described
+
+SELECTOR = (0x0000468C00000004, "apache.org:selector-filter:string")
+NO_LOCAL = (0x0000468C00000003, "apache.org:no-local-filter:list")
+LONGEST_SELECTOR = 10_000  # characters
+LONGEST_NAME = 255  # characters
+EXCLUSIVE = "exclusive"
+MARK = "mark-skip-backout"  # of a source: its deliveries skip a transaction's rollback
+TOPICS = frozenset({"topic", "temporary-topic"})
+QUEUES = frozenset({"queue", "temporary-queue"})
+KNOWN = TOPICS | QUEUES | {"shared", "global", EXCLUSIVE, MARK}
+OUTCOMES = (
+    *("amqp:accepted:list", "amqp:rejected:list"),
+    *("amqp:released:list", "amqp:modified:list"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A source, as it is meant.
+
+    Attributes:
+        name: of the node, bare.
+        subscription: the name of a durable or shared one.
+        client_id: under which that is known; empty for one that all clients share.
+        filters: those that are applied, as the client wrote them.
+    """
+
+    name: str
+    kind: Kind = None
+    subscription: str = ""
+    client_id: str = ""
+    selector: str = ""
+    filters: dict[Any, Any] = field(default_factory=dict)
+    is_durable: bool = False
+    is_shared: bool = False
+    is_dynamic: bool = False
+    is_exclusive: bool = False
+    is_copy: bool = False
+    no_local: bool = False
+    has_mark: bool = False
+
+
+def wanted(attach: p.Attach, container_id: str) -> Wanted:
+    """What an attach asks for.
+
+    Args:
+        attach: the client's; it has a source.
+        container_id: the client's.
+
+    Raises:
+        AmqpError: a filter cannot be applied; ``amqp:invalid-field``.
+        NoSuchAddress: nothing can have such a name.
+    """
+    source = attach.source
+    assert source is not None, "one without asks for something else"
+    asked = {str(one).lower() for one in source.capabilities}
+    selector, no_local, filters = filters_of(source)
+    return Wanted(
+        name=checked(bare(source.address or "")),
+        kind=kind_of(source.capabilities),
+        subscription=subscription_name(attach),
+        client_id="" if "global" in asked else container_id,
+        selector=selector,
+        filters=filters,
+        is_durable=source.durable > 0 or source.expiry_policy == "never",
+        is_shared="shared" in asked,
+        is_dynamic=source.dynamic,
+        is_exclusive=EXCLUSIVE in asked or is_exclusive(attach),
+        is_copy=source.distribution_mode == "copy",
+        no_local=no_local,
+        has_mark=MARK in asked,
+    )
+
+
+def kind_of(capabilities: Iterable[str]) -> Kind:
+    """What a client takes a name for."""
+    asked = {one.lower() for one in capabilities}
+    return "topic" if asked & TOPICS else "queue" if asked & QUEUES else None
+
+
+def check_name(name: str) -> str:
+    """A name by which a subscription can be kept.
+
+    Raises:
+        AmqpError: it cannot; ``amqp:invalid-field``.
+    """
+    if len(name) > LONGEST_NAME or "\0" in name:
+        why = f"A name has at most {LONGEST_NAME} characters, none of them NUL."
+        raise AmqpError(c.INVALID_FIELD, why)
+    return name
+
+
+def subscription_name(attach: p.Attach) -> str:
+    """Clients put behind a line what makes the names of their AMQP links unique."""
+    return attach.name.partition("|")[0]
+
+
+def is_exclusive(attach: p.Attach) -> bool:
+    return (attach.properties or {}).get(EXCLUSIVE) is True
+
+
+def filters_of(source: p.Source) -> tuple[str, bool, dict[Any, Any]]:
+    """The selector, whether own messages are unwanted, and the filters of both."""
+    selector, no_local, applied = "", False, {}
+    for key, filter_ in (source.filter or {}).items():
+        descriptor = filter_.descriptor if isinstance(filter_, Described) else None
+        if descriptor in SELECTOR and not selector:
+            selector, applied[key] = selector_of(filter_.value), filter_
+        elif descriptor in NO_LOCAL:
+            no_local, applied[key] = True, filter_
+    return selector, no_local, applied
+
+
+def selector_of(value: object) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_SELECTOR or "\0" in value:
+        why = f"A selector is a text of at most {LONGEST_SELECTOR:,} characters."
+        raise AmqpError(c.INVALID_FIELD, why)
+    return value
+
+
+def granted(
+    attach: p.Attach,
+    what: Wanted,
+    address: str | None,
+    *,
+    is_durable: bool,
+    lives: dict[Any, Any] | None = None,
+) -> p.Source:
+    """The source as it is told to the client: what it really has.
+
+    Args:
+        attach: the client's.
+        what: it asked for.
+        address: of the node.
+        is_durable: whether the subscription outlives the endpoint.
+        lives: the properties of a dynamic node.
+    """
+    source = attach.source or p.Source()
+    return p.Source(
+        address=address,
+        durable=max(source.durable, 1) if is_durable else 0,
+        expiry_policy="never" if is_durable else "link-detach",
+        dynamic=what.is_dynamic,
+        dynamic_node_properties=lives,
+        distribution_mode=source.distribution_mode,
+        filter=what.filters or None,
+        default_outcome=source.default_outcome,
+        outcomes=tuple(one for one in source.outcomes if one in OUTCOMES) or OUTCOMES,
+        capabilities=tuple(one for one in source.capabilities if one.lower() in KNOWN),
+    )

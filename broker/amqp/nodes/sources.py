@@ -1,0 +1,323 @@
+"""What a client gets from: a queue, a browse of one, or a subscription to a topic.
+
+=============================  ========================================================
+A source                       is
+=============================  ========================================================
+with a queue's name or alias   the queue; a browse of it if it is to be a copy
+with an address's name         the queue that the address feeds, if it feeds one for
+                               anycast; else a subscription, for as long as the endpoint
+that is durable                a subscription of the client and the AMQP link's name:
+                               detached it is kept, closed it is ended
+that is shared                 the same for many consumers; not durable, for as long as
+                               there are any
+that is dynamic                a temporary queue, which goes with the endpoint
+none                           the durable subscription of this name, to be ended
+=============================  ========================================================
+
+Source:
+    AMQP 1.0, part 3, section 3.5. JMS 2.0, "Subscriptions".
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.conf import settings
+
+from broker.amqp.senders.browser import Looks
+from broker.amqp.nodes import temporary
+from broker.amqp.nodes.detach import Consumes, Remembered, Share
+from broker.amqp.nodes.source_request import Wanted, check_name, granted, subscription_name, wanted
+from broker.amqp.protocol import conditions as c
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.endpoints import Sender
+from broker.amqp.refusals import refusal
+from broker.config.names import local_queue, meanings
+from broker.errors import NoSuchAddress, NoSuchQueue
+from broker.errors.queues import NoSuchSubscription, NotAuthorized
+from broker.errors.units_of_work import MarkNotPossible
+from broker.models import Address, Queue, RoutingType, Subscription
+from broker.queueing import processes, shared_subscriptions, subscriptions
+from broker.security.authorities import Authority
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
+NO_ADDRESS = "Say which queue or address to get from."
+FOREIGN = "A temporary queue is for the connection that has made it."
+SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
+
+
+class Node(NamedTuple):
+    """What a name means to a consumer: one of the two."""
+
+    queue: Queue | None = None
+    topic: str = ""  # an address
+
+
+async def to_get(client: Client, endpoint: Sender, attach: p.Attach) -> None:
+    """Answer an attach of a client that wants to get, browse or unsubscribe.
+
+    Raises:
+        AmqpError: it is to be refused.
+        BrokerError: the same.
+    """
+    await client.listener.consumers.gone(client)
+    if attach.source is None:
+        await to_unsubscribe(client, endpoint, attach)
+        return
+    what = wanted(attach, client.container_id)
+    if what.has_mark and not settings.BROKER_SKIP_BACKOUT:
+        raise refusal(MarkNotPossible(SWITCHED_OFF))
+    if what.is_dynamic:
+        await from_temporary(client, endpoint, what)
+        return
+    if not what.name:
+        raise AmqpError(c.INVALID_FIELD, NO_ADDRESS)
+    node = await client.listener.database(find, what)
+    if node.queue is None:
+        await from_topic(client, endpoint, what, node.topic)
+    elif what.is_copy:
+        look(client, endpoint, what, node.queue)
+    else:
+        await from_queue(client, endpoint, what, node.queue)
+
+
+def find(what: Wanted) -> Node:
+    """What is meant; in a thread.
+
+    Raises:
+        NoSuchAddress: nothing of that name can be subscribed to.
+        NoSuchQueue: nothing of that name leads to one queue.
+    """
+    wants_topic = what.kind == "topic" or (
+        what.kind is None and (what.is_durable or what.is_shared)
+    )
+    if wants_topic and (topic := topic_named(what.name)) is not None:
+        return Node(topic=topic)
+    if what.kind == "topic":
+        raise NoSuchAddress(what.name)
+    try:
+        return Node(queue=queue_named(what.name))
+    except NoSuchQueue:
+        topic = topic_named(what.name)
+        if what.kind == "queue" or topic is None or anycast(what.name):
+            raise
+        return Node(topic=topic)
+
+
+def topic_named(name: str) -> str | None:
+    """The address of that name, or of that alias."""
+    for meant in meanings(name):
+        if Address.objects.filter(name=meant).exists():
+            return meant
+    return None
+
+
+def queue_named(name: str) -> Queue:
+    try:
+        return local_queue(name)
+    except NoSuchQueue:
+        fed = anycast(name)
+        if len(fed) != 1:
+            raise
+        return fed[0]
+
+
+def anycast(address: str) -> list[Queue]:
+    """Queues of an address of which each gets its share; two at most."""
+    queues = Queue.objects.select_related("address").filter(address__name=address)
+    return list(queues.filter(routing_type=RoutingType.ANYCAST)[:2])
+
+
+def check_may(client: Client, authority: Authority, name: str) -> None:
+    if not client.may(authority, name):
+        raise NotAuthorized(client.actor, authority, name)
+
+
+def check_own(client: Client, queue: Queue) -> bool:
+    """Whether a queue is the client's own, which needs no authority.
+
+    Raises:
+        AmqpError: it is another client's own.
+    """
+    if queue.kind != Queue.Kind.TEMPORARY:
+        return False
+    if queue.name not in client.temporaries:
+        raise AmqpError(c.NOT_ALLOWED, FOREIGN)
+    return True
+
+
+def look(client: Client, endpoint: Sender, what: Wanted, queue: Queue) -> None:
+    if not check_own(client, queue):
+        check_may(client, "browse", queue.name)
+    endpoint.context = Looks(client, endpoint, queue, what.selector)
+    attach = endpoint.attach
+    assert attach is not None, "that is why we are here"
+    name = attach.source.address if attach.source else queue.name
+    endpoint.accept(source=granted(attach, what, name, is_durable=False))
+
+
+async def from_queue(
+    client: Client, endpoint: Sender, what: Wanted, queue: Queue
+) -> None:
+    is_own = check_own(client, queue)
+    if not is_own:
+        check_may(client, "get", queue.name)
+    gets = Consumes(
+        client,
+        endpoint,
+        queue,
+        what.selector,
+        no_local=what.no_local,
+        mark=what.has_mark,
+    )
+    if is_own:
+        gets.needs = None
+    await begin(gets, what, is_exclusive=what.is_exclusive)
+
+
+async def from_temporary(client: Client, endpoint: Sender, what: Wanted) -> None:
+    made = await temporary.make(client)
+    gets = Consumes(
+        client,
+        endpoint,
+        made.queue,
+        what.selector,
+        mark=what.has_mark,
+        subscription=made,
+    )
+    gets.needs = None
+    await begin(gets, what, address=made.queue.name, lives=temporary.LIFETIME)
+
+
+async def from_topic(
+    client: Client, endpoint: Sender, what: Wanted, topic: str
+) -> None:
+    """Subscribe, or take a subscription up again."""
+    check_may(client, "get", topic)
+    share = Share(what.client_id, what.subscription, what.is_durable)
+    is_named = what.is_durable or what.is_shared
+    if is_named:
+        check_name(share.client_id)
+        check_name(share.name)
+    consumers = client.listener.consumers
+    async with consumers.lock(share) if is_named else nullcontext():
+        made = await client.listener.database(subscribe, what, topic, consumers.busy)
+        gets = Consumes(
+            client,
+            endpoint,
+            made.queue,
+            no_local=what.no_local,
+            mark=what.has_mark,
+            subscription=None if what.is_shared else made,
+            share=share if what.is_shared else None,
+        )
+        gets.node, gets.needs = topic, ("get", topic)
+        is_alone = what.is_durable and not what.is_shared
+        await begin(
+            gets,
+            what,
+            is_exclusive=is_alone or what.is_exclusive,
+            is_durable=what.is_durable,
+        )
+
+
+def subscribe(what: Wanted, topic: str, busy: frozenset[int]) -> Subscription:
+    """In a thread.
+
+    Raises:
+        SubscriptionInUse: it would have to begin anew, and has a consumer.
+        NoModelQueue: the address's model queue cannot serve.
+        InvalidSelector: the selector cannot be read.
+    """
+    if what.is_shared and not what.is_durable:
+        return shared_subscriptions.share(
+            topic,
+            owner=processes.current(),
+            client_id=what.client_id,
+            name=what.subscription,
+            selector=what.selector,
+            busy=busy,
+        )
+    return subscriptions.subscribe(
+        topic,
+        durable=what.is_durable,
+        owner=processes.current(),
+        client_id=what.client_id,
+        name=what.subscription,
+        selector=what.selector,
+        busy=busy,
+    )
+
+
+async def begin(
+    gets: Consumes,
+    what: Wanted,
+    *,
+    is_exclusive: bool = False,
+    is_durable: bool = False,
+    address: str | None = None,
+    lives: dict[Any, Any] | None = None,
+) -> None:
+    """Accept the attach, unless somebody else is in the way.
+
+    Raises:
+        AmqpError: somebody is; ``amqp:resource-locked``.
+    """
+    client, endpoint = gets.client, gets.endpoint
+    client.listener.consumers.enter(gets)
+    try:
+        await client.listener.register.hold(
+            client, endpoint, gets.queue_id, exclusive=is_exclusive
+        )
+    except BaseException:
+        gets.never_began()
+        raise
+    attach = endpoint.attach
+    assert attach is not None, "that is why we are here"
+    if address is None and attach.source is not None:
+        address = attach.source.address
+    endpoint.context = gets
+    source = granted(attach, what, address, is_durable=is_durable, lives=lives)
+    endpoint.accept(source=source)
+
+
+async def to_unsubscribe(client: Client, endpoint: Sender, attach: p.Attach) -> None:
+    """Find a durable subscription again, which the client then closes.
+
+    Source:
+        AMQP JMS Mapping: ``unsubscribe`` attaches without a source, and closes.
+    """
+    is_global = any(one.lower() == "global" for one in attach.desired_capabilities)
+    client_id = "" if is_global else client.container_id
+    name = check_name(subscription_name(attach))
+    found = await client.listener.database(remembered, check_name(client_id), name)
+    await client.listener.register.hold(
+        client, endpoint, found.queue_id, exclusive=True
+    )
+    endpoint.context = Remembered(client, endpoint, found)
+    address = found.address.name
+    endpoint.accept(
+        source=p.Source(
+            address=address, durable=2, expiry_policy="never", capabilities=("topic",)
+        )
+    )
+
+
+def remembered(client_id: str, name: str) -> Subscription:
+    """In a thread.
+
+    Raises:
+        NoSuchSubscription: there is none of that name.
+    """
+    found = (
+        Subscription.objects.select_related("address", "queue")
+        .filter(durable=True, client_id=client_id, name=name)
+        .first()
+    )
+    if found is None:
+        raise NoSuchSubscription(client_id, name)
+    return found

@@ -1,0 +1,1 @@
+"""Part 5 of AMQP 1.0: SASL, as server and as client."""

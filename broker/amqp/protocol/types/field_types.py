@@ -1,0 +1,127 @@
+"""What fields of composite types hold, and how that is read and written.
+
+Reading is lenient where no harm can come of it: a whole number may be of another width,
+a text a symbol, and one symbol stand for several. Writing is as the standard says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from broker.amqp.protocol.types.encoding import encode
+from broker.amqp.protocol.types.types import Symbol, Timestamp, UByte, UInt, ULong, UShort
+
+
+@dataclass(slots=True, frozen=True)
+class Kind:
+    """Both raise ValueError for what the field cannot hold; neither gets None."""
+
+    read: Callable[[Any], Any]  # what was decoded
+    write: Callable[[Any], bytes]
+
+
+KINDS: dict[str, Kind] = {}  # by name; composite types add theirs
+
+
+def instance(kind: type) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise ValueError(f"a {type(value).__name__}, not a {kind.__name__}.")
+        return value
+
+    return check
+
+
+def plain(kind: type[Any], *, at_most: int | None = None) -> Kind:
+    """What Python's own type says enough about, and not one made from it."""
+
+    def check(value: Any) -> Any:
+        if type(value) is not kind:
+            raise ValueError(f"a {type(value).__name__}, not a {kind.__name__}.")
+        if at_most is not None and len(value) > at_most:
+            raise ValueError(f"{len(value)} bytes are more than {at_most}.")
+        return value
+
+    return Kind(check, lambda value: encode(check(value)))
+
+
+def number(kind: type[int], below: int, *, at_least: int = 0) -> Kind:
+    """A whole number; plain in Python."""
+
+    def read(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"a {type(value).__name__}, not a number.")
+        if not at_least <= value < below:
+            raise ValueError(f"{value} is out of its bounds.")
+        return int(value)
+
+    return Kind(read, lambda value: encode(kind(read(value))))
+
+
+def read_string(value: Any) -> str:
+    return str(instance(str)(value))
+
+
+def read_symbol(value: Any) -> Symbol:
+    return Symbol(instance(str)(value))
+
+
+def write_symbol(value: Any) -> bytes:
+    return encode(read_symbol(value))
+
+
+def read_symbols(value: Any) -> tuple[Symbol, ...]:
+    """One stands for itself, by the standard; a list is what some write instead."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return tuple(read_symbol(symbol) for symbol in values)
+
+
+def write_symbols(value: Any) -> bytes:
+    return encode(read_symbols(value))
+
+
+def write_fields(value: Any) -> bytes:
+    """A map whose texts of keys are symbols."""
+    return encode(symbolic(instance(dict)(value)))
+
+
+def symbolic(fields: dict[Any, Any]) -> dict[Any, Any]:
+    return {
+        Symbol(key) if isinstance(key, str) else key: value
+        for key, value in fields.items()
+    }
+
+
+def read_message_id(value: Any) -> int | str | bytes | UUID:
+    """As a plain int, where it is one."""
+    if isinstance(value, ULong):
+        return int(value)
+    if isinstance(value, Symbol) or not isinstance(value, str | bytes | UUID):
+        raise ValueError(f"a {type(value).__name__}.")
+    return value
+
+
+def write_message_id(value: Any) -> bytes:
+    return encode(ULong(value) if isinstance(value, int) else read_message_id(value))
+
+
+KINDS |= {
+    "any": Kind(lambda value: value, encode),
+    "binary": plain(bytes),
+    "boolean": plain(bool),
+    "fields": Kind(instance(dict), write_fields),
+    "map": plain(dict),
+    "message-id": Kind(read_message_id, write_message_id),
+    "string": Kind(read_string, lambda value: encode(read_string(value))),
+    "symbol": Kind(read_symbol, write_symbol),
+    "symbols": Kind(read_symbols, write_symbols),
+    "tag": plain(bytes, at_most=32),
+    "timestamp": number(Timestamp, 2**63, at_least=-(2**63)),
+    "ubyte": number(UByte, 2**8),
+    "uint": number(UInt, 2**32),
+    "ulong": number(ULong, 2**64),
+    "ushort": number(UShort, 2**16),
+}

@@ -1,0 +1,326 @@
+"""What a client puts through one endpoint: each message is answered once it is stored.
+
+Messages are handled in the order in which they came. One that is refused leaves the
+others alone, and the endpoint in use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.db import Error as DatabaseError
+
+from broker.amqp.ends import Snapshot
+from broker.amqp.messages import convert as messages
+from broker.amqp.nodes.relay import Meant, Place, look_up, meant_by
+from broker.amqp.protocol import conditions as c
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.endpoints import Receiver
+from broker.amqp.receivers.credit import Credit
+from broker.amqp.receivers.storing import OVERHEAD, Put
+from broker.amqp.refusals import refusal
+from broker.amqp.threads import DatabaseAway
+from broker.amqp.transactions import state as transactions
+from broker.errors import BrokerError
+from broker.errors.queues import NotAuthorized
+from broker.models import ClientEndpoint
+from broker.security.authorities import Authority
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+    from broker.amqp.transactions.pending import Transaction
+
+AWAY = "The broker's database is away; nothing was stored."
+IN_DOUBT = "The broker lost its database just now; nobody knows if this was stored."
+NAMES: dict[type[p.Outcome], str] = {
+    p.Accepted: "amqp:accepted:list",
+    p.Rejected: "amqp:rejected:list",
+    p.Released: "amqp:released:list",
+    p.Modified: "amqp:modified:list",
+}
+
+
+class Came(NamedTuple):
+    """Messages for one place that were not handled yet."""
+
+    deliveries: Sequence[Delivery]
+    behind: Transaction | None  # whose discharge was asked for before
+
+
+class Puts:
+    """The ``End`` of an endpoint by which a client puts."""
+
+    kind = ClientEndpoint.Kind.PUTS.value
+    queue_id = None
+    is_exclusive = False
+    row_id = None
+
+    def __init__(
+        self, client: Client, endpoint: Receiver, place: Place | None, node: str = ""
+    ) -> None:
+        """Begin.
+
+        Args:
+            client: whose endpoint.
+            endpoint: the protocol's.
+            place: where messages go; None where each says it.
+            node: what the client has called that.
+        """
+        self.client = client
+        self.endpoint = endpoint
+        self.place = place
+        self.node = node
+        self.credit = Credit(client, endpoint)
+        self.came: deque[Came] = deque()
+        self.is_waiting = False  # for the head of ``came`` to be ready
+        self.stored: list[Delivery] = []  # and not told yet
+        self.messages = 0
+        self.settled = 0
+
+    @property
+    def needs(self) -> tuple[Authority, str] | None:
+        needed = None if self.place is None else self.place.needs
+        return None if needed is None else ("put", needed)
+
+    # What the listener tells.
+
+    def received(self, deliveries: Sequence[Delivery]) -> None:
+        self.messages += len(deliveries)
+        self.credit.use(deliveries)
+        transactions.expect(self.client, states_of(deliveries))
+        behind = transactions.in_way(self.client, self.endpoint.session)
+        runs = [deliveries] if self.place else [[one] for one in deliveries]
+        self.came.extend(Came(run, behind) for run in runs)
+        self.advance()
+
+    def flowed(self) -> None:
+        """Give the first credit."""
+        self.credit.give()
+
+    def disposed(
+        self,
+        deliveries: Sequence[Delivery],
+        state: p.DeliveryState | None,
+        settled: bool,  # noqa: FBT001 - as of every End
+    ) -> None:
+        """Outcomes are ours to tell here."""
+
+    def resumed(self) -> None:
+        """What is told to a client goes through the session's own window."""
+
+    def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
+        """What came is stored all the same; it can be answered no more."""
+        self.credit.is_over = True
+
+    def lost(self) -> None:
+        self.credit.is_over = True
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            self.endpoint.credit, self.credit.used, self.messages, self.settled
+        )
+
+    # From the client to the database.
+
+    def advance(self) -> None:
+        """Handle what came, as far as nothing has to be waited for."""
+        while self.came and not self.is_waiting:
+            behind = self.came[0].behind
+            if behind is not None and not behind.is_over:
+                self.is_waiting = True
+                behind.then.append(self.go_on)
+                return
+            try:
+                found = self.place or self.place_for(self.came[0].deliveries[0])
+            except (AmqpError, BrokerError) as error:
+                self.take(error)
+            else:
+                if found is not None:
+                    self.take(found)
+
+    def go_on(self) -> None:
+        self.is_waiting = False
+        self.advance()
+
+    def place_for(self, delivery: Delivery) -> Place | BrokerError | None:
+        """Where a message goes, or why nowhere; None if it is to be looked up first."""
+        meant = meant_by(delivery.payload)
+        listener = self.client.listener
+        found = listener.places.find(meant)
+        if found is None:
+            self.is_waiting = True
+            future = listener.database(look_up, meant)
+            told = partial(self.client.guard, self.looked_up, meant)
+            future.add_done_callback(told)
+        return found
+
+    def looked_up(
+        self, meant: Meant, future: asyncio.Future[Place | BrokerError]
+    ) -> None:
+        if future.cancelled():
+            return
+        self.is_waiting = False
+        error = future.exception()
+        if error is None:
+            self.client.listener.places.note(meant, future.result())
+        else:  # nobody knows what it means
+            assert isinstance(error, Exception), "nothing else ends a look"
+            self.take(error)
+        self.advance()
+
+    def take(self, found: Place | Exception) -> None:
+        """Handle the first of those that came."""
+        deliveries = self.came.popleft().deliveries
+        if isinstance(found, Place):
+            self.handle(deliveries, found)
+        else:
+            self.fail(deliveries, found)
+        transactions.come(self.client, states_of(deliveries))
+
+    def handle(self, deliveries: Sequence[Delivery], place: Place) -> None:
+        """Check all that can be refused before the database is asked."""
+        needed = place.needs or place.address
+        if not self.may("put", needed):
+            self.fail(deliveries, NotAuthorized(self.client.actor, "put", needed))
+            return
+        read = self.reader(place, needed)
+        puts: list[Put] = []
+        was_over = self.credit.is_over
+        for delivery in deliveries:
+            if self.credit.is_over and not was_over:  # one was refused that was settled
+                self.credit.free([delivery])
+                continue
+            try:
+                put = read(delivery)
+                if isinstance(delivery.state, p.TransactionalState):
+                    transactions.put(self.client, delivery.state, put.messages)
+                    self.tell_enlisted(delivery, delivery.state)
+                else:
+                    puts.append(put)
+            except (AmqpError, BrokerError) as error:
+                self.refuse(delivery, error)
+        if puts:
+            size = sum(put.context.context + OVERHEAD for put in puts)
+            done = partial(self.client.guard, self.answer)
+            self.client.listener.puts.add(puts, done, size)
+
+    def reader(self, place: Place, needed: str) -> Callable[[Delivery], Put]:
+        """What makes of messages for a place what is put there."""
+        actor, user = self.client.actor, self.client.user.get_username()
+        producer, now = self.client.container_id, self.client.listener.now()
+        may_set_identity = self.client.may("passall", needed)
+
+        def read(delivery: Delivery) -> Put:
+            new = messages.to_put(
+                delivery.payload,
+                address=place.address,
+                producer=producer,
+                now=now,
+                message_format=delivery.message_format,
+                user=user,
+                may_set_identity=may_set_identity,
+            )
+            if place.routing_type is not None:
+                for one in new:
+                    one.routing_type = place.routing_type
+            delivery.payload = b""
+            return Put(new, actor, delivery)
+
+        return read
+
+    def may(self, authority: Authority, name: str) -> bool:
+        """A client may do what it wants with its own temporary queues."""
+        return name in self.client.temporaries or self.client.may(authority, name)
+
+    # And back to the client.
+
+    def answer(self, results: list[tuple[Put, Exception | None]]) -> None:
+        """A message is stored if its result is None, and otherwise is not."""
+        stored = [put.context for put, result in results if result is None]
+        if stored:
+            self.credit.free(stored)
+            if not self.stored:
+                self.client.listener.loop.call_soon(self.tell_stored)
+            self.stored += stored
+        if len(stored) < len(results):
+            for put, result in results:
+                if result is not None:
+                    self.fail([put.context], result)
+
+    def fail(self, deliveries: Sequence[Delivery], error: Exception) -> None:
+        """They are not stored, for this reason."""
+        for delivery in deliveries:
+            if isinstance(error, DatabaseAway):
+                self.say(delivery, p.Released(), AmqpError(c.INTERNAL_ERROR, AWAY))
+            elif isinstance(error, DatabaseError):
+                doubt = p.Modified(delivery_failed=True)
+                self.say(delivery, doubt, AmqpError(c.INTERNAL_ERROR, IN_DOUBT))
+            else:
+                self.refuse(delivery, error)
+
+    def tell_stored(self) -> None:
+        """In one range, as far as they came in a row."""
+        stored, self.stored = self.stored, []
+        self.settled += len(stored)
+        self.credit.widen()
+        self.endpoint.session.settle(stored, p.Accepted())
+        self.credit.give()
+        self.client.flush()
+
+    def tell_enlisted(self, delivery: Delivery, state: p.TransactionalState) -> None:
+        self.credit.free([delivery])
+        self.settled += 1
+        enlisted = p.TransactionalState(state.txn_id, p.Accepted())
+        self.endpoint.session.settle([delivery], enlisted)
+        self.credit.give()
+        self.client.flush()
+
+    def refuse(self, delivery: Delivery, error: Exception) -> None:
+        refused = refusal(error)
+        if refused.condition == c.RESOURCE_LIMIT_EXCEEDED:
+            self.credit.narrow()
+        self.say(delivery, p.Rejected(refused.as_error()), refused)
+
+    def say(self, delivery: Delivery, outcome: p.Outcome, error: AmqpError) -> None:
+        """Tell that a message is not stored: by an outcome or, if its sender does not
+        want to know, by the end of the endpoint."""
+        self.credit.free([delivery])
+        state = delivery.state
+        if delivery.settled:
+            if isinstance(state, p.TransactionalState):
+                transactions.spoil(self.client, state, error)
+            self.end(error)
+            return
+        told = self.understood(outcome, error)
+        if isinstance(state, p.TransactionalState):
+            enlisted = p.TransactionalState(state.txn_id, told)
+            self.endpoint.session.settle([delivery], enlisted)
+        else:
+            self.endpoint.session.settle([delivery], told)
+        self.credit.give()
+        self.client.flush()
+
+    def understood(self, outcome: p.Outcome, error: AmqpError) -> p.Outcome:
+        """An outcome that the client has said it knows; all know of rejection."""
+        attach = self.endpoint.attach
+        source = attach.source if attach is not None else None
+        known = source.outcomes if source is not None else ()
+        if not known or NAMES[type(outcome)] in known:
+            return outcome
+        return p.Rejected(error.as_error())
+
+    def end(self, error: AmqpError) -> None:
+        if not self.credit.is_over:
+            self.client.cast_off(self.endpoint, error)
+
+
+def states_of(deliveries: Sequence[Delivery]) -> list[p.TransactionalState]:
+    """Of those that are part of transactions."""
+    states = [one.state for one in deliveries if one.state is not None]
+    return [one for one in states if isinstance(one, p.TransactionalState)]

@@ -1,0 +1,113 @@
+"""Reading a queue for a client that browses, in a thread that has a connection.
+
+It goes on where it was, for each priority by itself: what comes later is seen later,
+whatever its priority. What came back to its place behind it is not seen again.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+
+from broker import sql
+from broker.amqp.messages.convert import to_send
+from broker.formats.selectors import Selector
+from broker.models import Queue
+from broker.queueing.browse import Browsed, browsed, whole
+from broker.queueing.get import HIGHEST, LOWEST, NEW, PRIORITIES, Delivery
+from broker.queueing.selective_get import LOOKS, SCAN, Place, Walk, lanes_of
+
+logger = logging.getLogger(__name__)
+
+LEVELS = list(range(9, -1, -1))  # priorities, in the order of gets
+UNREADABLE = "Message %d of %s cannot be shown to a client of AMQP."
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Some messages, as they are sent."""
+
+    messages: list[tuple[int, bytes]]  # with the broker's number of each
+    at_end: bool  # there were no more
+
+
+class Viewer:
+    """Reads one queue for one client; one call at a time."""
+
+    def __init__(
+        self, queue: Queue, selector: Selector | None, largest: int | None
+    ) -> None:
+        self.queue = queue
+        self.selector = selector
+        self.largest = largest  # bytes of a message that the client takes
+        self.lows = [LOWEST] * len(LEVELS)  # where each priority goes on
+        self.walk: Walk | None = None  # until it is at its end
+
+    def view(self, limit: int, now: datetime) -> View:
+        """The next messages that a get could have, at most ``limit``.
+
+        There may be fewer though the end is not reached.
+        """
+        if self.selector is None:
+            entries, at_end = self.all(limit)
+        else:
+            entries, at_end = self.chosen(self.selector, limit)
+        there = [
+            one
+            for one in whole(self.queue.pk, entries)
+            if one.expires_at is None or one.expires_at > now
+        ]
+        encoded = [(one.message_id, self.encoded(one, now)) for one in there]
+        return View([(key, sent) for key, sent in encoded if sent], at_end)
+
+    def all(self, limit: int) -> tuple[list[Browsed], bool]:
+        entries = sql.fetch(
+            "browse_ready",
+            browsed,
+            queue_id=self.queue.pk,
+            priorities=LEVELS,
+            lows=self.lows,
+            limit=limit,
+        )
+        self.note([Place(2 * (9 - one.priority), one.pos) for one in entries])
+        return entries, len(entries) < limit
+
+    def chosen(self, selector: Selector, limit: int) -> tuple[list[Browsed], bool]:
+        walk = self.walk
+        if walk is None:
+            lows = [
+                bound for low in self.lows for bound in (min(low, NEW), max(low, NEW))
+            ]
+            walk = Walk(self.queue.name, selector, lows, though_paused=True)
+        places: list[Place] = []
+        for _ in range(LOOKS):
+            if len(places) == limit or walk.at_end:
+                break
+            places += walk.on(min(limit - len(places), SCAN))
+        self.note(places)
+        self.walk = None if walk.at_end else walk
+        lanes = lanes_of(places)
+        entries = sql.fetch(
+            "browse_chosen",
+            browsed,
+            queue=self.queue.name,
+            priorities=lanes.priorities,
+            lows=lanes.lows,
+        )
+        return entries, walk.at_end
+
+    def note(self, places: list[Place]) -> None:
+        """Go on behind these, next time."""
+        for lane, pos in places:
+            level = 9 - PRIORITIES[lane]
+            self.lows[level] = min(max(self.lows[level], pos + 1), HIGHEST)
+
+    def encoded(self, delivery: Delivery, now: datetime) -> bytes | None:
+        try:
+            payload = to_send(delivery, now=now)
+        except Exception:
+            logger.exception(UNREADABLE, delivery.message_id, self.queue.name)
+            return None
+        is_fit = self.largest is None or len(payload) <= self.largest
+        return payload if is_fit else None

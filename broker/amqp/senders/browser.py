@@ -1,0 +1,214 @@
+"""What a client looks at through one endpoint: messages, which stay where they are.
+
+Nothing is locked or counted, and whatever the client says of them is without effect. It
+has seen all when it drains; without that, what comes later is shown, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from broker.amqp.ends import Snapshot
+from broker.amqp.senders.outcomes import bare
+from broker.amqp.senders.closing import AWAY_S, why_it_ends
+from broker.amqp.senders.sender import SETTLED, TAG
+from broker.amqp.senders.browse_reader import View, Viewer
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.endpoints import Sender
+from broker.formats.selectors import parse
+from broker.models import ClientEndpoint, Queue
+from broker.queueing import notifications
+from broker.security.authorities import Authority
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+
+MOST = 100  # messages that one look reads
+MOST_BYTES = 4 * 2**20  # that it reads, by what it read before
+UNKNOWN_BYTES = 128 * 2**10  # of a message, before one was read
+
+
+class Looks:
+    """The ``End`` of an endpoint by which a client browses."""
+
+    kind = ClientEndpoint.Kind.BROWSES.value
+    is_exclusive = False
+    chooses = True  # what it finds it leaves
+
+    def __init__(
+        self, client: Client, endpoint: Sender, queue: Queue, selector: str = ""
+    ) -> None:
+        """Begin; nothing is read before ``flowed``.
+
+        Args:
+            client: whose endpoint.
+            endpoint: the protocol's.
+            queue: what to look at.
+            selector: what the client wants to see, which is in the language; empty is
+                all.
+        """
+        self.client = client
+        self.endpoint = endpoint
+        self.queue_id: int = queue.pk
+        self.node = queue.name
+        self.needs: tuple[Authority, str] | None = ("browse", queue.name)
+        wanted = parse(selector) if selector else None
+        self.viewer = Viewer(queue, wanted, endpoint.largest)
+        attach = endpoint.attach
+        self.is_settled = attach is not None and attach.snd_settle_mode == SETTLED
+        self.unsent: deque[tuple[int, bytes]] = deque()
+        self.typical = UNKNOWN_BYTES  # of a message
+        self.messages = 0
+        self.settled = 0
+        self.seen = 0  # the version of the queue at the last look
+        self.is_looking = False
+        self.was_draining = False  # when the last look began
+        self.is_asleep = False
+        self.is_over = False
+
+    # What the listener tells.
+
+    def received(self, deliveries: Sequence[Delivery]) -> None:
+        """Nobody puts here."""
+
+    def flowed(self) -> None:
+        self.go_on()
+
+    def resumed(self) -> None:
+        self.go_on()
+
+    def disposed(
+        self,
+        deliveries: Sequence[Delivery],
+        state: p.DeliveryState | None,
+        settled: bool,  # noqa: FBT001 - as of every End
+    ) -> None:
+        is_outcome = not isinstance(state, p.Received | None)
+        if settled or is_outcome:
+            self.settled += len(deliveries)
+        if is_outcome and not settled:
+            self.endpoint.session.settle(deliveries, bare(state))
+            self.client.flush()
+        self.go_on()
+
+    def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
+        self.is_over = True
+        self.unsent.clear()
+        self.client.listener.waking.leave(self)
+
+    def lost(self) -> None:
+        self.detached(closed=False)
+
+    def snapshot(self) -> Snapshot:
+        unsettled = len(self.endpoint.unsettled)
+        return Snapshot(self.endpoint.credit, unsettled, self.messages, self.settled)
+
+    # From the queue to the client.
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.client.paused or not self.endpoint.session.can_send
+
+    def go_on(self) -> None:
+        """Do what can be done now; harmless at any time."""
+        if self.is_over:
+            return
+        self.dispatch()
+        if self.is_looking or self.is_blocked:
+            return
+        limit = self.wanted()
+        if limit < 1:
+            self.rouse()
+            self.say_drained()
+        elif self.endpoint.drain or not self.is_asleep:
+            self.look_for(limit)
+
+    def dispatch(self) -> None:
+        while self.unsent and self.endpoint.credit > 0 and not self.is_blocked:
+            message_id, payload = self.unsent.popleft()
+            tag = TAG.pack(message_id, self.messages)
+            self.endpoint.send(payload, tag=tag, settled=self.is_settled)
+            self.messages += 1
+        self.client.flush()
+
+    def wanted(self) -> int:
+        """How many messages to read; what the client does not settle is bounded."""
+        left = self.client.limits.max_in_flight - len(self.endpoint.unsettled)
+        credit = self.endpoint.credit - len(self.unsent)
+        room = min(credit, MOST, left - len(self.unsent))
+        if room < 1 or self.client.stopping:
+            return 0
+        return max(1, min(room, MOST_BYTES // self.typical))
+
+    def look_for(self, limit: int) -> None:
+        self.rouse()
+        self.is_looking, self.was_draining = True, self.endpoint.drain
+        self.seen = notifications.version(self.queue_id)
+        listener = self.client.listener
+        future = listener.database(self.viewer.view, limit, listener.now())
+        future.add_done_callback(partial(self.client.guard, self.looked))
+
+    def looked(self, future: asyncio.Future[View]) -> None:
+        """A look is over."""
+        self.is_looking = False
+        if future.cancelled() or self.is_over:
+            return
+        self.client.listener.waking.leave(self)
+        error = future.exception()
+        if error is not None:
+            self.failed(error)
+            return
+        view = future.result()
+        self.unsent += view.messages
+        if view.messages:
+            sizes = [len(payload) for _, payload in view.messages]
+            self.typical = max(sum(sizes) // len(sizes), 1)
+        self.dispatch()
+        if view.at_end:
+            self.rest()
+        else:
+            self.go_on()
+
+    def rest(self) -> None:
+        """All was seen that is there: say so, or wait for what comes."""
+        if self.endpoint.drain:
+            if self.was_draining:
+                self.say_drained()
+            else:
+                self.go_on()
+        elif self.client.listener.waking.sleep(self, self.seen):
+            self.is_asleep = True
+        else:
+            self.go_on()
+
+    def say_drained(self) -> None:
+        if self.endpoint.drain and not self.unsent:
+            self.endpoint.drained()
+            self.client.flush()
+
+    def look(self) -> None:
+        """Something may have come; called by ``Waking``."""
+        self.is_asleep = False
+        self.go_on()
+        if not self.is_looking:
+            self.client.listener.waking.leave(self)
+
+    def rouse(self) -> None:
+        if self.is_asleep:
+            self.is_asleep = False
+            self.client.listener.waking.leave(self)
+
+    def failed(self, error: BaseException) -> None:
+        why = why_it_ends(error, self.node)
+        if why is None:
+            self.client.listener.loop.call_later(AWAY_S, self.client.guard, self.go_on)
+            return
+        self.endpoint.detach(closed=True, error=why)
+        self.endpoint.context = None
+        self.detached(closed=True)
+        self.client.flush()

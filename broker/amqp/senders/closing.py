@@ -1,0 +1,157 @@
+"""How a Sender ends: what its client said is carried out, and the rest goes back.
+
+It waits for the look that runs, for the outcomes that are under way, and for the
+transactions that deliveries are part of. Then the unit of work ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+from django.db import Error as DatabaseError
+
+from broker.amqp.senders.settle import BACKED_OUT
+from broker.amqp.protocol import conditions as c
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.refusals import refusal
+from broker.amqp.threads import DatabaseAway
+from broker.errors import BrokerError, LockLost, NoSuchQueue
+from broker.models import Subscription
+from broker.queueing import subscriptions
+from broker.queueing.get import Delivery
+
+if TYPE_CHECKING:
+    from broker.amqp.senders.sender import Gets
+
+logger = logging.getLogger(__name__)
+
+LOST = "The connection of its client was lost."
+ENDED = "Somebody ended the unit of work that held the deliveries."
+AWAY_S = 1.0  # how long a database that is away is left alone
+
+
+def why_it_ends(error: BaseException, node: str) -> AmqpError | None:
+    """What a client is told for which a look or an outcome cannot be; None where it
+    can go on when the database is back."""
+    if isinstance(error, DatabaseAway | DatabaseError):
+        logger.warning("%s waits for the database: %s", node, error)
+        return None
+    if isinstance(error, LockLost):
+        return AmqpError(c.DETACH_FORCED, ENDED)
+    if isinstance(error, NoSuchQueue):
+        return AmqpError(c.RESOURCE_DELETED, str(error))
+    if not isinstance(error, BrokerError | AmqpError):
+        logger.error("Gets from %s end.", node, exc_info=error)
+    assert isinstance(error, Exception), "nothing else is a look's"
+    return refusal(error)
+
+
+class Parting:
+    """The end of one Sender."""
+
+    def __init__(
+        self, gets: Gets, *, is_closed: bool = False, is_lost: bool = False
+    ) -> None:
+        """Plan it.
+
+        Args:
+            gets: what ends.
+            is_closed: the client has closed it for good.
+            is_lost: the client is gone without a word.
+        """
+        self.gets = gets
+        self.is_closed = is_closed
+        self.is_lost = is_lost
+        self.listener = gets.client.listener
+        self.over = gets.ended
+        self.is_running = False
+
+    def begin(self) -> None:
+        self.listener.endings.add(self.over)
+        self.over.add_done_callback(self.listener.endings.discard)
+        if self.gets.is_settled:  # accepted, and not to be had again
+            self.gets.held.clear()
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Take the next step, if nothing has to be waited for."""
+        gets, held = self.gets, self.gets.held
+        if self.over.done() or self.is_running or gets.looking.is_looking:
+            return
+        if gets.is_settled:
+            held.clear()
+        if not self.is_lost:
+            self.give_back()
+        if not (gets.settling.is_busy or held.is_busy()):
+            self.end()
+
+    def give_back(self) -> None:
+        """What came back from a transaction was seen, and counts. If another one is
+        still open, the rest does not wait for it."""
+        settling, held = self.gets.settling, self.gets.held
+        seen = [entry for entry in held.idle() if entry.was_rolled_back]
+        if seen:
+            settling.settle(BACKED_OUT, seen, None)
+        if held.is_busy():
+            settling.release(held.idle())
+
+    def end(self) -> None:
+        self.is_running = True
+        held = self.gets.held
+        unsent = [entry.got for entry in held if entry.sent is None]
+        seen = [entry.got.message_id for entry in held if entry.sent is not None]
+        call = partial(self.lose, unsent, next(iter(seen), None))
+        future = self.listener.database(call if self.is_lost else self.leave)
+        future.add_done_callback(self.ended)
+
+    def lose(self, unsent: list[Delivery], first: int | None) -> None:
+        """End the unit of work of a client that is gone; in a thread."""
+        taker = self.gets.taker
+        for unseen in (unsent, taker.stranded):
+            if unseen:
+                taker.give_back(unseen)
+        taker.prefetched.lose(LOST, first=first)
+        self.unsubscribe()
+
+    def leave(self) -> None:
+        """End the unit of work of a client that went in order; in a thread."""
+        self.gets.taker.prefetched.end()
+        self.unsubscribe()
+
+    def unsubscribe(self) -> None:
+        if self.gets.subscription is not None:
+            end_subscription(self.gets.subscription, is_closed=self.is_closed)
+
+    def ended(self, future: asyncio.Future[None]) -> None:
+        self.is_running = False
+        if future.cancelled():
+            self.finish()
+            return
+        error = future.exception()
+        if isinstance(error, DatabaseAway | DatabaseError):
+            # Nobody else gives back what a living process holds.
+            logger.warning("Gets from %s end later: %s", self.gets.node, error)
+            self.listener.loop.call_later(AWAY_S, self.go_on)
+            return
+        if error is not None:
+            logger.error("Gets from %s did not end.", self.gets.node, exc_info=error)
+        self.finish()
+
+    def finish(self) -> None:
+        self.gets.held.clear()
+        if not self.over.done():
+            self.over.set_result(None)
+
+
+def end_subscription(subscription: Subscription, *, is_closed: bool) -> None:
+    """End a subscription with its endpoint, if it is not to be kept."""
+    try:
+        if not subscription.durable:
+            subscriptions.remove(subscription)
+        elif is_closed:
+            subscriptions.unsubscribe(subscription.client_id, subscription.name)
+    except BrokerError as error:  # it is gone, or somebody else uses it
+        logger.info("Subscription %s is not ended: %s", subscription, error)

@@ -1,0 +1,143 @@
+"""Taking entries for a Sender, in a thread that has a connection to the database.
+
+What is handed over is encoded already. A message that cannot be, or that is too large
+for the client, goes back uncounted, and this Sender takes it no more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+
+from broker.amqp.senders.in_flight import Entry
+from broker.amqp.messages.convert import to_send
+from broker.errors import LockLost
+from broker.models import AddressSetting, Queue
+from broker.queueing.get import Delivery
+from broker.settlement.batch import Accept, Settlement, settle
+from broker.transactions.prefetch import Prefetched
+
+logger = logging.getLogger(__name__)
+
+Hidden = set[tuple[int, int]]  # priority and id of messages that came back
+
+UNREADABLE = "Message %d of %s cannot be sent to a client of AMQP; it stays there."
+TOO_LARGE = "Message %d of %s has %d bytes; a client takes at most %d. It stays there."
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one look found."""
+
+    entries: list[Entry]  # for the client
+    count: int  # of all, with those that are not
+    unfit: list[Delivery]  # went back, and would come again
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What the client wants of what is taken for it."""
+
+    is_settled: bool = False  # accepted before it is sent: at most once
+    not_from: str | None = None  # what this producer has put is accepted unseen
+    largest: int | None = None  # bytes of a message
+
+
+class Taker:
+    """Takes for one Sender; one call at a time."""
+
+    def __init__(self, queue: Queue, prefetched: Prefetched, wishes: Wishes) -> None:
+        self.queue = queue
+        self.prefetched = prefetched
+        self.wishes = wishes
+        self.is_of_dead_letters: bool | None = None  # known from the first take on
+        self.stranded: list[Delivery] = []  # were taken, and not handed over
+
+    def take(self, limit: int, now: datetime, hidden: Hidden) -> Taken:
+        """Take and encode up to so many entries.
+
+        Args:
+            limit: entries at most.
+            now: when; for what is left of their time to live.
+            hidden: what is to be left alone.
+
+        Raises:
+            LockLost: the unit of work was ended by somebody.
+            BrokerError: as ``Prefetched.get``.
+        """
+        if self.is_of_dead_letters is None:
+            self.is_of_dead_letters = keeps_dead_letters(self.queue)
+        self.prefetched.hidden = hidden
+        if self.stranded:
+            self.give_back(self.stranded)
+        got = self.stranded = self.prefetched.get(limit)
+        own: list[Delivery] = []
+        unfit: list[Delivery] = []
+        entries: list[Entry] = []
+        for one in got:
+            if one.producer == self.wishes.not_from:
+                own.append(one)
+            elif (entry := self.encoded(one, now)) is None:
+                unfit.append(one)
+            else:
+                entries.append(entry)
+        self.accept(own)
+        if unfit:
+            self.prefetched.give_back(unfit)
+        if self.wishes.is_settled:
+            self.accept([entry.got for entry in entries])
+        self.stranded = []
+        return Taken(entries, len(got), unfit)
+
+    def encoded(self, got: Delivery, now: datetime) -> Entry | None:
+        """An entry as it is sent; None if it cannot be."""
+        try:
+            payload = to_send(got, now=now)
+        except Exception:
+            # Whatever is wrong with one message must not stop those behind it.
+            logger.exception(UNREADABLE, got.message_id, self.queue.name)
+            return None
+        largest = self.wishes.largest
+        if largest is not None and len(payload) > largest:
+            size = len(payload)
+            logger.error(TOO_LARGE, got.message_id, self.queue.name, size, largest)
+            return None
+        got.body, got.headers, got.envelope = b"", None, None
+        return Entry(got, payload, len(payload))
+
+    def accept(self, deliveries: Sequence[Delivery]) -> None:
+        """Accept what the client will not settle.
+
+        Raises:
+            LockLost: the unit of work was ended meanwhile.
+        """
+        if not deliveries:
+            return
+        uow, queue_id = deliveries[0].uow, deliveries[0].queue_id
+        ids = [one.message_id for one in deliveries]
+        (error,) = settle([Settlement(uow, queue_id, ids, Accept(), self.actor)])
+        if error is not None:
+            raise error
+
+    @property
+    def actor(self) -> str:
+        return self.prefetched.actor
+
+    def give_back(self, deliveries: Sequence[Delivery]) -> None:
+        """Return what the client has not seen; harmless if it is not ours any more."""
+        try:
+            self.prefetched.give_back(deliveries)
+        except LockLost:
+            logger.info("Deliveries of %s were lost before.", self.queue.name)
+
+
+def keeps_dead_letters(queue: Queue) -> bool:
+    """Whether dead letters go to a queue, so that its refused ones have no other."""
+    if queue.name == settings.BROKER_DEAD_LETTER_QUEUE:
+        return True
+    to = queue.address.name
+    return AddressSetting.objects.filter(dead_letter_address=to).exists()

@@ -1,0 +1,265 @@
+"""What a client says of its deliveries, on its way to the database and back.
+
+Nothing is settled on our side before it is committed. Outcomes of many Senders travel
+together (``Listener.settlements``), each Sender's in the order in which they came.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from broker.amqp.senders.in_flight import Entry, Releases
+from broker.amqp.senders.outcomes import NO_OUTCOME, ROLLED_BACK, Circumstances, Verdict, bare, decide
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.transactions import state as transactions
+from broker.amqp.transactions.commit import Ending
+from broker.settlement.batch import Accept, BackOut, Release, Settlement
+
+if TYPE_CHECKING:
+    from broker.amqp.senders.sender import Gets
+
+logger = logging.getLogger(__name__)
+
+RELEASED = Verdict(Release())
+BACKED_OUT = Verdict(BackOut(ROLLED_BACK, at_once=True))
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Entries of one unit of work that end alike."""
+
+    verdict: Verdict
+    answer: p.Outcome | None
+    entries: list[Entry]
+
+
+class Settling:
+    """The outcomes of one Sender."""
+
+    def __init__(self, gets: Gets) -> None:
+        self.gets = gets
+        self.client = gets.client
+        self.held = gets.held
+        self.releases = Releases()
+        self.gathered: dict[tuple[int, Verdict, str], Gathered] = {}  # in this turn
+        self.pending = 0  # settlements of which the database has not told
+        self.returning = 0  # of these and the gathered, what goes back to the queue
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether outcomes are under way."""
+        return bool(self.pending or self.gathered)
+
+    def disposed(
+        self,
+        deliveries: Sequence[Delivery],
+        state: p.DeliveryState | None,
+        *,
+        is_settled: bool,
+    ) -> None:
+        """The client gave an outcome, or settled without one.
+
+        It counts the first time; what else is said of the delivery does not.
+        """
+        fresh = [one for one in deliveries if is_open(one)]
+        if not fresh:
+            return
+        if isinstance(state, p.TransactionalState):
+            self.enlist(fresh, state, is_settled=is_settled)
+            return
+        answer = None if is_settled else bare(state)
+        if isinstance(state, p.Accepted):
+            self.settle(ACCEPTED, [one.context for one in fresh], answer)
+            return
+        groups: dict[Verdict, list[Entry]] = defaultdict(list)
+        for one in fresh:
+            verdict = self.verdict(one.context, state, is_settled=is_settled)
+            if verdict is not None:
+                groups[verdict].append(one.context)
+        for verdict, entries in groups.items():
+            self.settle(verdict, entries, answer)
+
+    def verdict(
+        self, entry: Entry, state: p.DeliveryState | None, *, is_settled: bool
+    ) -> Verdict | None:
+        """See ``outcomes.decide``."""
+        loop, listener = self.client.listener.loop, self.client.listener
+        now, message_id = listener.now(), entry.got.message_id
+        expires_at = entry.got.expires_at
+        attach = self.gets.endpoint.attach
+        source = attach.source if attach is not None else None
+        about = Circumstances(
+            now=now,
+            default=source.default_outcome if source is not None else None,
+            is_dead_letter=bool(self.gets.taker.is_of_dead_letters),
+            is_expired=expires_at is not None and expires_at <= now,
+            was_rolled_back=entry.was_rolled_back,
+            releases=self.releases.of(message_id, loop.time()),
+        )
+        verdict = decide(state, about, is_settled=is_settled)
+        if verdict is not None and is_release(state):
+            self.releases.note(message_id, loop.time())
+        return verdict
+
+    def settle(
+        self, verdict: Verdict, entries: Sequence[Entry], answer: p.Outcome | None
+    ) -> None:
+        """Have the database told what becomes of entries, at the end of this turn.
+
+        Args:
+            verdict: of them all.
+            entries: which.
+            answer: what the client is told then; None where it has settled.
+        """
+        if verdict.hides:  # before it can be taken again
+            self.gets.hide([entry.got for entry in entries])
+        if entries and not self.gathered:
+            self.client.listener.loop.call_soon(self.client.guard, self.send)
+        for uow, of_one in groupby(entries, lambda entry: entry.got.uow):
+            alike = uow, verdict, repr(answer)
+            if alike not in self.gathered:
+                self.gathered[alike] = Gathered(verdict, answer, [])
+                self.returning += goes_back(verdict)
+            self.gathered[alike].entries += of_one
+        for entry in entries:
+            entry.is_ending = True
+
+    def send(self) -> None:
+        gathered, self.gathered = self.gathered, {}
+        for one in gathered.values():
+            self.pending += 1
+            self.client.listener.settlements.add(
+                [self.one(one.entries[0].got.uow, one.verdict, one.entries)],
+                partial(self.client.guard, self.settled, one),
+            )
+
+    def one(self, uow: int, verdict: Verdict, entries: Sequence[Entry]) -> Settlement:
+        ids = [entry.got.message_id for entry in entries]
+        outcome, actor = verdict.outcome, self.client.actor
+        return Settlement(uow, self.gets.queue_id, ids, outcome, actor)
+
+    def settled(
+        self, gathered: Gathered, told: list[tuple[Ending, Exception | None]]
+    ) -> None:
+        """It is committed, or cannot be."""
+        ((_, result),) = told
+        self.pending -= 1
+        self.returning -= goes_back(gathered.verdict)
+        self.held.drop(gathered.entries)
+        if result is not None:
+            logger.warning("Outcomes on %s have no effect: %s", self.gets.node, result)
+            self.gets.failed(result)
+        else:
+            self.end(gathered.entries, gathered.answer)
+            self.gets.go_on()
+
+    def end(self, entries: Sequence[Entry], answer: p.Outcome | None) -> None:
+        """Settle on our side; an answer of None says nothing."""
+        sent = [entry.sent for entry in entries if entry.sent is not None]
+        self.held.settled += len(sent)
+        if answer is not None and sent:
+            self.gets.endpoint.session.settle(sent, answer)
+            self.client.flush()
+
+    def release(self, entries: Sequence[Entry]) -> None:
+        """Give back what the client has not seen; uncounted."""
+        self.settle(RELEASED, entries, None)
+
+    # Transactions.
+
+    def enlist(
+        self,
+        deliveries: list[Delivery],
+        state: p.TransactionalState,
+        *,
+        is_settled: bool,
+    ) -> None:
+        if state.outcome is None and not is_settled:
+            return
+        for entry in entries_of(deliveries):
+            entry.is_enlisted = True
+        transactions.enlist(
+            self.client, self.gets, deliveries, state, settled=is_settled
+        )
+
+    def settlement(
+        self, deliveries: Sequence[Delivery], outcome: p.Outcome | None
+    ) -> list[Settlement]:
+        """What a commit has to carry out for deliveries that were enlisted."""
+        groups: dict[tuple[int, Verdict], list[Entry]] = defaultdict(list)
+        for entry in entries_of(deliveries):
+            verdict = self.verdict(entry, outcome, is_settled=True) or FAILED
+            if verdict.hides:
+                self.gets.hide([entry.got])
+            groups[entry.got.uow, verdict].append(entry)
+        return [
+            self.one(uow, verdict, entries)
+            for (uow, verdict), entries in groups.items()
+        ]
+
+    def discharged(
+        self, deliveries: Sequence[Delivery], outcome: p.Outcome | None
+    ) -> None:
+        """Their transaction was committed."""
+        entries = entries_of(deliveries)
+        self.held.drop(entries)
+        self.end(entries, bare(outcome))
+        self.gets.go_on()
+
+    def rolled_back(self, deliveries: Sequence[Delivery], *, is_settled: bool) -> None:
+        """Their transaction was rolled back.
+
+        Args:
+            deliveries: which.
+            is_settled: by the client: then they have been backed out. Otherwise they
+                are still with it, and count when it releases them.
+        """
+        entries = entries_of(deliveries)
+        for entry in entries:
+            entry.is_enlisted = False
+            entry.was_rolled_back = True
+        if is_settled:
+            self.held.drop(entries)
+        self.gets.go_on()
+
+    def end_badly(
+        self, deliveries: Sequence[Delivery], why: str, *, is_settled: bool
+    ) -> None:
+        """Back out what the client said in vain."""
+        entries = entries_of(deliveries)
+        for entry in entries:
+            entry.is_enlisted = False
+        answer = None if is_settled else p.Modified(delivery_failed=True)
+        self.settle(Verdict(BackOut(why)), entries, answer)
+
+
+ACCEPTED = Verdict(Accept())
+FAILED = Verdict(BackOut(NO_OUTCOME))
+
+
+def goes_back(verdict: Verdict) -> bool:
+    """Whether entries are on the queue again, before those that were not taken yet."""
+    return isinstance(verdict.outcome, Release | BackOut)
+
+
+def is_open(delivery: Delivery) -> bool:
+    """Whether an outcome was not given yet."""
+    entry = delivery.context
+    return isinstance(entry, Entry) and not entry.is_ending and not entry.is_enlisted
+
+
+def is_release(state: p.DeliveryState | None) -> bool:
+    if isinstance(state, p.Modified):
+        return not state.delivery_failed
+    return isinstance(state, p.Released)
+
+
+def entries_of(deliveries: Sequence[Delivery]) -> list[Entry]:
+    return [one.context for one in deliveries if isinstance(one.context, Entry)]

@@ -1,0 +1,126 @@
+"""Transactions of clients: what they put and settle waits here until they discharge it.
+
+Nothing of it is in the database before. It ends once: committed with all that it has,
+or rolled back, as its client asks or because it cannot go on. All of it runs in the
+loop's thread, and belongs to one connection.
+
+Source:
+    AMQP 1.0, part 4, section 4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from broker.amqp.protocol import conditions as c
+from broker.amqp.protocol import performatives as p
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.session import Session
+from broker.amqp.receivers.storing import size_of
+from broker.amqp.refusals import refusal
+from broker.amqp.transactions.pending import Retired, Transaction
+from broker.errors.units_of_work import SecondMark
+from broker.queueing.store import NewMessage
+
+if TYPE_CHECKING:
+    from broker.amqp.clients.client import Client
+    from broker.amqp.senders.sender import Gets
+
+UNKNOWN = "There is no such transaction, or it was discharged already."
+
+
+def put(
+    client: Client, state: p.TransactionalState, messages: Sequence[NewMessage]
+) -> None:
+    """Let messages be sent when a transaction commits.
+
+    Raises:
+        AmqpError: they cannot join it.
+    """
+    found = client.transactions.get(state.txn_id)
+    if found is not None and found.error is not None:
+        raise found.error
+    if found is None or (found.is_asked and not found.expected):
+        raise AmqpError(c.UNKNOWN_TRANSACTION, UNKNOWN)
+    size = sum(map(size_of, messages))
+    found.check_room(client, len(messages), size)
+    found.puts += messages
+    found.put_bytes += size
+    found.count += len(messages)
+
+
+def enlist(
+    client: Client,
+    gets: Gets,
+    deliveries: Sequence[Delivery],
+    state: p.TransactionalState,
+    *,
+    settled: bool,
+) -> None:
+    """Let the outcome of deliveries be part of a transaction.
+
+    They are the transaction's until it calls ``gets.discharged`` or
+    ``gets.rolled_back``. Where there is no such transaction, their delivery has failed.
+    """
+    if state.outcome is None and not settled:
+        return
+    found = client.transactions.get(state.txn_id)
+    if found is None or found.is_asked or found.is_over:
+        gets.end_badly(deliveries, UNKNOWN, settled)
+        return
+    retired = Retired(gets, list(deliveries), state.outcome, settled)
+    found.retired.append(retired)
+    with suppress(AmqpError):  # it is spoilt, which its discharge will tell
+        found.check_room(client, len(retired.deliveries), 0)
+    found.count += len(retired.deliveries)
+    if gets.mark:
+        mark(found, retired)
+
+
+def mark(transaction: Transaction, retired: Retired) -> None:
+    """Note what is to skip a rollback: one delivery, no more.
+
+    Source:
+        IBM MQ, reason 2062: one mark for each unit of work.
+    """
+    if transaction.mark is not None or len(retired.deliveries) > 1:
+        transaction.spoil(refusal(SecondMark(None)))
+    else:
+        transaction.mark = retired
+
+
+def expect(client: Client, states: Iterable[p.TransactionalState]) -> None:
+    """Messages of transactions came; they may have to wait before they are put."""
+    for state in states:
+        found = client.transactions.get(state.txn_id)
+        if found is not None and not found.is_asked:
+            found.expected += 1
+
+
+def come(client: Client, states: Iterable[p.TransactionalState]) -> None:
+    """Messages that were expected have been put, or were refused."""
+    for state in states:
+        found = client.transactions.get(state.txn_id)
+        if found is not None and found.expected:
+            found.expected -= 1
+            if not found.expected:
+                found.coordinates.advance()
+
+
+def spoil(client: Client, state: p.TransactionalState, error: AmqpError) -> None:
+    """What its client cannot know of was refused: it must not be committed."""
+    found = client.transactions.get(state.txn_id)
+    if found is not None:
+        found.spoil(error)
+
+
+def in_way(client: Client, session: Session) -> Transaction | None:
+    """The last transaction of a session whose discharge is under way, if one is."""
+    every: Iterable[Transaction] = reversed(client.transactions.values())
+    for one in every:
+        if one.session is session and one.is_asked and not one.is_over:
+            return one
+    return None

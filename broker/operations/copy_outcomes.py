@@ -1,0 +1,202 @@
+"""What became of the copies that an operation made: looked up, and written into the
+ledger once they have ended.
+
+Looking is bounded: so many items in one go, by the numbers of their copies. What is
+still open is looked at again, the more seldom the longer nothing happens.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+
+from broker import sql
+from broker.formats.error_fingerprint import fingerprint
+from broker.models import Course, DeadLetter, Kind, Operation, OperationItem, Place
+from broker.operations import error_history, item_state
+from broker.operations.ledger import Item
+from broker.operations.claim_items import Reach
+from broker.operations.item_state import Part
+from broker.sql.clock import database_now
+
+Fate = OperationItem.Fate
+
+FOLLOWED = (Operation.Kind.RESUBMIT, Operation.Kind.MOVE, Operation.Kind.COPY)
+SWEEP = 500  # items that are looked at in one go
+LONGEST_REST_S = 60
+GIVEN_UP = timedelta(days=1)  # after the end of an operation
+BAD_ENDS = {Kind.DEAD_LETTER, Kind.DISCARD}
+WORST = [Fate.PROCESSED, Fate.TAKEN, Fate.UNKNOWN, Fate.EXPIRED, Fate.DEAD]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How the copy of one item ended."""
+
+    fate: OperationItem.Fate
+    died_of: str = ""  # the fingerprint of its error, if it died
+
+
+@dataclass(slots=True)
+class Look:
+    """What was seen of the copies of some items."""
+
+    ends: dict[int, End] = field(default_factory=dict)  # by item
+    untouched: set[int] = field(default_factory=set)  # items: nobody ever had it
+    under_way: set[int] = field(default_factory=set)  # items: somebody had it, or has
+
+
+def follows(operation: Operation) -> bool:
+    """Whether consumers get what an operation makes."""
+    return operation.undoes_id is None and operation.kind in FOLLOWED
+
+
+def open_items(operation_id: int, *, after: int = 0, limit: int = SWEEP) -> list[Item]:
+    """Items whose copies are not known to have ended, in their order."""
+    return sql.fetch(
+        "open_items", Item, operation_id=operation_id, after=after, limit=limit
+    )
+
+
+def look(items: Iterable[Item], now: datetime | None = None) -> Look:
+    """Look where the copies of items are, or how they ended. Changes nothing."""
+    items = list(items)
+    seen = Look()
+    parts = item_state.copies_of(items)
+    here = waiting(parts, now)
+    for part in parts:
+        if (touched := here.get(part.spot)) is not None:
+            (seen.under_way if touched else seen.untouched).add(part.item.pk)
+    seen.untouched -= seen.under_way
+    is_open = seen.untouched | seen.under_way
+    ended = [part for part in parts if part.item.pk not in is_open]
+    seen.ends = ends_of(ended)
+    for item in items:
+        if item.pk not in is_open:
+            seen.ends.setdefault(item.pk, End(Fate.UNKNOWN))
+    return seen
+
+
+def waiting(parts: Sequence[Part], now: datetime | None) -> dict[item_state.Spot, bool]:
+    """The entries that are still on their queue; whether a consumer ever had each."""
+    by_queue: dict[int, list[int]] = defaultdict(list)
+    for part in parts:
+        by_queue[part.queue_id].append(part.message_id)
+    return {
+        (queue_id, found.id): found.place == Place.CLAIMED or found.delivery_count > 0
+        for queue_id, ids in by_queue.items()
+        for found in Reach(queue_id, now).find(ids)
+    }
+
+
+def ends_of(parts: Sequence[Part]) -> dict[int, End]:
+    """How the copies of items ended; of an item with several, the worst."""
+    items = {part.spot: part.item.pk for part in parts}
+    rows = [
+        row
+        for row in item_state.journalled("ends_of", {part.message_id for part in parts})
+        if (row[0], row[1]) in items
+    ]
+    letters = letters_of(copy_id for *_, copy_id, _ in rows if copy_id is not None)
+    ends: dict[int, End] = {}
+    for queue_id, message_id, kind, copy_id, error in rows:
+        item, end = items[queue_id, message_id], end_of(kind, copy_id, error, letters)
+        known = ends.get(item, end)
+        ends[item] = max(known, end, key=lambda one: WORST.index(one.fate))
+    return ends
+
+
+def letters_of(copy_ids: Iterable[int]) -> Mapping[int, tuple[str, str]]:
+    """Of messages that are dead letters: their cause, and their fingerprint."""
+    letters = DeadLetter.objects.filter(message_id__in=sorted(copy_ids))
+    rows = letters.values_list("message_id", "cause", "fingerprint")
+    return {message_id: (cause, found) for message_id, cause, found in rows}
+
+
+def end_of(
+    kind: int,
+    copy_id: int | None,
+    error: str,
+    letters: Mapping[int, tuple[str, str]],
+) -> End:
+    """How one entry ended, by the last thing that the journal says of it."""
+    cause, died_of = letters.get(copy_id or 0, ("", ""))
+    if kind == Kind.EXPIRE or cause == DeadLetter.Cause.EXPIRED:
+        return End(Fate.EXPIRED)
+    if cause and cause != DeadLetter.Cause.OPERATOR:
+        return End(Fate.DEAD, died_of)
+    if kind in BAD_ENDS and not cause:
+        return End(Fate.DEAD, fingerprint(error).key)
+    return End(Fate.PROCESSED if kind == Kind.ACCEPT else Fate.TAKEN)
+
+
+def note(operation: Operation, seen: Look, now: datetime | None) -> int:
+    """Write into the ledger what ended; return how many. The caller has locked the
+    course."""
+    if not seen.ends:
+        return 0
+    ids = sorted(seen.ends)
+    (noted,) = sql.fetch_one(
+        "note_fates",
+        ids=ids,
+        fates=[seen.ends[one].fate for one in ids],
+        causes=[seen.ends[one].died_of for one in ids],
+        resubmits=operation.kind == Operation.Kind.RESUBMIT,
+        now=now,
+    )
+    return int(noted)
+
+
+def unsettled(now: datetime | None = None) -> list[int]:
+    """The operations whose copies are to be looked at now."""
+    due = Q(look_at=None) | Q(look_at__lte=now or database_now())
+    started = Course.objects.filter(due, settled_at=None).exclude(
+        operation__state=Operation.State.PLANNED
+    )
+    return list(started.values_list("pk", flat=True))
+
+
+@transaction.atomic
+def settle(
+    operation_id: int, *, limit: int = SWEEP, now: datetime | None = None
+) -> int:
+    """Look at what became of some of the copies of an operation, and note what ended;
+    return how many did. Zero when somebody else is at it.
+
+    Each call looks at the next so many, round and round, until nothing is open.
+    """
+    courses = Course.objects.select_for_update(skip_locked=True, of=("self",))
+    course = courses.select_related("operation").filter(pk=operation_id).first()
+    if course is None or course.settled_at is not None:
+        return 0
+    moment = now or database_now()
+    operation = course.operation
+    items: list[Item] = []
+    if follows(operation):
+        items = open_items(operation_id, after=course.swept_to, limit=limit)
+    seen = look(items, now)
+    ended = note(operation, seen, now)
+    if course.causes is None and any(end.died_of for end in seen.ends.values()):
+        course.causes = [one.fingerprint for one in error_history.whole(operation_id)]
+    is_round = len(items) < limit
+    began = not course.swept_to
+    course.swept_to = 0 if is_round else items[-1].pk
+    if operation.ended_at and (
+        (is_round and began and ended == len(items))
+        or moment - operation.ended_at >= GIVEN_UP
+    ):
+        course.settled_at = moment
+    rest(course, moment, is_idle=is_round and not ended)
+    course.save(update_fields=["swept_to", "settled_at", "look_at", "idle_s", "causes"])
+    return ended
+
+
+def rest(course: Course, now: datetime, *, is_idle: bool) -> None:
+    """When to look again: the later the longer nothing ended."""
+    course.idle_s = min(course.idle_s * 2 or 1, LONGEST_REST_S) if is_idle else 0
+    course.look_at = now + timedelta(seconds=course.idle_s)

@@ -1,0 +1,227 @@
+"""What each kind of operation does to the entries of its items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from broker import sql
+from broker.errors.messages import MalformedDeadLetterHeader
+from broker.formats.mq.chain import without_dead_letter_header
+from broker.models import DeadLetter, Kind, Operation, Place
+from broker.operations import patching
+from broker.operations.batches import Batch, batches
+from broker.operations.ledger import Item, note
+from broker.operations.outcomes import Outcome
+from broker.operations.claim_items import Taken, reinstate
+from broker.queueing.transfer import Copy, Dress, Held, Record, copy, end
+from broker.settlement.backout import make_resources
+from broker.settlement.dead_letters import dead_letter as put_aside
+from broker.settlement.discards import discard
+from broker.settlement.expiry import REASON as HAD_EXPIRED
+from broker.settlement.expiry import drop_all
+from broker.settlement.expiry import make_resources as make_expiry_resources
+from broker.settlement.report_messages import tell_of_expiry
+
+REMOVED = "An operator removed it."
+BY_AN_OPERATOR = "An operator sent it to the dead letters."
+
+
+def do(operation: Operation, items: Sequence[Item], now: datetime | None) -> None:
+    """Do to each item what was ordered, and write it into the ledger."""
+    deed = DEEDS[Operation.Kind(operation.kind)]
+    for batch in batches(operation, items, now):
+        if batch.obstacle is None:
+            patching.fit(batch)
+            deed(batch)
+        settled = batch.done.keys() | batch.skipped.keys()
+        states = batch.states([one for one in batch.ids if one not in settled])
+        batch.skipped |= {
+            one: Outcome.BUSY if state is Outcome.WILL_GO else state
+            for one, state in states.items()
+        }
+        of = {item.message_id: item.pk for item in batch.items}
+        done = {of[one]: became for one, became in batch.done.items()}
+        note(batch.items, done, {of[one]: why for one, why in batch.skipped.items()})
+
+
+def resubmit(batch: Batch) -> None:
+    """Send entries back to the queue they came from, and to no other.
+
+    Source:
+        ActiveMQ Artemis, QueueControl.retryMessages: to the original address, and where
+        the queue's name differs from it, to that queue alone.
+    """
+    only = None if batch.target == batch.address else batch.target
+    for place, entries in batch.taken():
+        send_bare(batch, entries, batch.record(Kind.RESUBMIT, place), only)
+
+
+def move(batch: Batch) -> None:
+    """Move entries to one queue, and to no other; without their MQDLH, if that is
+    wanted."""
+    way = send_bare if batch.operation.drops_header else send
+    for place, entries in batch.taken():
+        way(batch, entries, batch.record(Kind.MOVE, place), batch.target)
+
+
+def send_bare(
+    batch: Batch, entries: Sequence[Taken], record: Record, only: str | None
+) -> None:
+    """Copy entries to the batch's address; those that IBM MQ's rules brought where they
+    are without what those rules put before them."""
+    dressed = by_ibm(entries)
+    send(batch, [one for one in entries if one.id not in dressed], record, only)
+    theirs = [one for one in entries if one.id in dressed]
+    dress = [dressed[one.id] for one in theirs]
+    send(batch, theirs, record, only, dress=dress)
+
+
+def copy_there(batch: Batch) -> None:
+    """Copy entries to one queue, and to no other; they stay where they are."""
+    found = [
+        Taken(
+            batch.queue_id,
+            one.id,
+            one.priority,
+            one.backout_count,
+            one.delivery_count,
+            one.expires_at,
+        )
+        for one in batch.look(batch.ids)
+        if batch.known[one.id] is Outcome.WILL_GO
+    ]
+    send(batch, found, batch.record(Kind.MOVE, None), batch.target, ends=False)
+
+
+def send(
+    batch: Batch,
+    entries: Sequence[Taken],
+    record: Record,
+    only: str | None,
+    *,
+    dress: Sequence[Dress] | None = None,
+    ends: bool = True,
+) -> None:
+    """Copy entries to the batch's address; what no queue wants stays where it was."""
+    if not entries:
+        return
+    unwanted: set[int] = set()
+
+    def stays(refused: Sequence[Held], _why: str) -> None:
+        unwanted.update(entry.id for entry in refused)
+
+    copies = copy(
+        entries,
+        batch.address,
+        record,
+        only_queue=only,
+        dress=dress,
+        repairs=batch.repairs,
+        ends=ends,
+        untaken=stays,
+    )
+    made = {one.id for one in copies}
+    batch.became([one for one in entries if one.id in made], copies)
+    batch.skip([one.id for one in entries if one.id not in made], Outcome.REFUSED)
+    back = [one for one in entries if one.id in unwanted]
+    reinstate(back, replace(record, kind=Kind.RELEASE))
+
+
+def remove(batch: Batch) -> None:
+    """End entries, into the discard bin."""
+    for place, entries in batch.taken():
+        record = batch.record(Kind.REMOVE, place)
+        discard(entries, record, why=REMOVED, kind=Kind.REMOVE)
+        batch.became(entries)
+
+
+def expire(batch: Batch) -> None:
+    """End entries as if their time to live were over: copy them to their expiry
+    address, or drop them where there is none."""
+    assert batch.queue is not None
+    for place, entries in batch.taken():
+        record = batch.record(Kind.EXPIRE, place, error=HAD_EXPIRED)
+        copies: list[Copy] = []
+        if batch.address:
+            if batch.rule.auto_create_expiry_resources:
+                make_expiry_resources(entries, batch.address, batch.rule)
+            drop = partial(drop_all, batch.queue, record)
+            cause = DeadLetter.Cause.EXPIRED
+            copies = copy(entries, batch.address, record, cause=cause, untaken=drop)
+        else:
+            end(entries, record)
+        batch.became(entries, copies)
+        tell_of_expiry(entries, now=batch.now)
+
+
+def dead_letter(batch: Batch) -> None:
+    """Send entries to their dead letter address, or drop them where there is none.
+
+    Source:
+        ActiveMQ Artemis, QueueControl.sendMessagesToDeadLetterAddress.
+    """
+    if batch.address:
+        make_resources(batch.address, [batch.rule])
+    cause = DeadLetter.Cause.OPERATOR
+    for place, entries in batch.taken():
+        record = batch.record(Kind.DEAD_LETTER, place, error=BY_AN_OPERATOR)
+        copies = put_aside(entries, batch.address, record, cause=cause)
+        batch.became(entries, copies)
+
+
+def reprioritize(batch: Batch) -> None:
+    """Give entries another priority. Ready entries go to its head: a place among new
+    ones may be below the low watermark of gets (``broker.queueing.low_watermarks``)."""
+    priority = int(batch.operation.argument)
+    for place, entries in batch.taken():
+        record = batch.record(Kind.REPRIORITIZE, place, priority=priority)
+        reinstate([replace(entry, priority=priority) for entry in entries], record)
+        batch.became(entries)
+
+
+def deliver(batch: Batch) -> None:
+    """End the delay of entries: they are ready, at the head of their queue."""
+    entries = batch.reach.delayed(batch.ids)
+    record = batch.record(Kind.WAKE, Place.DELAYED)
+    reinstate([replace(entry, due_at=None) for entry in entries], record)
+    batch.became(entries)
+
+
+DEEDS: dict[Operation.Kind, Callable[[Batch], None]] = {
+    Operation.Kind.RESUBMIT: resubmit,
+    Operation.Kind.MOVE: move,
+    Operation.Kind.COPY: copy_there,
+    Operation.Kind.REMOVE: remove,
+    Operation.Kind.EXPIRE: expire,
+    Operation.Kind.DEAD_LETTER: dead_letter,
+    Operation.Kind.PRIORITY: reprioritize,
+    Operation.Kind.DELIVER: deliver,
+}
+
+
+def by_ibm(held: Sequence[Held]) -> dict[int, Dress]:
+    """Those that IBM MQ's rules brought here, as they were before: without an MQDLH.
+
+    Source:
+        IBM MQ, "MQDLH - Dead-letter header": to resend, remove it, and restore what it
+        says of the encoding, the character set and the format.
+    """
+    letters = {
+        "ids": [entry.id for entry in held],
+        "causes": [cause.value for cause in DeadLetter.IBM_CAUSES],
+    }
+    return {
+        message_id: undressed(descriptor, headers or None)
+        for message_id, descriptor, headers in sql.run("ibm_letters", letters)
+    }
+
+
+def undressed(descriptor: dict[str, Any] | None, headers: bytes | None) -> Dress:
+    try:
+        return Dress(*without_dead_letter_header(descriptor, headers))
+    except MalformedDeadLetterHeader:
+        return Dress(descriptor or {}, headers)

@@ -1,0 +1,150 @@
+"""What items of an operation became, and whether anybody touched it since."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from broker import sql
+from broker.models import Kind, Operation, Place, Queue
+from broker.operations.ledger import Item
+from broker.operations.outcomes import Outcome
+from broker.operations.claim_items import Found, Reach, Taken
+from broker.sql.clock import database_now
+
+Spot = tuple[int, int]  # a queue, and a message on it
+
+# Of an item with entries on several queues the last of these is said.
+WEIGHTS = [
+    Outcome.BUSY,
+    Outcome.GONE,
+    Outcome.EXPIRED,
+    Outcome.MOVED_ON,
+    Outcome.CHANGED,
+    Outcome.DELIVERED,
+    Outcome.HELD,
+    Outcome.PROCESSED,
+]
+ENDS = {Kind.ACCEPT: Outcome.PROCESSED, Kind.EXPIRE: Outcome.EXPIRED}
+
+
+@dataclass(slots=True)
+class Part:
+    """An entry that an item became, as the operation left it."""
+
+    item: Item
+    queue_id: int
+    message_id: int
+    priority: int
+    delivery_count: int
+
+    @property
+    def spot(self) -> Spot:
+        return self.queue_id, self.message_id
+
+
+def copies_of(items: Iterable[Item]) -> list[Part]:
+    """The entries of the copies, on all queues where they were put: never delivered."""
+    by_copy = {item.copy_id: item for item in items if item.copy_id is not None}
+    return [
+        Part(by_copy[copy_id], queue_id, copy_id, by_copy[copy_id].priority or 0, 0)
+        for copy_id, queue_id in journalled("puts_of", by_copy)
+    ]
+
+
+def left_in_place(operation: Operation, items: Iterable[Item]) -> list[Part]:
+    """The entries of items that stayed on their queue: with another priority, or ready
+    before their time."""
+    given = operation.argument if operation.kind == Operation.Kind.PRIORITY else None
+    return [
+        Part(
+            item,
+            item.queue_id,
+            item.message_id,
+            int(given or item.priority or 0),
+            item.delivery_count or 0,
+        )
+        for item in items
+    ]
+
+
+def as_it_was(item: Item) -> Taken:
+    """The entry of an item before the operation."""
+    return Taken(
+        item.queue_id,
+        item.message_id,
+        item.priority or 0,
+        item.backout_count or 0,
+        item.delivery_count or 0,
+        item.expires_at,
+        due_at=item.due_at,
+    )
+
+
+def obstacles(
+    operation: Operation, items: Iterable[Item], now: datetime | None
+) -> dict[int, Outcome]:
+    """Why items cannot come back, whatever they became; by item."""
+    items, now = list(items), now or database_now()
+    if operation.kind == Operation.Kind.DELIVER:
+        due = [item for item in items if not (item.due_at and item.due_at > now)]
+        return dict.fromkeys((item.pk for item in due), Outcome.DUE)
+    if operation.kind in (Operation.Kind.PRIORITY, Operation.Kind.COPY):
+        return {}
+    stored = set(sql.fetch("stored", int, ids=[item.message_id for item in items]))
+    there = Queue.objects.filter(pk__in={item.queue_id for item in items})
+    queues = set(there.values_list("pk", flat=True))
+    found: dict[int, Outcome] = {}
+    for item in items:
+        if item.queue_id not in queues:
+            found[item.pk] = Outcome.NO_WAY_BACK
+        elif item.message_id not in stored:
+            found[item.pk] = Outcome.NOT_STORED
+        elif item.expires_at is not None and item.expires_at <= now:
+            found[item.pk] = Outcome.EXPIRED
+    return found
+
+
+def differences(parts: Sequence[Part], now: datetime | None) -> dict[int, Outcome]:
+    """Why entries are not as they were left, by item; BUSY where they are."""
+    by_queue: dict[int, list[int]] = defaultdict(list)
+    for part in parts:
+        by_queue[part.queue_id].append(part.message_id)
+    by_spot = {part.spot: part for part in parts}
+    why = {
+        (queue_id, found.id): difference(by_spot[queue_id, found.id], found)
+        for queue_id, ids in by_queue.items()
+        for found in Reach(queue_id, now).find(ids)
+    }
+    ended = [part.message_id for part in parts if part.spot not in why]
+    for queue_id, message_id, kind, *_ in journalled("ends_of", ended):
+        why.setdefault((queue_id, message_id), ENDS.get(kind, Outcome.MOVED_ON))
+    worst: dict[int, Outcome] = {}
+    for part in parts:
+        one = why.get(part.spot, Outcome.GONE)
+        known = worst.get(part.item.pk, one)
+        worst[part.item.pk] = max(known, one, key=WEIGHTS.index)
+    return worst
+
+
+def difference(part: Part, found: Found) -> Outcome:
+    """Why an entry that is somewhere is not as it was left."""
+    if found.place == Place.CLAIMED:
+        return Outcome.HELD
+    if found.expired:
+        return Outcome.EXPIRED
+    if found.delivery_count != part.delivery_count:
+        return Outcome.DELIVERED
+    return Outcome.CHANGED if found.priority != part.priority else Outcome.BUSY
+
+
+def journalled(statement: str, ids: Iterable[int | None]) -> list[tuple[Any, ...]]:
+    """What the journal says of messages."""
+    named = sorted(one for one in ids if one is not None)
+    if not named:
+        return []
+    bounds = {"ids": named, "first_id": named[0], "last_id": named[-1]}
+    return sql.run(statement, bounds)

@@ -1,0 +1,115 @@
+"""The course of an operation: begun, worked through in batches, ended or cancelled."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from broker.errors import OperationNotPlanned
+from broker.models import Act, Course, Operation
+from broker.operations import approvals, schedule, patching
+from broker.operations.auditing import note
+from broker.operations.executors import do
+from broker.operations.undoing import take_back
+from broker.sql.clock import database_now
+
+State = Operation.State
+
+BATCH = 500  # items of one transaction
+
+
+def start(
+    operation_id: int, *, limit: int = 100, now: datetime | None = None
+) -> Operation:
+    """Begin a planned operation with its first items.
+
+    Small operations end here, so they need no worker.
+
+    Raises:
+        OperationNotPlanned: it was started or cancelled before.
+        PatchNotLooked: it has a patch, and that was not yet held against all items.
+        ReasonNeeded, ApprovalNeeded, ApprovalExpired: its queues ask for more.
+    """
+    with transaction.atomic():
+        change(operation_id, State.PLANNED, state=State.RUNNING, started_at=Now())
+        operation = Operation.objects.get(pk=operation_id)
+        patching.require_looked(operation_id)
+        approvals.require(operation, now)
+        course = schedule.begin(operation_id)
+        note(Act.START, operation, pace=course.pace, canary=course.canaries)
+    step(operation_id, limit=limit, now=now)
+    return Operation.objects.get(pk=operation_id)
+
+
+@transaction.atomic
+def cancel(operation_id: int) -> None:
+    """End an operation where it is: what is done stays, the rest is not touched.
+
+    Raises:
+        OperationNotPlanned: it had ended before.
+    """
+    try:
+        change(operation_id, State.PLANNED, state=State.CANCELLED, ended_at=Now())
+    except OperationNotPlanned:
+        change(operation_id, State.RUNNING, state=State.CANCELLED, ended_at=Now())
+    note(Act.CANCEL, Operation.objects.get(pk=operation_id))
+
+
+def change(operation_id: int, before: Operation.State, **fields: Any) -> None:
+    changed = Operation.objects.filter(pk=operation_id, state=before).update(**fields)
+    if not changed:
+        state = Operation.objects.values_list("state", flat=True).get(pk=operation_id)
+        raise OperationNotPlanned(operation_id, state)
+
+
+@transaction.atomic
+def step(operation_id: int, *, limit: int = BATCH, now: datetime | None = None) -> int:
+    """Work on the next items of a running operation; return how many.
+
+    Zero when it has ended, is not running, or somebody else is at it; when its pace
+    allows nothing more at the moment, it is paused, or it waits for what became of
+    those that it tried. What a process that died had not committed is done by the next
+    step, whoever takes it.
+    """
+    running = Operation.objects.select_for_update(
+        skip_locked=True, of=("self",)
+    ).filter(pk=operation_id, state=State.RUNNING)
+    operation = running.select_related("created_by").first()
+    if operation is None:
+        return 0
+    course = schedule.course_of(operation_id)
+    moment = now or database_now()
+    at_once = patching.at_once(operation_id, limit)
+    most = schedule.may_do(operation, course, at_once, moment)
+    items = schedule.next_items(course, most) if most else []
+    if items:
+        work = do if operation.undoes_id is None else take_back
+        work(operation, items, now)
+    is_short = len(items) < most
+    if is_short and not schedule.is_canary(course):
+        Operation.objects.filter(pk=operation_id).update(
+            state=State.DONE, ended_at=Now()
+        )
+    if most:
+        schedule.has_done(course, items, moment, is_short=is_short)
+    course.stepped_at = moment
+    course.save()
+    return len(items)
+
+
+def running() -> list[int]:
+    """The operations that have items left to work on, and are not paused."""
+    waits = Q(course__paused_at__isnull=False) | Q(course__stage=Course.Stage.HALTED)
+    found = Operation.objects.filter(state=State.RUNNING).exclude(waits)
+    return list(found.order_by("pk").values_list("pk", flat=True))
+
+
+def paced() -> list[int]:
+    """Of these, those that send on as their pace allows."""
+    sending = Course.objects.filter(pk__in=running(), pace__isnull=False)
+    stages = (Course.Stage.TRIAL, Course.Stage.REST)
+    return list(sending.filter(stage__in=stages).values_list("pk", flat=True))

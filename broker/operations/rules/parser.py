@@ -1,0 +1,198 @@
+"""Reading a rules table: text becomes rules, or everything that is wrong, and where.
+
+Source:
+    IBM MQ documentation, "DLQ rules table conventions".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from broker.errors.rules import Fault, InvalidRules
+from broker.operations.rules.keywords import KEYWORDS, Keyword, Place
+from broker.operations.rules.lexer import Entry, entries
+from broker.operations.rules.table import Action, Control, Rule, Table
+from broker.operations.rules.values import Value, WrongValueError, near, value_of
+
+LENGTH = 200_000  # characters of a table
+MOST = 500  # rules
+FAULTS = 50  # that are told at once
+KEPT = 64  # tables that are not read again
+
+GAP = re.compile(r"[ \t,]*")
+BLANKS = re.compile(r"[ \t]*")
+WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+QUOTED = re.compile(r"'((?:[^']|'')*+)'")
+BARE = re.compile(r"[^\s()',]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A keyword with its value, and where both stand in their entry."""
+
+    keyword: Keyword
+    value: Value
+    at: int
+    value_at: int
+
+
+def read(text: str, *, queue: str = "") -> Table:
+    """Read a table.
+
+    Args:
+        text: of the table.
+        queue: whose rules they are to be, if that is known.
+
+    Raises:
+        InvalidRules: with all that is wrong, in the order of the text.
+    """
+    found = read_once(text, queue)
+    if isinstance(found, Table):
+        return found
+    raise InvalidRules(found)
+
+
+@lru_cache(KEPT)
+def read_once(text: str, queue: str) -> Table | tuple[Fault, ...]:
+    if len(text) > LENGTH:
+        return (Fault(1, 1, f"a table has at most {LENGTH:,} characters"),)
+    faults: list[Fault] = []
+    table = table_of(text, queue, faults)
+    if not table.rules and not faults:
+        faults.append(Fault(1, 1, "a table has at least one rule"))
+    for one in table.rules[MOST : MOST + 1]:
+        faults.append(Fault(one.line, 1, f"a table has at most {MOST} rules"))
+    return tuple(sorted(faults)[:FAULTS]) if faults else table
+
+
+def table_of(text: str, queue: str, faults: list[Fault]) -> Table:
+    """What a table says, but for what is wrong with it."""
+    control, rules = Control(), []
+    for number, entry in enumerate(entries(text, faults)):
+        said = list(keywords(entry, faults))
+        places = {one.keyword.place for one in said}
+        if Place.CONTROL in places:
+            if number or len(places) > 1:
+                why = "control data is the first entry of a table, and stands alone"
+                faults.append(entry.fault(said[0].at, why))
+            control = control_of(entry, said, queue, faults)
+        elif said:
+            rule = rule_of(entry, said, queue, faults)
+            rules += [] if rule is None else [rule]
+    return Table(tuple(rules), control)
+
+
+def keywords(entry: Entry, faults: list[Fault]) -> Iterator[Said]:
+    """What an entry says. A value that is wrong is left out."""
+    at, seen = 0, set()
+    text = entry.text
+    while (at := end_of(GAP, text, at)) < len(text):
+        word = WORD.match(text, at)
+        if word is None:
+            why = f"{text[at]} stands where a keyword should"
+            faults.append(entry.fault(at, why))
+            return
+        value_at = end_of(BLANKS, text, word.end())
+        if text[value_at : value_at + 1] != "(":
+            why = f"{word[0][:32]} needs a value in parentheses"
+            faults.append(entry.fault(value_at, why))
+            at = word.end()
+            continue
+        value_at = end_of(BLANKS, text, value_at + 1)
+        value = QUOTED.match(text, value_at) or BARE.match(text, value_at)
+        assert value is not None
+        closes_at = end_of(BLANKS, text, value.end())
+        if text[closes_at : closes_at + 1] != ")":
+            faults.append(entry.fault(closes_at, unclosed(text, value_at, closes_at)))
+            return
+        name = word[0].upper()
+        if name in seen:
+            faults.append(entry.fault(at, f"{name} stands twice in one entry"))
+        seen.add(name)
+        said = understood(entry, at, value_at, name, value[0], faults)
+        if said is not None:
+            yield said
+        at = closes_at + 1
+
+
+def understood(
+    entry: Entry, at: int, value_at: int, name: str, raw: str, faults: list[Fault]
+) -> Said | None:
+    keyword = KEYWORDS.get(name)
+    if keyword is None:
+        why = f"there is no keyword {name[:32]}{near(name, KEYWORDS)}"
+        faults.append(entry.fault(at, why))
+        return None
+    try:
+        return Said(keyword, value_of(keyword, raw), at, value_at)
+    except WrongValueError as wrong:
+        faults.append(entry.fault(value_at + wrong.at, wrong.why))
+        return None
+
+
+def end_of(what: re.Pattern[str], text: str, at: int) -> int:
+    found = what.match(text, at)
+    assert found is not None
+    return found.end()
+
+
+def unclosed(text: str, value_at: int, at: int) -> str:
+    if text[value_at : value_at + 1] == "'" and text.count("'", value_at) % 2:
+        return "these quotes are not closed"
+    if at >= len(text):
+        return "the parenthesis is not closed"
+    return f"{text[at]} stands within a value; put such a value in single quotes"
+
+
+def control_of(
+    entry: Entry, said: list[Said], queue: str, faults: list[Fault]
+) -> Control:
+    found = {one.keyword.name: one for one in said}
+    values = {name: one.value for name, one in found.items()}
+    named = str(values.get("INPUTQ", ""))
+    if named and queue and named != queue:
+        why = f"these are the rules of {queue}; leave INPUTQ blank, or name it"
+        faults.append(entry.fault(found["INPUTQ"].value_at, why))
+    default = Control()
+    interval_s = values.get("RETRYINT", default.retry_interval_s)
+    assert isinstance(interval_s, int)
+    manager, wait = values.get("INPUTQM", ""), values.get("WAIT", default.wait)
+    return Control(named, str(manager), interval_s, str(wait))
+
+
+def rule_of(
+    entry: Entry, said: list[Said], queue: str, faults: list[Fault]
+) -> Rule | None:
+    """A rule, if it has what it needs."""
+    found = {one.keyword.name: one for one in said}
+    values = {name: one.value for name, one in found.items()}
+    wanted = Action(str(values["ACTION"])) if "ACTION" in values else None
+    if wanted is None:
+        if "ACTION" not in entry.text.upper():
+            why = "this rule has no ACTION: DISCARD, IGNORE, RETRY or FWD"
+            faults.append(entry.fault(0, why))
+        return None
+    forward = str(values.get("FWDQ", ""))
+    if wanted is Action.FWD and "FWDQ" not in entry.text.upper():
+        why = "ACTION(FWD) needs FWDQ, the queue to forward to"
+        faults.append(entry.fault(found["ACTION"].at, why))
+    if wanted is Action.FWD and queue and forward == queue:
+        why = f"a rule cannot forward to {queue}, which is where it finds its letters"
+        faults.append(entry.fault(found["FWDQ"].value_at, why))
+    return Rule(
+        wanted,
+        tuple(
+            (name, value)
+            for name, keyword in KEYWORDS.items()
+            if keyword.is_pattern and (value := values.get(name)) is not None
+        ),
+        forward,
+        str(values.get("FWDQM", "")),
+        values.get("HEADER", "YES") == "YES",
+        values.get("PUTAUT", "DEF") == "CTX",
+        int(values.get("RETRY") or 1),
+        entry.line,
+    )

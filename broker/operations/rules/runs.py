@@ -1,0 +1,249 @@
+"""A pass over the dead letters of a queue: what its rules say is done, or noted.
+
+A pass is one transaction over a bounded number of letters. What it does are operations,
+planned and worked through like those of people, and kept in the same ledger; the counts
+of attempts, the operations and how far it came are committed together. So a pass may be
+killed, run twice, or late. Somebody else may take the same letters: whoever comes first
+has them, and for the other they are not there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+
+from broker import operations
+from broker.errors import NoSuchQueue, NotResubmittable
+from broker.errors.operations import NothingChosen
+from broker.models import Operation, OperationItem, Queue, RulePass, RuleTable
+from broker.operations import Chosen, Order, Outcome
+from broker.operations.rules import attempts
+from broker.operations.rules.first_match import Tried, decide, interval
+from broker.operations.rules.dead_letter_facts import found_by, letters_on
+from broker.operations.rules.matching import Letter
+from broker.operations.rules.table import Action, Rule, Table
+from broker.operations.rules.tables import Mode, parsed
+from broker.operations.rules.targets import Target, target_of
+from broker.queueing import limits
+from broker.security import authorities
+from broker.sql.clock import database_now
+
+BATCH = 500  # letters of one pass
+SAMPLE = 10  # letters that a pass names
+KINDS = {
+    Action.DISCARD: Operation.Kind.REMOVE,
+    Action.FWD: Operation.Kind.MOVE,
+    Action.RETRY: Operation.Kind.RESUBMIT,
+}
+FAILED = {Outcome.REFUSED.sentence, Outcome.NO_WAY_BACK.sentence}
+Status = OperationItem.Status
+
+
+@dataclass(slots=True)
+class Deed:
+    """What one rule did in a pass, or would have done, to letters that go one way."""
+
+    rule: int  # from 1
+    line: int
+    action: str
+    to: str
+    letters: int
+    done: int = 0
+    failed: int = 0
+    why: str = ""  # they failed
+    operation: int | None = None
+    sample: list[int] = field(default_factory=list)
+
+
+def due() -> list[int]:
+    """The tables that passes are for."""
+    on = RuleTable.objects.exclude(mode=Mode.OFF)
+    return list(on.order_by("pk").values_list("pk", flat=True))
+
+
+@transaction.atomic
+def run(table_id: int, *, limit: int = BATCH, now: datetime | None = None) -> int:
+    """Look at the next letters of a queue, and do what its rules say; return how many.
+
+    Fewer than ``limit``, when it has come to the end. What arrives then is looked at by
+    the next pass; all of it again, once the interval of the table is over, if the rules
+    act. Zero where they are off, stand still, or somebody else is at it.
+    """
+    rows = RuleTable.objects.select_for_update(skip_locked=True, of=("self",))
+    row = rows.select_related("queue", "acts_for").filter(pk=table_id).first()
+    if row is None or row.mode == Mode.OFF:
+        return 0
+    at = now or database_now()
+    trouble = trouble_of(row)
+    if trouble:
+        RuleTable.objects.filter(pk=row.pk).update(trouble=trouble)
+        return 0
+    table = parsed(row)
+    begin_round(row, table, at)
+    letters = letters_on(row.queue_id, after=row.seen_id, limit=limit)
+    deeds = deeds_of(row, table, letters, at)
+    if letters:
+        row.seen_id = letters[-1].message_id
+    row.trouble = ""
+    row.save(update_fields=["seen_id", "round_began_at", "trouble"])
+    if deeds:
+        RulePass.objects.create(
+            table=row,
+            mode=row.mode,
+            revision=row.revision,
+            began_at=at,
+            looked_at=len(letters),
+            deeds=[asdict(deed) for deed in deeds],
+        )
+    return len(letters)
+
+
+def trouble_of(row: RuleTable) -> str:
+    """Why rules that act stand still; empty if they do not."""
+    if row.mode != Mode.ACTIVE:
+        return ""
+    if row.acts_for is None:
+        return "Nobody switched them on: whose authority they have is not known."
+    if not authorities.may(row.acts_for, "get", row.queue.name):
+        return str(authorities.refusal(row.acts_for, "get", row.queue.name))
+    return ""
+
+
+def begin_round(row: RuleTable, table: Table, at: datetime) -> None:
+    """Begin at the first letter again, when it is time for that."""
+    if row.round_began_at is None:
+        row.round_began_at = at
+    elif row.mode == Mode.ACTIVE and at >= row.round_began_at + interval(table):
+        row.round_began_at, row.seen_id = at, 0
+
+
+def deeds_of(
+    row: RuleTable, table: Table, letters: Sequence[Letter], at: datetime
+) -> list[Deed]:
+    """Do what rules say, or say what they would do."""
+    tried = attempts.tried_on(letters, row.queue_id)
+    found = found_by(table.rules, letters, {row.queue_id: row.queue.name}, at)
+    chosen: dict[tuple[int, Target], list[Letter]] = defaultdict(list)
+    for letter in letters:
+        message_id = letter.message_id
+        decision = decide(table, letter, tried.get(message_id), at, found[message_id])
+        if decision.rule is not None:
+            rule = table.rules[decision.rule]
+            chosen[decision.rule, target_of(rule, letter)].append(letter)
+    return [
+        deed_of(row, number, table.rules[number], target, some, tried, at)
+        for (number, target), some in sorted(
+            chosen.items(), key=lambda one: (one[0][0], one[0][1].queue)
+        )
+    ]
+
+
+def deed_of(  # noqa: PLR0913  # each is another thing
+    row: RuleTable,
+    number: int,
+    rule: Rule,
+    target: Target,
+    letters: Sequence[Letter],
+    tried: Mapping[int, Tried],
+    at: datetime,
+) -> Deed:
+    """One rule, done to letters that go one way; or only said, where it is observed."""
+    ids = [letter.message_id for letter in letters]
+    deed = Deed(number + 1, rule.line, rule.action.value, target.queue, len(ids))
+    deed.sample = ids[:SAMPLE]
+    if row.mode != Mode.ACTIVE:
+        return deed
+    deed.why = target.why or obstacle_of(row, target)
+    goes = [] if deed.why else fitting(target, letters, deed)
+    became: dict[int, int | None] = dict.fromkeys(set(ids).difference(goes))
+    deed.failed = len(became)
+    if goes:
+        became |= done(row, number, rule, target, goes, deed)
+    attempts.note(row.queue_id, became, rule.key, tried, at)
+    return deed
+
+
+def fitting(target: Target, letters: Sequence[Letter], deed: Deed) -> list[int]:
+    """The letters that their queue takes now; it is locked, if it has limits."""
+    ids: list[int] = []
+    sizes: list[int] = []
+    queue = Queue.objects.filter(name=target.queue)
+    limited = limits.lock(queue)
+    for letter in letters:
+        sizes.append(letter.size_bytes)
+        errors = [limits.refusal(one, sizes) for one in limited]
+        if any(errors):
+            deed.why = str(errors[0])
+            sizes.pop()
+        else:
+            ids.append(letter.message_id)
+    return ids
+
+
+def done(
+    row: RuleTable,
+    number: int,
+    rule: Rule,
+    target: Target,
+    ids: Sequence[int],
+    deed: Deed,
+) -> dict[int, int | None]:
+    """Do it, as an operation; return those on which it was tried, and what they became.
+    What was no longer there was not tried on."""
+    order = Order(KINDS[rule.action], target.queue if rule.action is Action.FWD else "")
+    scope = f"rule {number + 1} of {row.queue.name}: {len(ids)} dead letters"
+    chosen = Chosen(queue=row.queue.name, ids=tuple(ids))
+    try:
+        with transaction.atomic():
+            plan = operations.plan(row.acts_for, order, chosen, scope=scope)
+    except (NothingChosen, NotResubmittable):
+        return {}
+    Operation.objects.filter(pk=plan.pk).update(
+        drops_header=not rule.keeps_header, reason=f"rule in line {rule.line}"
+    )
+    operations.start(plan.pk, limit=len(ids) + 1)
+    deed.operation = plan.pk
+    return outcome_of(plan.pk, ids, deed)
+
+
+def outcome_of(
+    operation_id: int, ids: Iterable[int], deed: Deed
+) -> dict[int, int | None]:
+    """What became of letters, by the ledger."""
+    became: dict[int, int | None] = {}
+    items = OperationItem.objects.filter(operation=operation_id)
+    for message_id, status, note, copy_id in items.values_list(
+        "message_id", "status", "note", "copy_id"
+    ):
+        if status == Status.SKIPPED and note not in FAILED:
+            continue
+        became[message_id] = copy_id
+        deed.done += status == Status.DONE
+        if status == Status.SKIPPED:
+            deed.failed += 1
+            deed.why = note
+    return became
+
+
+def obstacle_of(row: RuleTable, target: Target) -> str:
+    """Why letters cannot go there; empty if they can."""
+    if not target.queue:
+        return ""
+    if target.queue == row.queue.name:
+        return "they lie there already"
+    if not Queue.objects.filter(name=target.queue).exists():
+        return str(NoSuchQueue(target.queue))
+    user: Any = row.acts_for
+    if target.as_user is not None:
+        people = get_user_model()._default_manager.filter(username=target.as_user)
+        user = people.first()
+    if user is None:
+        return f"there is no user {target.as_user!r}, for PUTAUT(CTX)"
+    may = authorities.may(user, "put", target.queue)
+    return "" if may else str(authorities.refusal(user, "put", target.queue))

@@ -1,0 +1,217 @@
+"""How an operation goes on: what it may do now, and how people change that.
+
+Whoever changes a course holds its operation, then the course; so does a step.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Count, Max, QuerySet
+from django.db.models.functions import Now
+
+from broker.errors import OperationNotPlanned
+from broker.models import Act, Course, Kind, Operation, OperationItem, Queue
+from broker.operations import canary as canaries, copy_outcomes, ledger, rate_limit
+from broker.operations.auditing import note
+from broker.operations.canary import Why
+from broker.operations.ledger import Item
+from broker.queueing import journal
+from broker.sql.clock import database_now
+
+Stage, State, Status = Course.Stage, Operation.State, OperationItem.Status
+
+
+def hold(operation_id: int, *states: Operation.State) -> Operation:
+    """Lock an operation in one of these states, so that no step is at it.
+
+    Raises:
+        OperationNotPlanned: it is in another.
+    """
+    operation = Operation.objects.select_for_update().get(pk=operation_id)
+    if operation.state not in states:
+        raise OperationNotPlanned(operation_id, operation.state)
+    return operation
+
+
+def course_of(operation_id: int) -> Course:
+    """The course of an operation, locked. The caller has a transaction."""
+    courses = Course.objects.select_for_update()
+    found = courses.filter(pk=operation_id).first()
+    if found is None:
+        Course.objects.get_or_create(pk=operation_id)
+        found = courses.get(pk=operation_id)
+    return found
+
+
+def begin(operation_id: int) -> Course:
+    """An operation starts: with its canary, if it has one. The caller has a
+    transaction."""
+    course = course_of(operation_id)
+    course.paused_at = course.free_at = course.settled_at = None
+    if course.canaries:
+        canaries.pick(course)
+    course.save()
+    return course
+
+
+@transaction.atomic
+def arrange(operation_id: int, *, pace: int | None, canary: int) -> Course:
+    """Say how a planned operation is to go.
+
+    Args:
+        operation_id: of the plan.
+        pace: messages a second at most; None is as fast as it goes.
+        canary: messages that are tried first, and waited for; 0 is none.
+
+    Raises:
+        InvalidPace: it is none.
+        InvalidCanary: it is too large to be watched.
+        OperationNotPlanned: the operation was started or cancelled before.
+    """
+    rate_limit.check(pace)
+    canaries.check(canary)
+    operation = hold(operation_id, State.PLANNED)
+    course = course_of(operation_id)
+    course.pace = pace
+    course.canaries = canary if copy_outcomes.follows(operation) else 0
+    course.save(update_fields=["pace", "canaries"])
+    return course
+
+
+@transaction.atomic
+def set_pace(operation_id: int, pace: int | None) -> None:
+    """Change how fast an operation goes, from now on.
+
+    Raises:
+        InvalidPace: it is none.
+        OperationNotPlanned: the operation has ended.
+    """
+    rate_limit.check(pace)
+    operation = hold(operation_id, State.PLANNED, State.RUNNING)
+    course = course_of(operation_id)
+    course.pace, course.free_at = pace, None
+    course.save(update_fields=["pace", "free_at"])
+    note(Act.ALTER, operation, pace=pace)
+
+
+@transaction.atomic
+def pause(operation_id: int) -> None:
+    """Let a running operation rest until somebody carries on with it.
+
+    Raises:
+        OperationNotPlanned: it does not run.
+    """
+    operation = hold(operation_id, State.RUNNING)
+    course_of(operation_id)
+    Course.objects.filter(pk=operation_id, paused_at=None).update(paused_at=Now())
+    note(Act.HALT, operation)
+
+
+@transaction.atomic
+def carry_on(
+    operation_id: int, *, at_once: bool = False, now: datetime | None = None
+) -> None:
+    """Go on with an operation that was paused, or that stopped itself.
+
+    What died by then is not held against it any more. If nobody had taken what was
+    tried, it waits once more.
+
+    Args:
+        operation_id: that runs.
+        at_once: send all the rest, and try nothing first any more.
+        now: when; the database's clock when not given.
+
+    Raises:
+        OperationNotPlanned: it does not run.
+    """
+    operation = hold(operation_id, State.RUNNING)
+    course = course_of(operation_id)
+    moment = now or database_now()
+    course.paused_at, course.free_at = None, None
+    if at_once:
+        go_on(course, 0, moment)
+    elif course.stage == Stage.HALTED and course.halt:
+        if canaries.read(course.halt).why is Why.UNTAKEN:
+            course.stage = Stage.WATCH
+        else:
+            course.forgiven_to = last_copy(operation_id)
+            go_on(course, canaries.next_part(course.part, course.tried), moment)
+    course.halt = None
+    if course.stage == Stage.WATCH:
+        course.watched_since = moment
+    course.save()
+    note(Act.CARRY_ON, operation, at_once=at_once)
+
+
+def last_copy(operation_id: int) -> int:
+    """The newest copy that an operation made."""
+    done = OperationItem.objects.filter(operation=operation_id, status=Status.DONE)
+    return done.aggregate(last=Max("copy_id"))["last"] or 0
+
+
+def usual_canary(operation: Operation) -> int:
+    """How many of a plan are tried first if nobody says otherwise."""
+    items = operation.items.filter(status=Status.PLANNED)
+    counted = items.values_list("target").annotate(Count("pk")).order_by()
+    goals = dict(counted)
+    depths = journal.depths(ids_of(Queue.objects.filter(name__in=goals)))
+    taken = [depth.done[Kind.GET] for depth in depths.values()]
+    return canaries.usual(operation, sum(goals.values()), has_consumers=any(taken))
+
+
+def ids_of(queues: QuerySet[Queue]) -> set[int]:
+    return set(queues.values_list("pk", flat=True))
+
+
+def may_do(operation: Operation, course: Course, limit: int, now: datetime) -> int:
+    """How many items may be worked on now; the course goes on where it can."""
+    if course.paused_at is not None:
+        return 0
+    if course.stage == Stage.WATCH:
+        found = canaries.verdict(operation, course, now)
+        if isinstance(found, canaries.Halt):
+            course.stage, course.halt = Stage.HALTED, found.stored()
+        elif found:
+            go_on(course, canaries.next_part(course.part, course.tried), now)
+    if course.stage in (Stage.WATCH, Stage.HALTED):
+        return 0
+    if course.pace is not None:
+        limit = min(limit, rate_limit.allowed(course.pace, course.free_at, now))
+    return min(limit, course.to_send) if course.stage == Stage.TRIAL else limit
+
+
+def go_on(course: Course, part: int, now: datetime) -> None:
+    """To the next trial, or to the rest."""
+    if part:
+        course.stage, course.part, course.to_send = Stage.TRIAL, part, part
+    else:
+        course.stage, course.rest_at = Stage.REST, course.rest_at or now
+
+
+def is_canary(course: Course) -> bool:
+    return course.stage == Stage.TRIAL and not course.tried
+
+
+def next_items(course: Course, limit: int) -> list[Item]:
+    """The next items to be worked on: of the canary, or in their order."""
+    if is_canary(course):
+        return ledger.named(course.chosen, limit=limit)
+    return ledger.planned(course.pk, limit=limit)
+
+
+def has_done(
+    course: Course, items: list[Item], now: datetime, *, is_short: bool
+) -> None:
+    """Take note of what a step did; it is short where less was there than might go."""
+    if course.pace is not None:
+        course.free_at = rate_limit.spent(course.pace, course.free_at, len(items), now)
+    if course.stage != Stage.TRIAL:
+        return
+    course.to_send = 0 if is_short else course.to_send - len(items)
+    if course.tried and items:
+        course.ramped_to = max(course.ramped_to, items[-1].pk)
+    if not course.to_send:
+        course.tried += course.part
+        course.stage, course.watched_since = Stage.WATCH, now
