@@ -93,3 +93,10 @@ def test_decisions_are_numbered_without_gaps_and_have_their_headings() -> None:
             "What else was tried",
             "What would change our mind",
         ], decision.name
+
+
+def test_programs_import_from_the_public_package_alone() -> None:
+    imported = re.findall(r"^from (broker\S*) import", read("README.md"), re.M)
+    assert set(imported) == {"broker.client"}
+    handlers = read("console/demo/handlers.py")
+    assert re.findall(r"^from (broker\S*) import", handlers, re.M) == ["broker.client"]

@@ -23,13 +23,12 @@ from broker.amqp.clients import registry_rows
 from broker.amqp.clients.addresses import place
 from broker.amqp.clients.certificates import Certificates
 from broker.amqp.clients.client import Client
-from broker.amqp.clients.tls_handshake import Doorstep
 from broker.amqp.clients.identity import Identities
 from broker.amqp.clients.login import Access
-from broker.amqp.clients.registry import Register
-from broker.amqp.clients.permission_cache import Key, Principals, Rights
 from broker.amqp.clients.periodic import Rounds
-from broker.amqp.senders.wakeups import Waking
+from broker.amqp.clients.permission_cache import Key, Principals, Rights
+from broker.amqp.clients.registry import Register
+from broker.amqp.clients.tls_handshake import Doorstep
 from broker.amqp.limits import Counts, ListenerLimits
 from broker.amqp.nodes import relay
 from broker.amqp.nodes.consumers import Consumers
@@ -37,6 +36,7 @@ from broker.amqp.protocol.conditions import CONNECTION_FORCED, AmqpError
 from broker.amqp.protocol.types.types import Symbol
 from broker.amqp.receivers import storing as puts
 from broker.amqp.receivers.storing import Put
+from broker.amqp.senders.wakeups import Waking
 from broker.amqp.threads import Batches, Pool
 from broker.amqp.transactions import commit
 from broker.amqp.transactions.commit import Ending

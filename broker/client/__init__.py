@@ -1,6 +1,8 @@
-"""The broker for programs: connections, sessions, producers, consumers and browsers.
+"""The broker for programs: everything that an application imports.
 
-It reads like the simplified API of JMS 2.0, in Python's manner::
+In the caller's own transaction: ``put``, ``unit_of_work``, handlers by ``@consumes``.
+Connections, sessions, producers, consumers and browsers read like the simplified API of
+JMS 2.0, in Python's manner::
 
     with connect() as connection, connection.session(SessionMode.TRANSACTED) as session:
         answers = session.producer("answers")
@@ -17,21 +19,34 @@ Source:
 
 from __future__ import annotations
 
+from broker.client.dispatch.handlers import consumes
 from broker.client.jms.browsers import Browser
 from broker.client.jms.connections import Connection, connect
 from broker.client.jms.consumers import Consumer
 from broker.client.jms.messages import Message
 from broker.client.jms.producers import Producer, SendOptions
 from broker.client.jms.sessions import Session, SessionMode
+from broker.errors.units_of_work import Reject
+from broker.queueing.get import Delivery
+from broker.queueing.put import NewMessage, put, put_many
+from broker.transactions.scope import UnitOfWork, unit_of_work
 
 __all__ = [
     "Browser",
     "Connection",
     "Consumer",
+    "Delivery",
     "Message",
+    "NewMessage",
     "Producer",
+    "Reject",
     "SendOptions",
     "Session",
     "SessionMode",
+    "UnitOfWork",
     "connect",
+    "consumes",
+    "put",
+    "put_many",
+    "unit_of_work",
 ]

@@ -17,11 +17,9 @@ in the ledger what became of all that was sent.
 from __future__ import annotations
 
 from broker.operations.approvals import approve, explain
-from broker.operations.schedule import arrange, carry_on, pause, set_pace, usual_canary
-from broker.operations.single_edit import Edit, plan_edit, start_edit
-from broker.operations.copy_outcomes import settle, unsettled
-from broker.operations.stages import Lane, lanes
 from broker.operations.commands import Chosen, Only, Order, Sought
+from broker.operations.copy_outcomes import settle, unsettled
+from broker.operations.lifecycle import cancel, change, paced, running, start, step
 from broker.operations.outcomes import Outcome
 from broker.operations.patching import (
     drop_patch,
@@ -32,7 +30,9 @@ from broker.operations.patching import (
 )
 from broker.operations.planning import Seen, foresee, narrow, plan, take_in
 from broker.operations.previews import Part, Preview, preview
-from broker.operations.lifecycle import cancel, change, paced, running, start, step
+from broker.operations.schedule import arrange, carry_on, pause, set_pace, usual_canary
+from broker.operations.single_edit import Edit, plan_edit, start_edit
+from broker.operations.stages import Lane, lanes
 from broker.operations.undo_plans import plan_undo, undo_until, why_not_undoable
 
 __all__ = [

@@ -19,7 +19,7 @@ from django.db.models import Count
 from broker import sql
 from broker.errors.operations import InvalidCanary
 from broker.models import Course, DeadLetter, Operation, OperationItem
-from broker.operations import error_history, copy_outcomes
+from broker.operations import copy_outcomes, error_history
 
 Status, Fate = OperationItem.Status, OperationItem.Fate
 

@@ -19,9 +19,9 @@ from broker import sql
 from broker.formats.error_fingerprint import fingerprint
 from broker.models import Course, DeadLetter, Kind, Operation, OperationItem, Place
 from broker.operations import error_history, item_state
-from broker.operations.ledger import Item
 from broker.operations.claim_items import Reach
 from broker.operations.item_state import Part
+from broker.operations.ledger import Item
 from broker.sql.clock import database_now
 
 Fate = OperationItem.Fate

@@ -14,9 +14,9 @@ from broker.formats.mq.chain import without_dead_letter_header
 from broker.models import DeadLetter, Kind, Operation, Place
 from broker.operations import patching
 from broker.operations.batches import Batch, batches
+from broker.operations.claim_items import Taken, reinstate
 from broker.operations.ledger import Item, note
 from broker.operations.outcomes import Outcome
-from broker.operations.claim_items import Taken, reinstate
 from broker.queueing.transfer import Copy, Dress, Held, Record, copy, end
 from broker.settlement.backout import make_resources
 from broker.settlement.dead_letters import dead_letter as put_aside

@@ -10,9 +10,9 @@ from typing import Any
 
 from broker import sql
 from broker.models import Kind, Operation, Place, Queue
+from broker.operations.claim_items import Found, Reach, Taken
 from broker.operations.ledger import Item
 from broker.operations.outcomes import Outcome
-from broker.operations.claim_items import Found, Reach, Taken
 from broker.sql.clock import database_now
 
 Spot = tuple[int, int]  # a queue, and a message on it

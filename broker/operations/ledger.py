@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from broker import sql
-from broker.operations.outcomes import Outcome
 from broker.operations.claim_items import Taken
+from broker.operations.outcomes import Outcome
 
 
 @dataclass(slots=True)  # not frozen, which takes five times as long to make

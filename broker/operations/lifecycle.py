@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from broker.errors import OperationNotPlanned
 from broker.models import Act, Course, Operation
-from broker.operations import approvals, schedule, patching
+from broker.operations import approvals, patching, schedule
 from broker.operations.auditing import note
 from broker.operations.executors import do
 from broker.operations.undoing import take_back

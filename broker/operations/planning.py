@@ -19,8 +19,8 @@ from broker.monitoring import search
 from broker.monitoring.dead_letters import Selection
 from broker.operations import approvals
 from broker.operations.auditing import note
-from broker.operations.schedule import hold
 from broker.operations.commands import Chosen, Only, Order, Sought
+from broker.operations.schedule import hold
 from broker.security import redaction
 
 Kind, Status = Operation.Kind, OperationItem.Status

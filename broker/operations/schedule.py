@@ -13,7 +13,8 @@ from django.db.models.functions import Now
 
 from broker.errors import OperationNotPlanned
 from broker.models import Act, Course, Kind, Operation, OperationItem, Queue
-from broker.operations import canary as canaries, copy_outcomes, ledger, rate_limit
+from broker.operations import canary as canaries
+from broker.operations import copy_outcomes, ledger, rate_limit
 from broker.operations.auditing import note
 from broker.operations.canary import Why
 from broker.operations.ledger import Item

@@ -17,8 +17,8 @@ from broker.formats import patches
 from broker.formats.patches import HeaderOperation, Patch
 from broker.models import DeadLetter, Operation, OperationItem, OperationPatch
 from broker.operations.commands import Chosen, Order
-from broker.operations.planning import plan, queue_id_of
 from broker.operations.lifecycle import start
+from broker.operations.planning import plan, queue_id_of
 from broker.security import redaction
 
 Status = OperationItem.Status

@@ -14,10 +14,10 @@ from datetime import datetime
 from broker import sql
 from broker.models import Kind, Operation, Place
 from broker.operations import item_state
-from broker.operations.ledger import Done, Item, note
-from broker.operations.outcomes import Outcome
 from broker.operations.claim_items import Taken, reinstate
 from broker.operations.item_state import Part, Spot
+from broker.operations.ledger import Done, Item, note
+from broker.operations.outcomes import Outcome
 from broker.queueing.transfer import Record, end
 
 IN_PLACE = (Operation.Kind.PRIORITY, Operation.Kind.DELIVER)

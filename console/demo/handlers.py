@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from broker.client.dispatch.handlers import consumes
-from broker.queueing.get import Delivery
-from broker.transactions.scope import UnitOfWork
+from broker.client import Delivery, UnitOfWork, consumes
 from console.demo import customers
 from console.demo.payments import INTO
 from console.demo.reading import read

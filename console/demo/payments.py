@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from broker.client import NewMessage
 from broker.errors.mq_codes import Format, Report
 from broker.formats.mq.folders import Element, Folder
 from broker.formats.mq.rfh2 import Rfh2
 from broker.models import Address, Queue
-from broker.queueing.put import NewMessage
 from console.demo.messages import Sample, status_report
 from console.demo.reading import XML
 

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from broker.models import Course, Operation, OperationItem
-from broker.operations import error_history, copy_outcomes
+from broker.operations import copy_outcomes, error_history
 from console.operations.results import Ledger, undoing_of
 
 TRACED = 1000  # copies at most that are looked up

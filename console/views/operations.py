@@ -19,7 +19,8 @@ from django_htmx.middleware import HtmxDetails
 
 from broker import operations as orders
 from broker.models import Course, Operation, OperationItem
-from broker.operations import canary as canaries, copy_outcomes, rate_limit
+from broker.operations import canary as canaries
+from broker.operations import copy_outcomes, rate_limit
 from console.accounts import permissions
 from console.accounts.permissions import CHANGE as MAY_CHANGE
 from console.layout import pagination

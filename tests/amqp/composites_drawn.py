@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from broker.amqp.protocol.performatives import DeleteOnClose
 from broker.amqp.protocol.types.composites import BY_CLASS
 from broker.amqp.protocol.types.field_types import KINDS
-from broker.amqp.protocol.performatives import DeleteOnClose
 from broker.amqp.protocol.types.types import Symbol
 from tests.amqp.drawn import scalars, symbols, texts
 

@@ -16,7 +16,24 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
-from broker.amqp.protocol.types.types import Array, Byte, Char, Decimal32, Decimal64, Decimal128, Described, Float, Int, Short, Symbol, Timestamp, UByte, UInt, ULong, UShort
+from broker.amqp.protocol.types.types import (
+    Array,
+    Byte,
+    Char,
+    Decimal32,
+    Decimal64,
+    Decimal128,
+    Described,
+    Float,
+    Int,
+    Short,
+    Symbol,
+    Timestamp,
+    UByte,
+    UInt,
+    ULong,
+    UShort,
+)
 
 WHOLE: dict[type[int], tuple[int, int]] = {
     UByte: (0, 2**8),

@@ -8,7 +8,21 @@ from typing import Any
 from hypothesis import strategies as st
 
 from broker.amqp.protocol.types.encoding import encode
-from broker.amqp.protocol.types.types import Array, Byte, Char, Decimal64, Float, Int, Short, Symbol, Timestamp, UByte, UInt, ULong, UShort
+from broker.amqp.protocol.types.types import (
+    Array,
+    Byte,
+    Char,
+    Decimal64,
+    Float,
+    Int,
+    Short,
+    Symbol,
+    Timestamp,
+    UByte,
+    UInt,
+    ULong,
+    UShort,
+)
 from tests.amqp.written import (
     ANNOTATIONS,
     APPLICATION_PROPERTIES,

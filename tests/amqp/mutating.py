@@ -8,10 +8,17 @@ from random import Random
 from typing import Any
 
 from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.frames import HEAD, frame
 from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.encoding import encode
-from broker.amqp.protocol.frames import HEAD, frame
-from broker.amqp.protocol.types.types import Array, Described, Symbol, Timestamp, UInt, ULong
+from broker.amqp.protocol.types.types import (
+    Array,
+    Described,
+    Symbol,
+    Timestamp,
+    UInt,
+    ULong,
+)
 
 SIZES = (0, 1, 7, 8, 9, 511, 65_536, 65_537, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1)
 NUMBERS = (0, 1, 2, 3, 255, 256, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1)

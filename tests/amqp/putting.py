@@ -12,7 +12,6 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol import sections
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
 from broker.amqp.protocol.events import (
     Attached,
@@ -31,6 +30,7 @@ from broker.amqp.protocol.sections import (
     split,
 )
 from broker.amqp.protocol.session import Session
+from broker.amqp.protocol.types.encoding import encode
 from tests.amqp.listening import Listening, Wire
 
 

@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 
 from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.encoding import encode
-from broker.amqp.protocol.types.types import Array, Char, Decimal32, Described, Float, Int, Symbol, UByte, UInt, ULong
+from broker.amqp.protocol.types.types import (
+    Array,
+    Char,
+    Decimal32,
+    Described,
+    Float,
+    Int,
+    Symbol,
+    UByte,
+    UInt,
+    ULong,
+)
 from tests.amqp.drawn import kept, scalars, spelled, spellings, values, within
 
 BOOK = (

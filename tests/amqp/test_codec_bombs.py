@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
-from broker.amqp.protocol.types.decoding import DEPTH, decode
-from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.performatives import decode_performative
 from broker.amqp.protocol.sections import body_of, map_of, properties_of, split
+from broker.amqp.protocol.types.decoding import DEPTH, decode
+from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.types import Described, ULong
 from tests.amqp.drawn import kept, or_refused, values
 

@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.amqp.protocol.types.composites import decode_composite, encode_composite
 from broker.amqp.protocol.conditions import AmqpError
-from broker.amqp.protocol.types.encoding import encode
-from broker.amqp.protocol.types.fast_performatives import READERS, UNUSUAL, WRITERS
 from broker.amqp.protocol.performatives import (
     Accepted,
     Disposition,
@@ -23,6 +20,9 @@ from broker.amqp.protocol.performatives import (
     encode_performative,
     transfer_head,
 )
+from broker.amqp.protocol.types.composites import decode_composite, encode_composite
+from broker.amqp.protocol.types.encoding import encode
+from broker.amqp.protocol.types.fast_performatives import READERS, UNUSUAL, WRITERS
 from broker.amqp.protocol.types.types import Described, Symbol, UInt, ULong
 from tests.amqp.composites_drawn import of, uints
 from tests.amqp.drawn import spelled

@@ -24,8 +24,8 @@ from broker.amqp.protocol.performatives import (
     Transfer,
     encode_performative,
 )
-from broker.amqp.protocol.sasl.server import Denied, ServerSasl, WantsKeys
 from broker.amqp.protocol.sasl.scram import decoy
+from broker.amqp.protocol.sasl.server import Denied, ServerSasl, WantsKeys
 
 LIMITS = Limits(
     max_frame_size=2048,

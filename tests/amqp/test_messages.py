@@ -12,10 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.amqp.messages.bodies import TEXT
-from broker.amqp.messages.identifiers import identifier_of, text_of
 from broker.amqp.messages.convert import BATCH, to_put, to_send
+from broker.amqp.messages.identifiers import identifier_of, text_of
 from broker.amqp.protocol.conditions import AmqpError
-from broker.amqp.protocol.types.types import Byte, Float, Int, Symbol, UByte, UInt, ULong
+from broker.amqp.protocol.types.types import (
+    Byte,
+    Float,
+    Int,
+    Symbol,
+    UByte,
+    UInt,
+    ULong,
+)
 from broker.models import Queue
 from broker.queueing.get import Delivery
 from broker.queueing.put import put_many

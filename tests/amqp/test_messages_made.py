@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from broker.amqp.messages.bodies import DATA, VALUE
 from broker.amqp.messages.convert import to_send
-from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.sections import (
     Header,
     body_of,
@@ -20,6 +19,7 @@ from broker.amqp.protocol.sections import (
     properties_of,
     split,
 )
+from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.types import Byte, Int, Timestamp, ULong
 from broker.queueing.store import NewMessage
 from tests.amqp.messages_drawn import BARE

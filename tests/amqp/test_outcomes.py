@@ -9,9 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.amqp.senders.outcomes import FAILED, FREE_RELEASES, LONGEST, MOST_RELEASES, NO_OUTCOME, NOT_HERE, REJECTED, RELEASED_TOO_OFTEN, ROLLED_BACK, UNDELIVERABLE, Circumstances, Verdict, bare, decide
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.types.types import Symbol, Timestamp
+from broker.amqp.senders.outcomes import (
+    FAILED,
+    FREE_RELEASES,
+    LONGEST,
+    MOST_RELEASES,
+    NO_OUTCOME,
+    NOT_HERE,
+    REJECTED,
+    RELEASED_TOO_OFTEN,
+    ROLLED_BACK,
+    UNDELIVERABLE,
+    Circumstances,
+    Verdict,
+    bare,
+    decide,
+)
 from broker.settlement.batch import Accept, BackOut, Reject, Release
 from tests.make import NOON
 

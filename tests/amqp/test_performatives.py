@@ -12,10 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.amqp.protocol.types.composites import BY_CLASS, composite_of, decode_composite, encode_composite
 from broker.amqp.protocol.conditions import DECODE_ERROR, NOT_FOUND, AmqpError
-from broker.amqp.protocol.types.decoding import decode
-from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.performatives import (
     Accepted,
     Attach,
@@ -40,6 +37,14 @@ from broker.amqp.protocol.performatives import (
     encode_performative,
 )
 from broker.amqp.protocol.sections import Header, body_of, split
+from broker.amqp.protocol.types.composites import (
+    BY_CLASS,
+    composite_of,
+    decode_composite,
+    encode_composite,
+)
+from broker.amqp.protocol.types.decoding import decode
+from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.types import Array, Described, Symbol, UInt, ULong
 from tests.amqp.composites_drawn import BY_NAME, KIND_NAMES, of
 from tests.amqp.drawn import descriptors, or_refused, scalars

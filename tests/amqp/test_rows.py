@@ -50,4 +50,6 @@ def removed(endpoints: list[ClientEndpoint]) -> None:
         cursor.execute(
             "SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off"
         )
-    registry_rows.remove(registry_rows.Round(gone_endpoints=[one.pk for one in endpoints]))
+    registry_rows.remove(
+        registry_rows.Round(gone_endpoints=[one.pk for one in endpoints])
+    )

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from broker.amqp.protocol import conditions
-from broker.amqp.protocol.sasl import scram
 from broker.amqp.protocol.connection import Connection
 from broker.amqp.protocol.events import Attached, Begun, Opened
 from broker.amqp.protocol.frames import (
@@ -30,7 +29,24 @@ from broker.amqp.protocol.performatives import (
     decode_performative,
     encode_performative,
 )
-from broker.amqp.protocol.sasl.server import ANONYMOUS, EXTERNAL, MOST_BYTES, OUR_TROUBLE, PLAIN, SCRAM, Anonymous, ClientSasl, Denied, External, Plain, Proven, Question, ServerSasl, WantsKeys
+from broker.amqp.protocol.sasl import scram
+from broker.amqp.protocol.sasl.server import (
+    ANONYMOUS,
+    EXTERNAL,
+    MOST_BYTES,
+    OUR_TROUBLE,
+    PLAIN,
+    SCRAM,
+    Anonymous,
+    ClientSasl,
+    Denied,
+    External,
+    Plain,
+    Proven,
+    Question,
+    ServerSasl,
+    WantsKeys,
+)
 from tests.amqp.ends import byte_by_byte, whole
 
 ALL = (SCRAM, PLAIN, EXTERNAL, ANONYMOUS)

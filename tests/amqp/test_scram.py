@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.amqp.protocol.sasl import scram
 from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
+from broker.amqp.protocol.sasl import scram
 from broker.amqp.protocol.sasl.saslprep import prepare
 from broker.amqp.protocol.sasl.scram import ScramClient, ScramServer
 

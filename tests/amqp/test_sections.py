@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
-from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.sections import (
     ANNOTATIONS,
     APPLICATION_PROPERTIES,
@@ -39,6 +38,7 @@ from broker.amqp.protocol.sections import (
     properties_of,
     split,
 )
+from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.types import Described, Symbol, Timestamp, UInt, ULong
 from tests.amqp.drawn import kept, or_refused, scalars, spelled, symbols, values
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from broker.amqp.senders.outcomes import FREE_RELEASES, MOST_RELEASES
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.types.types import Symbol, Timestamp
+from broker.amqp.senders.outcomes import FREE_RELEASES, MOST_RELEASES
 from broker.models import Claim, DeadLetter, Delayed, Place, Queue, Ready
 from broker.queueing.browse import browse
 from broker.queueing.put import put, put_many

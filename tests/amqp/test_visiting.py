@@ -15,9 +15,9 @@ from broker.amqp.clients import cbs
 from broker.amqp.clients.login import Access
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
-from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.events import Received
 from broker.amqp.protocol.sections import Properties, encode_section, map_of, split
+from broker.amqp.protocol.types.encoding import encode
 from broker.models import ClientConnection, Credential
 from broker.security import credentials
 from tests.amqp.listening import Listening, listener

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from broker.amqp.messages import to_put, to_send
-from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.sections import Header, split
+from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.types import Symbol
 from broker.queueing.get import Delivery
 from broker.queueing.store import NewMessage

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, cast
 from django.contrib.auth.base_user import AbstractBaseUser
 
 from broker.amqp.clients.attach_queue import Attaches
-from broker.amqp.clients.event_router import Conversation
 from broker.amqp.clients.backpressure import Hearing
+from broker.amqp.clients.cbs_login import Visit
+from broker.amqp.clients.error_mapping import Guarded, not_any_more
+from broker.amqp.clients.event_router import Conversation
 from broker.amqp.clients.identity import Identity
 from broker.amqp.clients.login import Login
 from broker.amqp.clients.permission_cache import Rights
-from broker.amqp.clients.error_mapping import Guarded, not_any_more
-from broker.amqp.clients.cbs_login import Visit
 from broker.amqp.ends import End
 from broker.amqp.protocol.conditions import (
     CONNECTION_FORCED,

@@ -22,8 +22,8 @@ from django.core.exceptions import PermissionDenied
 
 from broker.amqp.clients.login_throttle import Failures
 from broker.amqp.limits import ListenerLimits
-from broker.amqp.protocol.sasl.server import EXTERNAL, PLAIN, SCRAM, Keys
 from broker.amqp.protocol.sasl.scram import decoy
+from broker.amqp.protocol.sasl.server import EXTERNAL, PLAIN, SCRAM, Keys
 from broker.amqp.threads import Pool
 from broker.models.clients import Credential
 from broker.security import credentials

@@ -11,9 +11,9 @@ from django.db import Error as DatabaseError
 
 from broker.amqp.clients import cbs, permission_cache
 from broker.amqp.clients.addresses import is_here
+from broker.amqp.clients.cbs_login import Visit
 from broker.amqp.clients.certificates import common_name
 from broker.amqp.clients.identity import Identity
-from broker.amqp.clients.cbs_login import Visit
 from broker.amqp.protocol.sasl import server
 from broker.amqp.threads import DatabaseAway
 
@@ -135,7 +135,9 @@ class Login:
         identity = await self.identify(question)
         held = None
         if identity is not None:
-            held = await self.client.listener.database(permission_cache.held_by, identity)
+            held = await self.client.listener.database(
+                permission_cache.held_by, identity
+            )
         if self.client.gone:
             return
         if identity is None or held is None:
@@ -159,6 +161,9 @@ class Login:
                 return await identities.plain(name, password, self.client.host)
             case server.Proven(name):
                 return await identities.proven(name)
-            case server.External(name) if self.certified and name in ("", self.certified):
+            case server.External(name) if self.certified and name in (
+                "",
+                self.certified,
+            ):
                 return await identities.external(self.certified)
         return None

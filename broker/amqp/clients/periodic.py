@@ -84,7 +84,9 @@ class Rounds:
         principals = self.listener.principals
         if not principals.known:
             return
-        held = await self.listener.own.run(permission_cache.look, list(principals.known))
+        held = await self.listener.own.run(
+            permission_cache.look, list(principals.known)
+        )
         changed = principals.change(held)
         for client in self.clients() if changed else ():
             if Key.of(client.identity) in changed:

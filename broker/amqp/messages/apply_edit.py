@@ -8,21 +8,26 @@ from __future__ import annotations
 from typing import Any
 
 from broker.amqp.messages import bodies
+from broker.amqp.messages.compose import JMS_TYPE, message_id, symbol
 from broker.amqp.messages.death_annotations import OURS
 from broker.amqp.messages.documents import amqp_value, document
 from broker.amqp.messages.envelope import Envelope
 from broker.amqp.messages.identifiers import identifier_of, text_of
-from broker.amqp.messages.compose import JMS_TYPE, message_id, symbol
-from broker.amqp.messages.splice import ANNOTATIONS, APPLICATION_PROPERTIES, with_fields, with_pairs
+from broker.amqp.messages.splice import (
+    ANNOTATIONS,
+    APPLICATION_PROPERTIES,
+    with_fields,
+    with_pairs,
+)
 from broker.amqp.nodes.relay import bare
 from broker.amqp.protocol import sections as protocol
-from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.sections import (
     Properties,
     Sections,
     map_of,
     properties_of,
 )
+from broker.amqp.protocol.types.encoding import encode
 from broker.queueing.get import Delivery
 
 MESSAGE_ID = 0

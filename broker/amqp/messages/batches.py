@@ -21,11 +21,11 @@ from operator import attrgetter
 from struct import Struct
 from typing import Any, NamedTuple
 
+from broker.amqp.messages.compose import EPOCH
+from broker.amqp.messages.convert import to_put, to_send
 from broker.amqp.messages.delivery_annotations import check_identity
 from broker.amqp.messages.envelope import EXPIRES, EXPIRY, START
-from broker.amqp.messages.compose import EPOCH
 from broker.amqp.messages.outgoing_changes import milliseconds
-from broker.amqp.messages.convert import to_put, to_send
 from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
 from broker.errors import InvalidMessage
 from broker.errors.messages import InvalidBatch

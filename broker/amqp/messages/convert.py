@@ -15,8 +15,15 @@ from functools import cache, lru_cache
 from typing import Any
 
 from broker.amqp.messages import bodies
-from broker.amqp.messages.delivery_annotations import check_identity, delayed_until, describe, is_wish, moment
+from broker.amqp.messages.compose import MILLISECOND, made
 from broker.amqp.messages.death_annotations import OURS
+from broker.amqp.messages.delivery_annotations import (
+    check_identity,
+    delayed_until,
+    describe,
+    is_wish,
+    moment,
+)
 from broker.amqp.messages.descriptors import ANNOTATIONS as IBM
 from broker.amqp.messages.descriptors import (
     JMS_BYTES,
@@ -24,10 +31,13 @@ from broker.amqp.messages.descriptors import (
     from_properties,
 )
 from broker.amqp.messages.envelope import LENGTH, START, opened, sealed
-from broker.amqp.messages.identifiers import text_of
-from broker.amqp.messages.compose import MILLISECOND, made
 from broker.amqp.messages.fast_decode import PLACES, cut, document_of, fields_of
-from broker.amqp.messages.outgoing_changes import added_annotations, milliseconds, rewritten
+from broker.amqp.messages.identifiers import text_of
+from broker.amqp.messages.outgoing_changes import (
+    added_annotations,
+    milliseconds,
+    rewritten,
+)
 from broker.amqp.messages.splice import ANNOTATIONS, with_pairs
 from broker.amqp.nodes.relay import bare
 from broker.amqp.protocol.conditions import (
@@ -36,7 +46,6 @@ from broker.amqp.protocol.conditions import (
     RESOURCE_LIMIT_EXCEEDED,
     AmqpError,
 )
-from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.sections import (
     Header,
     Sections,
@@ -44,6 +53,7 @@ from broker.amqp.protocol.sections import (
     map_of,
     split,
 )
+from broker.amqp.protocol.types.decoding import decode
 from broker.queueing.get import Delivery
 from broker.queueing.store import NewMessage
 

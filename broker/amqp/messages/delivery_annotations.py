@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from broker.amqp.messages.descriptors import HEADERS, PREFIX, refused
 from broker.amqp.messages.compose import EPOCH, MILLISECOND
+from broker.amqp.messages.descriptors import HEADERS, PREFIX, refused
 from broker.amqp.protocol.conditions import (
     INVALID_FIELD,
     UNAUTHORIZED_ACCESS,

@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import Any
 
 from broker.amqp.messages.documents import converted, document
-from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.sections import (
     Sections,
     header_of,
@@ -21,6 +20,7 @@ from broker.amqp.protocol.sections import (
     properties_of,
     split,
 )
+from broker.amqp.protocol.types.decoding import decode
 
 U32 = struct.Struct(">I").unpack_from
 COUNTED = struct.Struct(">II").unpack_from

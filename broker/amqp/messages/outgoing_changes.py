@@ -6,11 +6,16 @@ from datetime import datetime
 from typing import Any
 
 from broker.amqp.messages import death_annotations, descriptors
+from broker.amqp.messages.apply_edit import repaired
+from broker.amqp.messages.compose import timestamp
 from broker.amqp.messages.documents import document
 from broker.amqp.messages.envelope import Envelope
-from broker.amqp.messages.compose import timestamp
-from broker.amqp.messages.apply_edit import repaired
-from broker.amqp.messages.splice import ANNOTATIONS, APPLICATION_PROPERTIES, with_null, with_pairs
+from broker.amqp.messages.splice import (
+    ANNOTATIONS,
+    APPLICATION_PROPERTIES,
+    with_null,
+    with_pairs,
+)
 from broker.amqp.protocol.sections import Sections, map_of, properties_of, split
 from broker.amqp.protocol.types.types import Symbol, Timestamp
 from broker.queueing.get import Delivery
@@ -35,7 +40,9 @@ def rewritten(delivery: Delivery, kept: Envelope) -> bytes:
         properties = with_null(properties, EXPIRY)
     if copied:
         ours = death_annotations.written_by_us(delivery.properties)
-        application = with_pairs(APPLICATION_PROPERTIES, application, ours, death_annotations.OURS)
+        application = with_pairs(
+            APPLICATION_PROPERTIES, application, ours, death_annotations.OURS
+        )
     annotations = sections.annotations
     if added:
         annotations = with_pairs(ANNOTATIONS, annotations, added)
@@ -55,13 +62,20 @@ def is_copy(delivery: Delivery, sections: Sections) -> bool:
     """Whether the broker wrote into the properties; a sender may write the same."""
     found = sections.application_properties
     sent = document(map_of(found)) if found else {}
-    return any(delivery.properties.get(name) != sent.get(name) for name in death_annotations.OURS)
+    return any(
+        delivery.properties.get(name) != sent.get(name)
+        for name in death_annotations.OURS
+    )
 
 
 def added_annotations(delivery: Delivery, *, is_copy: bool) -> dict[Symbol, Any]:
     """What annotations are to say of a message that its columns know."""
     added = descriptors.annotations_of(delivery)
-    return added | death_annotations.annotations_of(delivery.properties) if is_copy else added
+    return (
+        added | death_annotations.annotations_of(delivery.properties)
+        if is_copy
+        else added
+    )
 
 
 def milliseconds(expires_at: datetime | None) -> int:

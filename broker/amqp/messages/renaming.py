@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from broker.amqp.messages.envelope import opened, sealed
 from broker.amqp.messages.apply_edit import cut
+from broker.amqp.messages.envelope import opened, sealed
 from broker.amqp.messages.splice import PROPERTIES, with_fields
 from broker.amqp.protocol import sections
 from broker.queueing.store import REPAIRED

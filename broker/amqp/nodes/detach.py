@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.db import Error as DatabaseError
 
 from broker.amqp.ends import Snapshot
-from broker.amqp.senders.closing import Parting
-from broker.amqp.senders.sender import Gets
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Sender
+from broker.amqp.senders.closing import Parting
+from broker.amqp.senders.sender import Gets
 from broker.amqp.threads import DatabaseAway
 from broker.errors import BrokerError
 from broker.errors.queues import NoSuchSubscription, SubscriptionInUse

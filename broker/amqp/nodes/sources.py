@@ -25,15 +25,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
 
-from broker.amqp.senders.browser import Looks
 from broker.amqp.nodes import temporary
 from broker.amqp.nodes.detach import Consumes, Remembered, Share
-from broker.amqp.nodes.source_request import Wanted, check_name, granted, subscription_name, wanted
+from broker.amqp.nodes.source_request import (
+    Wanted,
+    check_name,
+    granted,
+    subscription_name,
+    wanted,
+)
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Sender
 from broker.amqp.refusals import refusal
+from broker.amqp.senders.browser import Looks
 from broker.config.names import local_queue, meanings
 from broker.errors import NoSuchAddress, NoSuchQueue
 from broker.errors.queues import NoSuchSubscription, NotAuthorized

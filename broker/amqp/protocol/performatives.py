@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import get_args
 
-from broker.amqp.protocol.types.composites import composite_of, decode_composite, encode_composite
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError, Error
-from broker.amqp.protocol.types.fast_performatives import READERS, UNUSUAL, WRITERS, transfer_head
-from broker.amqp.protocol.sasl.frames import SaslChallenge, SaslInit, SaslMechanisms, SaslOutcome, SaslResponse
+from broker.amqp.protocol.sasl.frames import (
+    SaslChallenge,
+    SaslInit,
+    SaslMechanisms,
+    SaslOutcome,
+    SaslResponse,
+)
 from broker.amqp.protocol.states import (
     Accepted,
     Declare,
@@ -21,7 +25,15 @@ from broker.amqp.protocol.states import (
     Released,
     TransactionalState,
 )
-from broker.amqp.protocol.terminus import Coordinator, DeleteOnClose, DeleteOnNoLinks, DeleteOnNoLinksOrMessages, DeleteOnNoMessages, Source, Target
+from broker.amqp.protocol.terminus import (
+    Coordinator,
+    DeleteOnClose,
+    DeleteOnNoLinks,
+    DeleteOnNoLinksOrMessages,
+    DeleteOnNoMessages,
+    Source,
+    Target,
+)
 from broker.amqp.protocol.transport import (
     Attach,
     Begin,
@@ -32,6 +44,17 @@ from broker.amqp.protocol.transport import (
     Flow,
     Open,
     Transfer,
+)
+from broker.amqp.protocol.types.composites import (
+    composite_of,
+    decode_composite,
+    encode_composite,
+)
+from broker.amqp.protocol.types.fast_performatives import (
+    READERS,
+    UNUSUAL,
+    WRITERS,
+    transfer_head,
 )
 
 __all__ = [

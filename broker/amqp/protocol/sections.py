@@ -15,7 +15,11 @@ from functools import lru_cache
 from typing import Any, Literal
 from uuid import UUID
 
-from broker.amqp.protocol.types.composites import composite, composite_of, encode_composite
+from broker.amqp.protocol.types.composites import (
+    composite,
+    composite_of,
+    encode_composite,
+)
 from broker.amqp.protocol.types.decoding import DEPTH, READERS, decode, unknown, wrong
 from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.field_types import symbolic

@@ -10,7 +10,6 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from broker.amqp.protocol import frames
-from broker.amqp.protocol.types.composites import encode_composite
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoint import LONGEST_TAG, Endpoint
 from broker.amqp.protocol.events import Flowed
@@ -20,6 +19,7 @@ from broker.amqp.protocol.performatives import (
     Transfer,
     encode_performative,
 )
+from broker.amqp.protocol.types.composites import encode_composite
 from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from broker.amqp.protocol.events import (
     Resumed,
 )
 from broker.amqp.protocol.link_handles import Handles
-from broker.amqp.protocol.send_queue import Outlet
 from broker.amqp.protocol.performatives import (
     Attach,
     Begin,
@@ -35,6 +34,7 @@ from broker.amqp.protocol.performatives import (
     Target,
     Transfer,
 )
+from broker.amqp.protocol.send_queue import Outlet
 from broker.amqp.protocol.types.serial_numbers import HALF, MASK, ahead
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.amqp.protocol.types.composites import composite, nested, register
 from broker.amqp.protocol.conditions import Error
+from broker.amqp.protocol.types.composites import composite, nested, register
 from broker.amqp.protocol.types.field_types import KINDS
 
 register(Error, 0x1D, "error", "symbol string fields")

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.amqp.protocol.states import Outcome
 from broker.amqp.protocol.types.composites import composite, nested
 from broker.amqp.protocol.types.field_types import KINDS
-from broker.amqp.protocol.states import Outcome
 
 
 @composite(

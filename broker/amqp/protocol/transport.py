@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.amqp.protocol.types.composites import composite
 from broker.amqp.protocol.conditions import Error
 from broker.amqp.protocol.states import DeliveryState
 from broker.amqp.protocol.terminus import Coordinator, Source, Target
+from broker.amqp.protocol.types.composites import composite
 
 UINT_MAX = 2**32 - 1
 

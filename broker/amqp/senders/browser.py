@@ -13,13 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.amqp.ends import Snapshot
-from broker.amqp.senders.outcomes import bare
-from broker.amqp.senders.closing import AWAY_S, why_it_ends
-from broker.amqp.senders.sender import SETTLED, TAG
-from broker.amqp.senders.browse_reader import View, Viewer
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Sender
+from broker.amqp.senders.browse_reader import View, Viewer
+from broker.amqp.senders.closing import AWAY_S, why_it_ends
+from broker.amqp.senders.outcomes import bare
+from broker.amqp.senders.sender import SETTLED, TAG
 from broker.formats.selectors import parse
 from broker.models import ClientEndpoint, Queue
 from broker.queueing import notifications

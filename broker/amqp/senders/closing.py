@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from django.db import Error as DatabaseError
 
-from broker.amqp.senders.settle import BACKED_OUT
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.refusals import refusal
+from broker.amqp.senders.settle import BACKED_OUT
 from broker.amqp.threads import DatabaseAway
 from broker.errors import BrokerError, LockLost, NoSuchQueue
 from broker.models import Subscription

@@ -13,8 +13,8 @@ from datetime import datetime
 
 from django.conf import settings
 
-from broker.amqp.senders.in_flight import Entry
 from broker.amqp.messages.convert import to_send
+from broker.amqp.senders.in_flight import Entry
 from broker.errors import LockLost
 from broker.models import AddressSetting, Queue
 from broker.queueing.get import Delivery

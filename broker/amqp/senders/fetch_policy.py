@@ -11,8 +11,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker.amqp.senders.in_flight import Entry
 from broker.amqp.senders.fetch import Taken
+from broker.amqp.senders.in_flight import Entry
 from broker.queueing import notifications
 
 if TYPE_CHECKING:

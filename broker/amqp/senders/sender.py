@@ -13,15 +13,15 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from broker.amqp.ends import Snapshot
-from broker.amqp.senders.in_flight import Entry, InFlight
-from broker.amqp.senders.fetch_policy import Looking
-from broker.amqp.senders.closing import AWAY_S, Parting, why_it_ends
-from broker.amqp.senders.settle import Settling
-from broker.amqp.senders.fetch import Taker, Wishes
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Sender
+from broker.amqp.senders.closing import AWAY_S, Parting, why_it_ends
+from broker.amqp.senders.fetch import Taker, Wishes
+from broker.amqp.senders.fetch_policy import Looking
+from broker.amqp.senders.in_flight import Entry, InFlight
+from broker.amqp.senders.settle import Settling
 from broker.formats.selectors import parse
 from broker.models import ClientEndpoint, Queue, Subscription
 from broker.queueing.get import Delivery as Got

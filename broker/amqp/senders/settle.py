@@ -14,10 +14,17 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from broker.amqp.senders.in_flight import Entry, Releases
-from broker.amqp.senders.outcomes import NO_OUTCOME, ROLLED_BACK, Circumstances, Verdict, bare, decide
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.senders.in_flight import Entry, Releases
+from broker.amqp.senders.outcomes import (
+    NO_OUTCOME,
+    ROLLED_BACK,
+    Circumstances,
+    Verdict,
+    bare,
+    decide,
+)
 from broker.amqp.transactions import state as transactions
 from broker.amqp.transactions.commit import Ending
 from broker.settlement.batch import Accept, BackOut, Release, Settlement

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from broker.amqp.ends import Snapshot
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
-from broker.amqp.protocol.types.composites import composite_of
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
-from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.protocol.sections import split
+from broker.amqp.protocol.types.composites import composite_of
+from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.types import Described
 from broker.amqp.transactions import finish
 from broker.amqp.transactions.state import UNKNOWN

@@ -14,12 +14,12 @@ sent round for ever.
 from __future__ import annotations
 
 from broker.operations.rules.attempts import forget_gone
-from broker.operations.rules.runs import BATCH, Deed, due, run
-from broker.operations.rules.previews import Preview, RulePreview, preview
 from broker.operations.rules.parser import read
+from broker.operations.rules.previews import Preview, RulePreview, preview
+from broker.operations.rules.printer import write
+from broker.operations.rules.runs import BATCH, Deed, due, run
 from broker.operations.rules.table import Action, Control, Rule, Table
 from broker.operations.rules.tables import Mode, parsed, rules_of, save, switch
-from broker.operations.rules.printer import write
 
 __all__ = [
     "BATCH",

@@ -11,8 +11,8 @@ from django.conf import settings
 
 from broker.models import Queue
 from broker.operations.rules import attempts
-from broker.operations.rules.first_match import Decision, Tried, Why, decide
 from broker.operations.rules.dead_letter_facts import found_by, letters_on
+from broker.operations.rules.first_match import Decision, Tried, Why, decide
 from broker.operations.rules.matching import Letter, covers, matches
 from broker.operations.rules.table import Action, Rule, Table
 from broker.operations.rules.targets import target_of

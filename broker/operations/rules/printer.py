@@ -7,7 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from broker.operations.rules.keywords import FROM_LETTER, KEYWORDS, name_of
-from broker.operations.rules.lexer import COMMENT, FROM_FIRST_CHARACTER, FROM_START, OURS
+from broker.operations.rules.lexer import (
+    COMMENT,
+    FROM_FIRST_CHARACTER,
+    FROM_START,
+    OURS,
+)
 from broker.operations.rules.table import Action, Control, Rule, Table
 
 WIDTH = 72  # of a line that any system reads

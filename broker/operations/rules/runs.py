@@ -24,8 +24,8 @@ from broker.errors.operations import NothingChosen
 from broker.models import Operation, OperationItem, Queue, RulePass, RuleTable
 from broker.operations import Chosen, Order, Outcome
 from broker.operations.rules import attempts
-from broker.operations.rules.first_match import Tried, decide, interval
 from broker.operations.rules.dead_letter_facts import found_by, letters_on
+from broker.operations.rules.first_match import Tried, decide, interval
 from broker.operations.rules.matching import Letter
 from broker.operations.rules.table import Action, Rule, Table
 from broker.operations.rules.tables import Mode, parsed

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from broker.amqp.messages.bodies import ENCODED
 from broker.amqp.messages.convert import to_put, to_send
-from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.sections import map_of, properties_of, split
+from broker.amqp.protocol.types.encoding import encode
 from broker.bridges.providers import rabbitmq_messages as mapping
 from broker.bridges.providers.rabbitmq_frames import encoded
 from broker.queueing.put import put_many

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from broker.amqp.protocol.sasl import scram
 from broker.amqp.protocol.conditions import (
     FRAMING_ERROR,
     RESOURCE_LIMIT_EXCEEDED,
@@ -19,6 +18,7 @@ from broker.amqp.protocol.performatives import (
     decode_performative,
     encode_performative,
 )
+from broker.amqp.protocol.sasl import scram
 
 ANONYMOUS, EXTERNAL, PLAIN = "ANONYMOUS", "EXTERNAL", "PLAIN"
 SCRAM = scram.MECHANISM

@@ -24,7 +24,18 @@ from broker.amqp.protocol.performatives import (
     SaslResponse,
 )
 from broker.amqp.protocol.sasl.client import ClientSasl
-from broker.amqp.protocol.sasl.exchange import ANONYMOUS, EXTERNAL, MOST_BYTES, MSSBCBS, NOT_WELCOME, OK, OUR_TROUBLE, PLAIN, SCRAM, Exchange
+from broker.amqp.protocol.sasl.exchange import (
+    ANONYMOUS,
+    EXTERNAL,
+    MOST_BYTES,
+    MSSBCBS,
+    NOT_WELCOME,
+    OK,
+    OUR_TROUBLE,
+    PLAIN,
+    SCRAM,
+    Exchange,
+)
 from broker.amqp.protocol.sasl.scram import Keys, ScramServer
 
 __all__ = [

@@ -14,7 +14,24 @@ from typing import Any
 from uuid import UUID
 
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
-from broker.amqp.protocol.types.types import Array, Byte, Char, Decimal32, Decimal64, Decimal128, Described, Float, Int, Short, Symbol, Timestamp, UByte, UInt, ULong, UShort
+from broker.amqp.protocol.types.types import (
+    Array,
+    Byte,
+    Char,
+    Decimal32,
+    Decimal64,
+    Decimal128,
+    Described,
+    Float,
+    Int,
+    Short,
+    Symbol,
+    Timestamp,
+    UByte,
+    UInt,
+    ULong,
+    UShort,
+)
 
 DEPTH = 32  # of values within values
 # Hashes of some types are a stranger's to choose, and a large map of such keys takes

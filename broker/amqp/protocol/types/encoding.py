@@ -11,7 +11,24 @@ from typing import Any
 from uuid import UUID
 
 from broker.amqp.protocol.types.scalars import BODIES, Writer, ascii_bytes
-from broker.amqp.protocol.types.types import Array, Byte, Char, Decimal32, Decimal64, Decimal128, Described, Float, Int, Short, Symbol, Timestamp, UByte, UInt, ULong, UShort
+from broker.amqp.protocol.types.types import (
+    Array,
+    Byte,
+    Char,
+    Decimal32,
+    Decimal64,
+    Decimal128,
+    Described,
+    Float,
+    Int,
+    Short,
+    Symbol,
+    Timestamp,
+    UByte,
+    UInt,
+    ULong,
+    UShort,
+)
 
 NULL = b"\x40"
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from broker.amqp.protocol.types.encoding import NULL, of_written
 from broker.amqp.protocol.states import Accepted
 from broker.amqp.protocol.transport import Disposition, Flow, Transfer
+from broker.amqp.protocol.types.encoding import NULL, of_written
 
 LIST = 0xC0  # with lengths of one byte
 ABSENT = 0x40

@@ -12,7 +12,14 @@ from typing import Any
 from uuid import UUID
 
 from broker.amqp.protocol.types.encoding import encode
-from broker.amqp.protocol.types.types import Symbol, Timestamp, UByte, UInt, ULong, UShort
+from broker.amqp.protocol.types.types import (
+    Symbol,
+    Timestamp,
+    UByte,
+    UInt,
+    ULong,
+    UShort,
+)
 
 
 @dataclass(slots=True, frozen=True)

@@ -14,12 +14,18 @@ from datetime import datetime
 from typing import Any
 
 from broker.amqp.messages import to_put, to_send
+from broker.amqp.messages.compose import (
+    JMS_DESTINATION,
+    JMS_REPLY_TO,
+    QUEUE,
+    TOPIC,
+    timestamp,
+)
+from broker.amqp.messages.convert import header_of
 from broker.amqp.messages.delivery_annotations import AFTER, AT, moment
 from broker.amqp.messages.envelope import EXPIRES, opened, sealed
-from broker.amqp.messages.compose import JMS_DESTINATION, JMS_REPLY_TO, QUEUE, TOPIC, timestamp
 from broker.amqp.messages.fast_decode import cut, fields_of
 from broker.amqp.messages.splice import ANNOTATIONS, with_fields, with_pairs
-from broker.amqp.messages.convert import header_of
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.sections import Header
