@@ -111,7 +111,7 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
     monkeypatch.setattr(kept, "QUICK_S", math.inf)
     monkeypatch.setattr(pages, "monotonic", lambda: 0.0)  # nor does a search stop early
-    monkeypatch.setattr("console.views.found.QUICK_S", math.inf)
+    monkeypatch.setattr("console.views.messages.search.QUICK_S", math.inf)
     for keeper in (ages, attention, settings_problems, links):
         monkeypatch.setattr(keeper, "KEPT_S", math.inf)
 

@@ -35,9 +35,6 @@ from console.api import (
     audit,
     authentication,
     branches,
-    bridge_documents,
-    bridge_parts,
-    browsing,
     connections,
     courses,
     credentials,
@@ -46,25 +43,23 @@ from console.api import (
     health,
     idempotency,
     letters,
-    messages,
     operations,
     own_rights,
     problems,
     queues,
-    repairs,
     reports,
     rules,
-    sending,
     settings,
-    taking,
     views,
 )
+from console.api.bridges import documents, parts
+from console.api.messages import browsing, messages, repairs, sending, taking
 
 PARTS = (
     *(messages, sending, taking, branches, decisions, queues, browsing, letters),
     *(addresses, settings, operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
-    *(reports, views, bridge_parts, bridge_documents),
+    *(reports, views, parts, documents),
 )
 SECRET = {"create_credential"}  # what it answers is not kept, and so not repeated
 KEY = {

@@ -35,11 +35,12 @@ from broker.transactions import branches as units
 from broker.transactions import leases
 from broker.transactions.leases import Lease
 from console.accounts import masking
-from console.api import authentication, batches, taking
+from console.api import authentication
+from console.api.messages import batches, taking
+from console.api.messages.sending import MOST
+from console.api.messages.taking import StillHeld
 from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
-from console.api.sending import MOST
-from console.api.taking import StillHeld
 
 router = Router(tags=["branches"])
 

@@ -18,13 +18,7 @@ from broker.models import Credential
 from broker.security import credentials as verbs
 from console.api.problems import NO_NUL, REFUSED, require
 from console.layout import pagination
-from console.views.credentials import (
-    ADD,
-    PEOPLE,
-    REVOKE,
-    VIEW,
-    CredentialForm,
-)
+from console.views.accounts.credentials import ADD, PEOPLE, REVOKE, VIEW, CredentialForm
 
 router = Router(tags=["credentials"])
 

@@ -10,7 +10,7 @@ from ninja import Router, Schema
 from broker.security import authorities
 from console.api.problems import REFUSED, require
 from console.layout import settings_problems as findings
-from console.views import prepared
+from console.views.queues import prepared
 
 router = Router(tags=["health"])
 

@@ -13,7 +13,7 @@ from broker.models import Queue
 from broker.monitoring import counters
 from broker.security import authorities
 from console.api.problems import REFUSED, require
-from console.views.counters import RESET
+from console.views.queues.counters import RESET
 
 router = Router(tags=["queues"])
 

@@ -24,8 +24,8 @@ from broker.bridges.config.jmsbridge_writing import write
 from broker.bridges.states import Command as Order
 from broker.errors.bridges import CommandRefused
 from broker.models import Link
-from console.api import bridges as told
-from console.api.bridge_documents import LOOK, TAKE_OVER, changes_told
+from console.api.bridges import bridges as told
+from console.api.bridges.documents import LOOK, TAKE_OVER, changes_told
 from console.cli import people, telling
 from console.cli.options import Json, Reason, User, Yes, unreadable
 from console.cli.people import USAGE

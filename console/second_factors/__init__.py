@@ -1,9 +1,10 @@
 """The second factor of people who sign in: who has one, who must, and taking it away.
 
-The flows and their forms are django-allauth's; ``console.views.second_factors`` says
-where they are. Here is what it leaves open: which people need a second factor
-(``gate``), that codes are tried a few times and taken once (``codes``), that what is
-stored is encrypted (``adapters``), and that all of it is audited (``records``).
+The flows and their forms are django-allauth's; their pages are in
+``console.views.accounts.second_factors``. Here is what it leaves open: which people
+need a second factor (``gate``), that codes are tried a few times and taken once
+(``codes``), that what is stored is encrypted (``adapters``), and that all of it is
+audited (``records``).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from console.accounts import permissions
 from console.bridge_pages import letters, live, rows, sight, steps, words
 from console.layout.navigation import url_of
 from console.messages.dead_letter_query import PlanForm, in_words, names_for
-from console.views.orders import planned
+from console.views.operations.order import planned
 
 RECORDS = 5
 BRANCHES = 50

@@ -12,8 +12,8 @@ from broker.config.lint import FULL
 from broker.formats.mq import mqdlh
 from broker.security import audit, authorities
 from console.layout import settings_problems
-from console.views import prepared
 from console.views.audit import VIEW
+from console.views.queues import prepared
 
 MOST = 200  # of each list; the rest is counted
 

@@ -22,7 +22,7 @@ from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork
 from console.accounts import roles
 from console.messages import saved_views
-from console.views.queues import PLACES
+from console.views.queues.queue_pages import PLACES
 from tests.broker.bridges.carrying import bring, carry
 from tests.broker.handling import Seen, broken, handler, session
 from tests.broker.promising import promise

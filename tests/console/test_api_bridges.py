@@ -19,7 +19,7 @@ from broker.models import (
     Link,
     LinkStatus,
 )
-from console.api.bridge_schemas import (
+from console.api.bridges.schemas import (
     BridgeDefinition,
     DeadQueueDefinition,
     DestinationDefinition,

@@ -265,7 +265,7 @@ def test_plans_starts_and_stops_are_written_down(
 def test_a_large_plan_is_looked_at_when_that_is_asked_for(
     sign_in: SignIn, orders: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.views.operations.LOOKED_AT", 1)
+    monkeypatch.setattr("console.views.operations.operations.LOOKED_AT", 1)
     for _ in range(2):
         put("orders")
     client = sign_in("operator")

@@ -17,7 +17,7 @@ from broker.models import Operation
 from broker.operations import Only, rate_limit
 from console.accounts import permissions
 from console.operations import results
-from console.views.operations import seen
+from console.views.operations.operations import seen
 
 MOST = 2**31 - 1
 

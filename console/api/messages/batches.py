@@ -17,7 +17,7 @@ from broker.errors.messages import InvalidBatch
 from broker.queueing.get import Delivery
 from broker.queueing.put import NewMessage
 from broker.security import authorities
-from console.api.sending import MOST
+from console.api.messages.sending import MOST
 
 BYTES = {"schema": {"type": "string", "format": "binary"}}
 ASKED = {

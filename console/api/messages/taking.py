@@ -29,9 +29,9 @@ from broker.transactions import leases
 from console.accounts import masking
 from console.api import authentication, idempotency
 from console.api.bodies import Message, MessageToPut, told
+from console.api.messages.sending import MOST, built
 from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
-from console.api.sending import MOST, built
 
 router = Router(tags=["messages"])
 

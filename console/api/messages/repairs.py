@@ -32,7 +32,7 @@ from console.messages.dead_letter_query import names_for, seen_by
 from console.messages.search_form import BROWSE
 from console.operations import results
 from console.operations.patch_form import seen_of
-from console.views import patches
+from console.views.operations import patches
 
 router = Router(tags=["repairs"])
 

@@ -23,8 +23,9 @@ from broker.models import (
     DeadMessageQueue,
     Link,
 )
-from console.api import bridges
-from console.api.bridge_schemas import (
+from console.api.bridges import bridges
+from console.api.bridges.bridges import bridge_of, seen
+from console.api.bridges.schemas import (
     BridgeDefinition,
     DeadQueueDefinition,
     DestinationDefinition,
@@ -33,7 +34,6 @@ from console.api.bridge_schemas import (
     NewFactory,
     StoredFactory,
 )
-from console.api.bridges import bridge_of, seen
 from console.api.problems import REFUSED, require
 
 router = bridges.router  # one path has one view: that reads, and this defines

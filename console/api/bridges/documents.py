@@ -12,7 +12,7 @@ from broker.bridges.config import bridge_import
 from broker.bridges.config.bridge_import import Preview
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
-from console.api.bridges import bridge_of
+from console.api.bridges.bridges import bridge_of
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.settings import Difference
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from broker import operations
 from console.accounts.permissions import CHANGE
 from console.operations.approvals import MAY, agree
-from console.views.operations import seen
+from console.views.operations.operations import seen
 
 
 @require_POST

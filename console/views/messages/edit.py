@@ -34,7 +34,7 @@ from console.messages import repair_form
 from console.messages.detail import Now, Story
 from console.messages.repair_form import EditForm
 from console.operations import results
-from console.views.messages import known, require
+from console.views.messages.detail import known, require
 
 WAITS = ("dead", "ready", "delayed", "redelivery")  # where it can be taken from
 TOLD = (errors.NoSuchQueue, errors.NotResubmittable, NothingChosen, NotRepaired)

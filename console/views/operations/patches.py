@@ -17,7 +17,7 @@ from broker.security import authorities
 from console.accounts import permissions
 from console.operations import results
 from console.operations.patch_form import PatchForm
-from console.views.operations import HtmxRequest, seen, shown
+from console.views.operations.operations import HtmxRequest, seen, shown
 
 # What is looked at before the page answers; the worker has the rest.
 AT_ONCE, AT_ONCE_S = 3, 1.0  # chunks, and for how long

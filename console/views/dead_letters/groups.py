@@ -21,7 +21,7 @@ from broker.monitoring import dead_letter_groups, dead_letters
 from broker.sql.clock import database_now
 from console.accounts.permissions import CHANGE as MAY_CHANGE
 from console.messages.dead_letter_query import names_for
-from console.views.dead_letters import shown
+from console.views.dead_letters.dead_letter_list import shown
 from dashboards import attention
 
 SPANS = {  # of a snooze, by what a form says

@@ -1,0 +1,1 @@
+"""Bridges, their links and parts, over the API."""

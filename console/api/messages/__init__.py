@@ -1,0 +1,1 @@
+"""Messages over the API: browsed, put, taken, repaired."""

@@ -1,0 +1,1 @@
+"""People's own pages: credentials, permissions, preferences, second factors."""

@@ -1,0 +1,1 @@
+"""Pages of operations: what is ordered, how far it is, who approves."""

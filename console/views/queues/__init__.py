@@ -1,0 +1,1 @@
+"""Pages of queues, their counters, consumers, connections and transactions."""
