@@ -212,8 +212,7 @@ def test_a_credential_that_is_narrowed_ends_what_it_is_not_for_any_more(
 
 OTHER = """
 from django.contrib.auth.models import User
-from broker import owner
-from broker.amqp.clients import rows
+from broker.amqp.clients import registry_rows as rows
 from broker.models import ClientConnection
 rows.begin()
 row = ClientConnection(container_id="unique", user_id=None, mechanism="PLAIN",

@@ -287,7 +287,7 @@ def test_a_get_may_wait_for_the_first_message(
         looks.append(longest_s)
         put("orders", b"late")
 
-    monkeypatch.setattr("broker.arrivals.wait", arrives)
+    monkeypatch.setattr("broker.queueing.notifications.wait", arrives)
 
     got = post(shop, "queues/orders/get", {"wait_s": 10}).json()
 

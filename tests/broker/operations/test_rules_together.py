@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 Status = OperationItem.Status
 KILLED = """
 from django.db import transaction
-from broker import rules
+from broker.operations import rules
 with transaction.atomic():
     rules.run({table})
     print("did it", flush=True)
