@@ -9,21 +9,25 @@ from tests.tools.bridge_faults.pairs import Pair
 from tests.tools.bridge_faults.strikes import Found
 
 TITLE = "Faults of links"
-PART = """Written by `manage.py with_servers python -m tests.tools.bridge_faults --write`, seed {seed}.
-{messages:,} messages of all kinds, in batches of {batch}, through {faults} faults: `kill -9`
-of the bridge, cuts of its connection to the other broker, `kill -9` of all processes of the
-other broker, and of the database. They strike at drawn points, before or after a step.
-*Changed* are messages that are not as the table of [bridges.md](bridges.md) has them. *Out of
-order* is counted among messages of one priority and delivery mode. *Out* is from here to the
-other broker, *in* the other way; `amqp` is RabbitMQ by AMQP 1.0.
+PART = """Written by
+`manage.py with_servers python -m tests.tools.bridge_faults --write`, seed {seed}.
+{messages:,} messages of all kinds, in batches of {batch}, through {faults} faults:
+`kill -9` of the bridge, cuts of its connection to the other broker, `kill -9` of all
+processes of the other broker, and of the database. They strike at drawn points, before
+or after a step. *Changed* are messages that are not as the table of
+[bridges.md](bridges.md) has them. *Disorder* is counted among messages of one priority
+and delivery mode. *Out* is from here to the other broker, *in* the other way; `amqp` is
+RabbitMQ by AMQP 1.0.
 
-| link | kind | bridge | cuts | broker | database | lost | doubled | out of order | changed |
-|---|---|---|---|---|---|---|---|---|---|
+| link | kind | bridge | cut | broker | database | lost | doubled | disorder | changed |
+{line}
 {rows}
 
 Links that are not transacted carry a message at least once: a fault between send and
-acknowledgement doubles at most a batch. `duplicate-detection` recognises what comes again.
+acknowledgement doubles at most a batch. `duplicate-detection` recognises what comes
+again.
 """
+LINE = f"|{'---|' * 10}"
 KINDS = {
     (True, False): "transacted",
     (False, False): "at least once",
@@ -40,6 +44,7 @@ def write(found: Mapping[str, tuple[Pair, Found]], *, seed: int) -> None:
     pair, _ = next(iter(found.values()))
     said = PART.format(
         seed=seed,
+        line=LINE,
         messages=sum(one.sent for _, one in found.values()),
         batch=pair.link.batch,
         faults=sum(one.struck.total() for _, one in found.values()),
