@@ -23,9 +23,8 @@ RabbitMQ by AMQP 1.0.
 {line}
 {rows}
 
-Links that are not transacted carry a message at least once: a fault between send and
-acknowledgement doubles at most a batch. `duplicate-detection` recognises what comes
-again.
+Links that are not transacted carry a message at least once: a fault doubles what was
+sent and whose acknowledgement is lost. `duplicate-detection` finds what comes back.
 """
 LINE = f"|{'---|' * 10}"
 KINDS = {
