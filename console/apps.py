@@ -11,8 +11,10 @@ class ConsoleConfig(AppConfig):
         """Make Celery and the topics of pages known, find the viewers of all
         applications, hear who signs in, and have the roles made whenever permissions
         may have been. The models are loaded by now."""
-        from console.accounts import roles, sessions, sign_in_audit  # noqa: PLC0415 (being loaded)
+        from console import celery  # noqa: F401, PLC0415 (being loaded)
+        from console.accounts import roles, sessions, sign_in_audit  # noqa: PLC0415
         from console.bridge_pages import live  # noqa: F401, PLC0415
+        from console.operations import live_progress  # noqa: F401, PLC0415
         from console.second_factors import records  # noqa: PLC0415
 
         autodiscover_modules("viewers")

@@ -53,10 +53,10 @@ from console.api import (
     views,
 )
 from console.api.bridges import documents, parts
-from console.api.messages import browsing, messages, repairs, sending, taking
+from console.api.messages import browsing, detail, repairs, sending, taking
 
 PARTS = (
-    *(messages, sending, taking, branches, decisions, queues, browsing, letters),
+    *(detail, sending, taking, branches, decisions, queues, browsing, letters),
     *(addresses, settings, operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
     *(reports, views, parts, documents),

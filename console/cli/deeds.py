@@ -23,7 +23,7 @@ from broker.transactions.scope import unit_of_work
 from console.accounts import masking
 from console.api import bodies
 from console.api.messages.browsing import PLACES, Entry
-from console.api.messages.messages import FoundMessage
+from console.api.messages.detail import FoundMessage
 from console.cli import people, works
 from console.cli.people import USAGE
 from console.messages import search_form
