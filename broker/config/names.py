@@ -90,7 +90,7 @@ def open_model(model_name: str, *, owner: int) -> Queue:
 
     Args:
         model_name: of the model queue.
-        owner: the process that asks for it (``owner.current``).
+        owner: the process that asks for it (``processes.current``).
 
     Raises:
         NoSuchQueue: there is no such model.

@@ -87,7 +87,7 @@ def get(
 
     Args:
         queue: its name.
-        owner: of this process (``owner.current``).
+        owner: of this process (``processes.current``).
         uow: the unit of work that takes them; None begins a new one.
         claim_id: from where this unit of work numbers its claims; each takes one for
             every 200 entries.

@@ -31,7 +31,7 @@ def share(
 
     Args:
         address: what is subscribed to.
-        owner: the process that asks for it (``owner.current``).
+        owner: the process that asks for it (``processes.current``).
         client_id: of the client; empty for a name that all clients share.
         name: by which consumers find it.
         selector: which messages it is for; empty is all.

@@ -65,7 +65,7 @@ def subscribe(  # noqa: PLR0913  # each is named where it is used
     Args:
         address: what is subscribed to.
         durable: whether it outlives its process; then it has a name.
-        owner: the process that asks for it (``owner.current``).
+        owner: the process that asks for it (``processes.current``).
         client_id: of the client; those of two clients may have one name.
         name: of a durable subscription; others have none.
         selector: which messages it is for; empty is all.
@@ -127,7 +127,7 @@ def open_temporary(*, owner: int, is_topic: bool) -> Subscription:
     It is there until it is removed, or its owner ends.
 
     Args:
-        owner: the process that asks for it (``owner.current``).
+        owner: the process that asks for it (``processes.current``).
         is_topic: make an address that is subscribed to; its queue takes nothing, and
             stands for the address.
 

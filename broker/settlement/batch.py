@@ -1,6 +1,6 @@
 """How deliveries end one by one, while their units of work go on.
 
-A consumer that takes ahead (``prefetched``) says of each delivery what becomes of it.
+A consumer that takes ahead (``prefetch``) says of each delivery what becomes of it.
 Settlements of many consumers travel together: one statement takes all entries, and one
 transaction holds what becomes of them.
 """
@@ -53,7 +53,7 @@ class BackOut:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """It is not to be tried again: put aside at once; see ``rejection``."""
+    """It is not to be tried again: put aside at once; see ``reject``."""
 
     error: str
 

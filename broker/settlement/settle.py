@@ -151,7 +151,7 @@ def back_out(  # noqa: PLR0913  # each is named where it is used
         actor: for the journal.
         spread: as in ``redelivery_delay``; drawn for each entry when not given.
         at_once: what comes back waits for no delay.
-        rejected: nothing comes back; see ``rejection``.
+        rejected: nothing comes back; see ``reject``.
         now: when; the database's clock when not given.
 
     Returns:

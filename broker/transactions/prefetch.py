@@ -1,6 +1,6 @@
 """A consumer that takes ahead: one unit of work that lasts as long as it does.
 
-Its deliveries end one by one (``settlements``), and its unit of work has no deadline
+Its deliveries end one by one (``batch``), and its unit of work has no deadline
 that matters: its client's heartbeats stand for it, and the lock of its process. What it
 still holds when it goes is given back, or counts as lost.
 """

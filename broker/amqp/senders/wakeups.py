@@ -121,7 +121,7 @@ class Waking:
 
         Args:
             sleeper: who found nothing more.
-            seen: ``arrivals.version`` of its queue before it looked.
+            seen: ``notifications.version`` of its queue before it looked.
         """
         line = self.line_of(sleeper)
         line.sleepers[sleeper] = seen  # first this, or what comes now finds nobody
@@ -139,7 +139,7 @@ class Waking:
 
         Args:
             sleeper: who looked.
-            seen: ``arrivals.version`` of its queue before it looked.
+            seen: ``notifications.version`` of its queue before it looked.
             found: whether there was anything.
         """
         line = self.line_of(sleeper)

@@ -108,7 +108,7 @@ class ConnectionConsumer:
             return self.known
 
     def wanted_by_somebody(self) -> list[Selector] | None:
-        """As ``disposal.selectors_on``; None, too, where what is unwanted stays."""
+        """As ``undeliverable.selectors_on``; None, too, where unwanted ones stay."""
         if self.handler.retain_unwanted or not self.handler.selector:
             return None
         return selectors_on(self.queue)
