@@ -56,6 +56,13 @@ at the target is read, and is what was put, in its order, once.
 - **another Backout**: a web process with a database of its own on the same server. The
   link is transacted: each batch is prepared there, decided here, and committed there.
 
+Where the time goes, by a profile of one run. In one database a link waits as long for
+PostgreSQL as the cycle does, and works twice as long in Python: it makes each delivery
+a message of its own, and journals both ends. To RabbitMQ it waits for the confirms of a
+batch before it gets the next one. With another Backout a batch takes two requests (out)
+or three (in), each of which passes all of Django in 7 to 9 ms there, and each message
+is written and read once more on its way.
+
 {machine}"""
 
 
