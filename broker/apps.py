@@ -1,10 +1,15 @@
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate, pre_migrate
 
 
 class BrokerConfig(AppConfig):
     name = "broker"
 
     def ready(self) -> None:
-        """Register the checks of the server that the broker stands on."""
+        """Register the checks of the server, and what happens around a migration."""
         from broker import checks  # noqa: F401, PLC0415
         from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415
+        from broker.management import migrate  # noqa: PLC0415
+
+        pre_migrate.connect(migrate.refuse_half_way)
+        post_migrate.connect(migrate.prepare, sender=self)

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from broker.formats.wildcards import check_pattern
+from broker.models.fields import CheckedCharField
 
 
 class Authority(models.Model):
@@ -20,7 +21,7 @@ class Authority(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True
     )
     group = models.ForeignKey("auth.Group", models.CASCADE, null=True, blank=True)
-    pattern = models.CharField(
+    pattern = CheckedCharField(
         max_length=255,
         default="#",
         validators=[check_pattern],

@@ -12,6 +12,7 @@ from django.core.validators import MinValueValidator
 from django.db import models
 
 from broker.models.bridge_names import check_name
+from broker.models.fields import CheckedCharField
 
 FOR_EVER = MinValueValidator(-1, "Give -1 to try for ever, or a number from 0.")
 ONE_OR_MORE = MinValueValidator(1, "Give a number from 1.")
@@ -20,7 +21,7 @@ ONE_OR_MORE = MinValueValidator(1, "Give a number from 1.")
 class Bridge(models.Model):
     """A set of links, with the connection factories and destinations that they use."""
 
-    name = models.CharField(max_length=100, validators=[check_name])
+    name = CheckedCharField(max_length=100, validators=[check_name])
     description = models.TextField(blank=True, default="", db_default="")
     tag_messages = models.BooleanField(
         default=False,
@@ -47,7 +48,7 @@ class ConnectionFactory(models.Model):
     """How a provider is reached, and who logs in there."""
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="factories")
-    name = models.CharField(
+    name = CheckedCharField(
         max_length=100, validators=[check_name], help_text="ref-name"
     )
     description = models.TextField(blank=True, default="", db_default="")
@@ -116,7 +117,7 @@ class BridgeDestination(models.Model):
         TOPIC = "topic"
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="destinations")
-    ref_name = models.CharField(
+    ref_name = CheckedCharField(
         max_length=100, validators=[check_name], help_text="ref-name"
     )
     description = models.TextField(blank=True, default="", db_default="")
@@ -148,7 +149,7 @@ class DeadMessageQueue(models.Model):
     always the first."""
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="dead_queues")
-    name = models.CharField(max_length=100, validators=[check_name])
+    name = CheckedCharField(max_length=100, validators=[check_name])
     description = models.TextField(blank=True, default="", db_default="")
     position = models.PositiveIntegerField(
         default=0, db_default=0, help_text="They are tried from the lowest on."

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from broker.formats.wildcards import check_pattern
+from broker.models.fields import CheckedTextField
 
 NAME = RegexValidator(
     r"\A[A-Za-z0-9][A-Za-z0-9._@-]*\Z",
@@ -43,7 +44,7 @@ class Credential(models.Model):
         related_name="credentials",
         help_text="Whose authorities it has; never more than these.",
     )
-    patterns = models.TextField(
+    patterns = CheckedTextField(
         default="#",
         validators=[check_patterns],
         help_text="The queues and addresses it is for: a pattern a line, as in"

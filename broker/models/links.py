@@ -18,6 +18,7 @@ from broker.models.bridges import (
     BridgeDestination,
     ConnectionFactory,
 )
+from broker.models.fields import CheckedCharField
 
 LARGEST_BATCH = 1000
 
@@ -41,7 +42,7 @@ class Link(models.Model):
         RETRY = "dmq-and-retry", "a dead message for each try; the sixth stops the link"
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="links")
-    name = models.CharField(max_length=100, validators=[check_name])
+    name = CheckedCharField(max_length=100, validators=[check_name])
     key = models.UUIDField(default=uuid.uuid4, editable=False)  # names its transactions
     description = models.TextField(blank=True, default="", db_default="")
     enabled = models.BooleanField(

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from broker.formats.wildcards import check_pattern
+from broker.models.fields import CheckedCharField
 
 LONGEST = 256  # characters of what is masked
 NAME = RegexValidator(
@@ -32,7 +33,7 @@ class RedactionRule(models.Model):
         validators=[NAME],
         help_text="It stands where a value is masked, such as PII-3.",
     )
-    queues = models.CharField(
+    queues = CheckedCharField(
         max_length=255,
         default="#",
         validators=[check_pattern],

@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from broker.formats.wildcards import check_match, configured
+from broker.models.fields import CheckedCharField, CheckedFloatField
 
 NOT_NEGATIVE = MinValueValidator(0, "This cannot be negative. Give 0 for none.")
 UNSET_OR_MORE = MinValueValidator(
@@ -62,7 +63,7 @@ class AddressSetting(models.Model):
         BOTH = "both", "whichever comes first"
         NONE = "none", "nobody"
 
-    match = models.CharField(
+    match = CheckedCharField(
         max_length=255,
         validators=[check_match],
         help_text="Words separated by dots; * is any one word, # at the end any words.",
@@ -90,14 +91,14 @@ class AddressSetting(models.Model):
         " being tried again and again for nothing (thrashing). Other messages pass it"
         " meanwhile. 0 is at once.",
     )
-    redelivery_delay_multiplier = models.FloatField(
+    redelivery_delay_multiplier = CheckedFloatField(
         null=True,
         blank=True,
         validators=[check_multiplier],
         help_text="The delay is multiplied by this after each further backout, so that"
         " a client that stays down is asked less and less often. 1 is no growth.",
     )
-    redelivery_collision_avoidance_factor = models.FloatField(
+    redelivery_collision_avoidance_factor = CheckedFloatField(
         null=True,
         blank=True,
         validators=[check_factor],

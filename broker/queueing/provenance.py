@@ -1,7 +1,7 @@
-"""What a copy says of where it came from, and why, in its properties.
+"""Headers that say where a copy came from, and why.
 
-``sql/copy.sql`` writes them. This tells them beforehand: for selectors, and for what is
-sent on before it was stored.
+``sql/queueing/copy.sql`` writes them. This module tells them beforehand: for selectors,
+and for what is sent on before it is stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The statements of the hot path: one a file, named after the function that runs it.
+"""The statements of the broker: one a file, in folders named after the packages that
+run them. No two files have one name. ``schema.sql`` describes the tables.
 
 They run on Django's own connection, so that they join the caller's transaction, but as
 prepared statements with parameters bound by the server. Values never become SQL text.
@@ -21,6 +22,7 @@ from psycopg.sql import Composed
 Row = TypeVar("Row")
 
 FOLDER = Path(__file__).parent
+FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
 KEPT = ("put", "put_one", "get", "get_one", "accept")
 LITTLE = 64 * 1024  # characters and bytes
 FEW = 250  # values: to weigh more would cost more than it saves
@@ -33,7 +35,7 @@ def statement(name: str) -> bytes:
     psycopg remembers where the parameters of a statement are if it is not longer than
     4,096 bytes; looking for them each time takes a third of a millisecond.
     """
-    lines = map(bytes.strip, (FOLDER / f"{name}.sql").read_bytes().splitlines())
+    lines = map(bytes.strip, FILES[name].read_bytes().splitlines())
     return b"\n".join(line for line in lines if not line.startswith(b"--"))
 
 

@@ -34,7 +34,7 @@ PARTITIONED = {  # in a plan, the index of a partition
     "broker_event_xid": r"broker_event_\w+_xid_idx",
     "broker_event_ids": r"broker_event_\w+_ids",
 }
-STATEMENTS = sorted(path.stem for path in Path(sql.FOLDER).glob("*.sql"))
+STATEMENTS = sorted(sql.FILES)
 ENTRIES = 3000
 
 
@@ -129,7 +129,7 @@ def explain(name: str, queue: Queue, options: str = "FORMAT JSON") -> Any:
 
 def indexes_of(name: str) -> list[str]:
     """The indexes that the head of a statement promises."""
-    return indexes_in(sql.FOLDER / f"{name}.sql")
+    return indexes_in(sql.FILES[name])
 
 
 def indexes_in(path: Path) -> list[str]:

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
-from django.contrib.auth.models import Group, User
+from django.apps.registry import Apps
+from django.contrib.auth.models import Group, Permission, User
 from django.core.management import call_command
 from django.core.management.sql import emit_post_migrate_signal
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import models
+from django.db.migrations import AddField, CreateModel, Migration
+from django.db.migrations.operations.base import Operation
 
 from broker.models import Authority
 from broker.security import authorities
@@ -21,8 +23,8 @@ from console.accounts import roles
 pytestmark = pytest.mark.django_db
 
 RIGHTS = Path(__file__).parents[2] / "docs" / "rights.md"
-MADE_AUTHORITIES = "0004_rules_of_ibm_mq"
-BEFORE_UNMASK = "0013_rules_and_groups_of_dead_letters"
+MAKES_AUTHORITIES = CreateModel("Authority", [])
+ADDS_UNMASK = AddField("authority", "may_unmask", models.BooleanField(default=False))
 
 
 def member(role: str) -> User:
@@ -31,20 +33,17 @@ def member(role: str) -> User:
     return user
 
 
-def migrated(*names: str, undone: bool = False) -> None:
-    """What follows a migration of these."""
-    loader = MigrationExecutor(connection).loader
-    plan = [(loader.get_migration("broker", name), undone) for name in names]
+def migrated(*operations: Operation, undone: bool = False) -> None:
+    """What follows a migration of the broker that does this."""
+    kind = type("Migration", (Migration,), {"operations": list(operations)})
+    migration = kind("0002_made_up", "broker")
     emit_post_migrate_signal(
-        verbosity=0, interactive=False, db="default", apps=apps, plan=plan
+        verbosity=0,
+        interactive=False,
+        db="default",
+        apps=apps,
+        plan=[(migration, undone)],
     )
-
-
-def really_migrate(*where: str) -> None:
-    """The command, which changes no table with constraints that are yet unchecked."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-    call_command("migrate", *where, verbosity=0)
 
 
 @pytest.mark.spec("POISON-12")
@@ -127,8 +126,8 @@ def test_what_an_administrator_takes_from_a_role_stays_away(change: str) -> None
     before = list(Authority.objects.values())
 
     call_command("migrate", verbosity=0)
-    migrated("0003_housekeeping_is_scheduled")
-    migrated(MADE_AUTHORITIES, undone=True)
+    migrated()
+    migrated(MAKES_AUTHORITIES, undone=True)
 
     assert list(Authority.objects.values()) == before
 
@@ -136,7 +135,7 @@ def test_what_an_administrator_takes_from_a_role_stays_away(change: str) -> None
 def test_groups_that_are_older_than_authorities_get_theirs_with_the_table() -> None:
     Authority.objects.all().delete()
 
-    migrated("0003_housekeeping_is_scheduled", MADE_AUTHORITIES)
+    migrated(MAKES_AUTHORITIES)
 
     rows = Authority.objects.values_list("group__name", "pattern", "may_set")
     assert set(rows) == {
@@ -153,9 +152,9 @@ def test_roles_get_an_authority_that_an_upgrade_brings() -> None:
     Authority.objects.create(group=own, pattern="#", may_browse=True)
     Authority.objects.filter(group__name="auditor").update(pattern="orders.#")
     Authority.objects.filter(group__name="administrator").update(may_put=False)
-    really_migrate("broker", BEFORE_UNMASK)
+    Authority.objects.update(may_unmask=False)  # as the column comes
 
-    really_migrate()
+    migrated(ADDS_UNMASK)
 
     rows = Authority.objects.values_list("group__name", "may_unmask", "may_put")
     assert set(rows) == {
@@ -167,22 +166,12 @@ def test_roles_get_an_authority_that_an_upgrade_brings() -> None:
     }
 
 
-def test_a_role_is_made_with_the_authorities_that_there_are_yet() -> None:
-    """Somebody migrates only so far; the rest comes with its column."""
-    Group.objects.get(name="administrator").delete()
-    really_migrate("broker", BEFORE_UNMASK)
-    really_migrate()
-
-    (row,) = Authority.objects.filter(group__name="administrator")
-    assert (row.pattern, row.may_put, row.may_unmask) == ("#", True, True)
-
-
 def test_what_an_upgrade_brought_and_somebody_took_away_stays_away() -> None:
     Authority.objects.filter(group__name="administrator").update(may_unmask=False)
 
     call_command("migrate", verbosity=0)
-    migrated("0015_queues_are_described")
-    migrated("0014_values_are_masked", undone=True)
+    migrated()
+    migrated(ADDS_UNMASK, undone=True)
 
     assert not Authority.objects.filter(may_unmask=True).exists()
 
@@ -199,17 +188,11 @@ def test_a_role_that_was_deleted_comes_back_whole() -> None:
 def test_where_there_is_no_table_of_authorities_yet_roles_are_made_without() -> None:
     """Somebody migrates to an earlier state, or only so far."""
     Group.objects.all().delete()
-    loader = MigrationExecutor(connection).loader
-    earlier = loader.project_state(
-        [
-            ("auth", "0012_alter_user_first_name_max_length"),
-            ("broker", "0003_housekeeping_is_scheduled"),
-        ]
-    )
+    earlier = Apps(["django.contrib.auth", "django.contrib.contenttypes"])
+    for model in (Group, Permission):
+        earlier.register_model("auth", model)
 
-    roles.grant(
-        app_config=apps.get_app_config("auth"), using="default", apps=earlier.apps
-    )
+    roles.grant(app_config=apps.get_app_config("auth"), using="default", apps=earlier)
 
     assert Group.objects.count() == len(roles.ROLES)
     assert not Authority.objects.exists()

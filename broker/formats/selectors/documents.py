@@ -32,7 +32,7 @@ def document(message: Selectable) -> dict[str, object]:
     """The values that a selector's names have for a message, sent or delivered.
 
     A header hides a property of its name; ``JMSXDeliveryCount`` counts this delivery;
-    times are milliseconds since 1970. ``broker/sql/choose.sql`` makes the same.
+    times are milliseconds since 1970. ``sql/queueing/choose.sql`` makes the same.
     """
     # A delivery has the broker's number there, and the sender's under another name.
     sent_as = getattr(message, "message_id", None)

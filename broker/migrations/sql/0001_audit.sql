@@ -1,5 +1,5 @@
--- The hash of a record: of the hash before, its number, and all that it says, each
--- written as its length in bytes, a colon, its text, and a comma (docs/audit.md).
+-- The hash of a record of the audit: over the hash before it, its number, and each of its
+-- fields, written as length in bytes, colon, text, comma (docs/audit.md).
 CREATE FUNCTION broker_audit_hash(before text, number bigint, said broker_audit)
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT encode(sha256(convert_to(string_agg(
@@ -24,10 +24,9 @@ RETURNS text LANGUAGE sql STABLE AS $$
     ]) WITH ORDINALITY AS fields (field, place)
 $$;
 
--- Runs as the transaction of an act commits: the lock is the last that it takes, and is
--- held only until the commit is through, so that nobody waits for an act, and no two
--- acts for each other. Inside it, the next statement sees what the last holder
--- committed.
+-- Links a record to the one before it, as the transaction commits. The lock is the last
+-- that the transaction takes, and is held until the commit is through. The statement
+-- after it sees what the last holder committed.
 CREATE FUNCTION broker_audit_chain() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     before text;
@@ -54,7 +53,7 @@ CREATE CONSTRAINT TRIGGER audit_is_chained AFTER INSERT ON broker_audit
 
 CREATE FUNCTION broker_audit_keep() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'UPDATE' THEN  -- of what is being chained, and of nothing but its link
+    IF TG_OP = 'UPDATE' THEN  -- only its number and hash, and only once
         IF OLD.hash IS NULL
             AND to_jsonb(NEW) - 'number' - 'hash' = to_jsonb(OLD) - 'number' - 'hash'
         THEN

@@ -1,7 +1,10 @@
--- The hot tables. Messages and the journal are partitioned, so that they leave by
--- dropping a partition; the default partitions are nets, and are empty in health.
+-- The hot tables: messages, the places where they lie, and the journal of every move.
+--
+-- Messages and the journal are partitioned: old ones leave with their partition. Rows of
+-- a default partition are rows for which no partition was made in time; in health it is
+-- empty.
 
--- CACHE 1: its order is the order of arrival.
+-- CACHE 1: the order of ids is the order of arrival.
 CREATE SEQUENCE broker_message_id_seq CACHE 1;
 CREATE SEQUENCE broker_unit_of_work_id_seq CACHE 20;
 CREATE SEQUENCE broker_owner_id_seq AS integer;
@@ -24,11 +27,15 @@ CREATE TABLE broker_message (
     group_id text,
     properties jsonb NOT NULL,
     body bytea NOT NULL,
+    descriptor jsonb,  -- fields of IBM MQ's MQMD, where they differ
+    headers bytea,  -- IBM MQ's, chained, before the body
+    envelope bytea,  -- what else an AMQP message holds
     CONSTRAINT priorities_are_0_to_9 CHECK (priority BETWEEN 0 AND 9)
 ) PARTITION BY RANGE (id);
 CREATE TABLE broker_message_default PARTITION OF broker_message DEFAULT;
 
--- The queue itself. Inserted and deleted, never updated.
+-- Entries that can be got. They are inserted and deleted, never updated. An entry that
+-- is backed out again and again leaves a dead row each time, so autovacuum comes early.
 CREATE TABLE broker_ready (
     queue_id integer NOT NULL,
     priority smallint NOT NULL,
@@ -41,7 +48,7 @@ CREATE TABLE broker_ready (
     CONSTRAINT backouts_are_deliveries CHECK (backout_count <= delivery_count)
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
-    autovacuum_vacuum_threshold = 20000,
+    autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0
 );
 CREATE INDEX broker_ready_expiry ON broker_ready (expires_at)
@@ -59,10 +66,9 @@ CREATE TABLE broker_delayed (
     CONSTRAINT delayed_backouts_are_deliveries CHECK (backout_count <= delivery_count)
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
-    autovacuum_vacuum_threshold = 20000,
+    autovacuum_vacuum_threshold = 5000,
     autovacuum_vacuum_cost_delay = 0
 );
-CREATE INDEX broker_delayed_due ON broker_delayed (due_at, id);
 CREATE INDEX broker_delayed_queue ON broker_delayed (queue_id, due_at, id);
 CREATE INDEX broker_delayed_expiry ON broker_delayed (expires_at)
     WHERE expires_at IS NOT NULL;
@@ -79,10 +85,29 @@ CREATE TABLE broker_unit_of_work (
     id bigint NOT NULL PRIMARY KEY,
     owner_id integer NOT NULL,
     started_at timestamptz NOT NULL,
-    deadline timestamptz NOT NULL
+    deadline timestamptz,  -- null: it ends with its process, or with its coordinator
+    xid text  -- how its coordinator names it, once it is prepared
+) WITH (
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_cost_delay = 0
 );
 CREATE INDEX broker_unit_of_work_owner ON broker_unit_of_work (owner_id);
+CREATE UNIQUE INDEX broker_unit_of_work_xid ON broker_unit_of_work (xid)
+    WHERE xid IS NOT NULL;
 
+-- Messages that a prepared unit of work will put when it commits.
+CREATE TABLE broker_prepared_put (
+    uow bigint NOT NULL,
+    ord integer NOT NULL,
+    fields jsonb NOT NULL,
+    body bytea NOT NULL,
+    headers bytea,
+    envelope bytea,
+    PRIMARY KEY (uow, ord)
+);
+
+-- Entries that units of work have got, in arrays: one row for each 200 of them.
 CREATE TABLE broker_claim (
     uow bigint NOT NULL,
     claim_id integer NOT NULL,
@@ -103,7 +128,7 @@ CREATE TABLE broker_claim (
     )
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
-    autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_cost_delay = 0
 );
 
@@ -120,8 +145,33 @@ CREATE TABLE broker_dead_letter (
     pattern text NOT NULL,
     origin_address text NOT NULL,
     origin_queue text NOT NULL,
+    reason integer,  -- of IBM MQ
     PRIMARY KEY (message_id, queue_id)
 );
+CREATE INDEX broker_dead_letter_fingerprint
+    ON broker_dead_letter (fingerprint, message_id, queue_id);
+-- Dead letters whose message ids do not follow the time of their death.
+CREATE INDEX broker_dead_letter_late ON broker_dead_letter (message_id, queue_id)
+    WHERE cause IN ('BACKOUT_THRESHOLD', 'MALFORMED', 'UNWANTED', 'REPORT');
+
+-- The discard bin.
+CREATE TABLE broker_discarded (
+    message_id bigint NOT NULL,
+    queue_id integer NOT NULL,
+    queue text NOT NULL,
+    discarded_at timestamptz NOT NULL,
+    keep_until timestamptz NOT NULL,
+    reason integer,
+    why text NOT NULL,
+    priority smallint NOT NULL,
+    backout_count integer NOT NULL,
+    delivery_count integer NOT NULL,
+    expires_at timestamptz,
+    PRIMARY KEY (message_id, queue_id)
+);
+CREATE INDEX broker_discarded_due ON broker_discarded (keep_until);
+CREATE INDEX broker_discarded_order
+    ON broker_discarded (discarded_at, message_id, queue_id);
 
 CREATE SEQUENCE broker_event_seq CACHE 20;
 CREATE TABLE broker_event (
@@ -142,14 +192,17 @@ CREATE TABLE broker_event (
         CHECK (came_from IS NOT NULL OR went_to IS NOT NULL)
 ) PARTITION BY RANGE (at);
 CREATE TABLE broker_event_default PARTITION OF broker_event DEFAULT;
--- Two hundred times smaller than a B-tree, and free to keep: windows of xid for who
--- follows the journal, first and last id for the life-line of one message.
+-- Arrays of ids do not shrink when they are compressed; trying costs time.
+ALTER TABLE broker_event ALTER COLUMN ids SET STORAGE EXTERNAL;
+-- BRIN: two hundred times smaller than a B-tree. By xid, for readers of the journal; by
+-- the first and last id of an event, for the life-line of one message.
 CREATE INDEX broker_event_xid ON broker_event
     USING brin (xid) WITH (pages_per_range = 16, autosummarize = on);
 CREATE INDEX broker_event_ids ON broker_event
     USING brin ((ids[1]), (ids[cardinality(ids)]))
     WITH (pages_per_range = 16, autosummarize = on);
 
+-- Sums of the journal up to the watermark of the reader 'tally'.
 CREATE TABLE broker_tally (
     queue_id integer NOT NULL,
     kind smallint NOT NULL,
@@ -158,4 +211,3 @@ CREATE TABLE broker_tally (
     entries bigint NOT NULL,
     PRIMARY KEY (queue_id, kind, came_from, went_to)
 );
-INSERT INTO broker_watermark (reader) VALUES ('tally');

@@ -1,0 +1,127 @@
+"""Receivers of Django's ``pre_migrate`` and ``post_migrate`` signals.
+
+Before: refuse a database that an early development version migrated in part. After:
+make the first partitions, and write the schedule of the housekeeping where
+django-celery-beat is installed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.apps.registry import Apps
+from django.core.management.base import CommandError
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from broker.sql import partitions
+
+LAST_EARLIER = {  # the last migration of each application before 0001_initial
+    "broker": "0016_bridges_have_links",
+    "console": "0003_codes_are_tried",
+    "dashboards": "0004_the_archive_is_kept_by_day",
+}
+LAST_TABLE = {"broker": "broker_link"}  # the earlier 0001_initial did not make it
+HALF_WAY = (
+    "An early development version of Backout migrated this database in part: {label}"
+    " has {found}, but not {last}. Run `manage.py migrate` of that version to its end,"
+    " then migrate with this version. Or begin with an empty database."
+)
+EVERY_S = {  # seconds, by task of broker.tasks
+    "release_due": 1,
+    "back_out_overdue": 1,
+    "expire": 1,
+    "fold_journal": 1,
+    "step_operations": 1,
+    "look_at_patches": 1,
+    "tend_partitions": 60,
+    "empty_discard_bin": 60,
+    "verify_audit": 3600,
+}
+
+
+def refuse_half_way(*, app_config: AppConfig, using: str, **_: Any) -> None:
+    """Refuse a database between the earlier migrations and this one; ``pre_migrate``.
+
+    Raises:
+        CommandError: what was found, and what to do.
+    """
+    label = app_config.label
+    last = LAST_EARLIER.get(label)
+    connection = connections[using]
+    recorder = MigrationRecorder(connection)
+    if last is None or not recorder.has_table():
+        return
+    found = sorted(name for app, name in recorder.applied_migrations() if app == label)
+    if last in found:
+        return
+    here = {name for app, name in MigrationLoader(None).disk_migrations if app == label}
+    table = LAST_TABLE.get(label)
+    is_made = not table or table in connection.introspection.table_names()
+    if not found or (here.issuperset(found) and is_made):
+        return
+    raise CommandError(HALF_WAY.format(label=label, found=found[-1], last=last))
+
+
+def prepare(*, using: str, apps: Apps, **rest: Any) -> None:
+    """Make what the broker needs beside its tables; ``post_migrate`` of the broker.
+
+    A flush sends the signal, too, but without a plan; it changes nothing here.
+    """
+    if "plan" not in rest or not has_model(apps, "broker", "Message"):
+        return
+    if using == DEFAULT_DB_ALIAS:
+        partitions.make_ahead()
+    for name, seconds in EVERY_S.items():
+        schedule(
+            f"broker: {name.replace('_', ' ')}",
+            f"broker.tasks.{name}",
+            apps=apps,
+            using=using,
+            every_s=seconds,
+        )
+
+
+def schedule(
+    name: str, task: str, *, apps: Apps, using: str, every_s: int = 0, **crontab: str
+) -> None:
+    """Have Celery's beat call a task, unless it is scheduled by this name already.
+
+    Args:
+        name: of the entry, as administrators see it.
+        task: its Celery name.
+        every_s: seconds from one call to the next; or else
+        crontab: fields of django-celery-beat's ``CrontabSchedule``.
+    """
+    if not has_model(apps, "django_celery_beat", "PeriodicTask"):
+        return
+    periodic = apps.get_model("django_celery_beat", "PeriodicTask").objects.using(using)
+    if periodic.filter(name=name).exists():
+        return
+    if every_s:
+        intervals = apps.get_model("django_celery_beat", "IntervalSchedule")
+        period, number = ("seconds", every_s)
+        if every_s % 3600 == 0:
+            period, number = ("hours", every_s // 3600)
+        when, _ = intervals.objects.using(using).get_or_create(
+            every=number, period=period
+        )
+        # A call that is late is worth nothing once the next one is there.
+        periodic.create(
+            name=name, task=task, interval=when, expire_seconds=max(every_s, 2)
+        )
+    else:
+        crontabs = apps.get_model("django_celery_beat", "CrontabSchedule")
+        when, _ = crontabs.objects.using(using).get_or_create(**crontab)
+        periodic.create(name=name, task=task, crontab=when)
+
+
+def has_model(apps: Apps, label: str, name: str) -> bool:
+    """Whether the database is migrated as far as this table."""
+    try:
+        apps.get_model(label, name)
+    except LookupError:
+        return False
+    return True
