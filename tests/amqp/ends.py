@@ -170,7 +170,9 @@ class RawClient:
         said = {"next_outgoing_id": 0, "incoming_window": 100, "outgoing_window": 100}
         told = self.say(Begin(**(said | fields)), channel=channel)
         assert isinstance(told[-1], events.Begun)
-        return told[-1].session
+        session = told[-1].session
+        assert isinstance(session, Session)
+        return session
 
     def putting(self, handle: int = 0, name: str = "put", credit: int = 0) -> Receiver:
         told = self.say(put_attach(handle, name))

@@ -41,7 +41,9 @@ class Getting:
 
     @property
     def session(self) -> Session:
-        return self.receiver.session
+        session = self.receiver.session
+        assert isinstance(session, Session)
+        return session
 
     def grant(self, credit: int, *, drain: bool = False) -> None:
         self.receiver.grant(credit, drain=drain)

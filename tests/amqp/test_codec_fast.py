@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.fast_performatives import READERS, UNUSUAL, WRITERS
 from broker.amqp.protocol.performatives import (
     Accepted,
     Disposition,
@@ -22,7 +23,6 @@ from broker.amqp.protocol.performatives import (
 )
 from broker.amqp.protocol.types.composites import decode_composite, encode_composite
 from broker.amqp.protocol.types.encoding import encode
-from broker.amqp.protocol.types.fast_performatives import READERS, UNUSUAL, WRITERS
 from broker.amqp.protocol.types.types import Described, Symbol, UInt, ULong
 from tests.amqp.composites_drawn import of, uints
 from tests.amqp.drawn import spelled

@@ -36,7 +36,9 @@ def received(count: int) -> tuple[RawClient, Session, list[Delivery]]:
     receiver = client.putting(credit=count)
     client.heard()
     told = client.say(*(part(number) for number in range(count)))
-    return client, receiver.session, [one.delivery for one in of(Received, told)]
+    session = receiver.session
+    assert isinstance(session, Session)
+    return client, session, [one.delivery for one in of(Received, told)]
 
 
 def sent(count: int, client: RawClient | None = None) -> tuple[RawClient, Sender]:

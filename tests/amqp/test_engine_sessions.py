@@ -194,14 +194,14 @@ def test_windows_and_ids_pass_zero() -> None:
         server_sender.send(b"g%d" % number, tag=b"%d" % number)
     ends.run()
 
-    for told, session, kind in (
+    for told, side, kind in (
         (ends.server_told, receiver.session, b"p"),
         (ends.client_told, get.session, b"g"),
     ):
         got = [event.delivery for event in of(Received, told)]
         assert [one.payload for one in got] == [kind + b"%d" % n for n in range(20)]
         assert [one.id for one in got][:5] == [LAST - 2, LAST - 1, LAST, 0, 1]
-        session.settle(got, Accepted())
+        side.settle(got, Accepted())
     ends.run()
     assert not sender.unsettled
     assert not server_sender.unsettled

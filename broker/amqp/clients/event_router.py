@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from broker.amqp.ends import End
 from broker.amqp.protocol import events
-from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
+from broker.amqp.protocol.delivery import Delivery, EndpointRef
+from broker.amqp.protocol.endpoints import Receiver, Sender
 
 if TYPE_CHECKING:
     from broker.amqp.clients.client import Client
@@ -86,7 +86,7 @@ class Conversation:
     def closed(self, event: events.Closed) -> None:
         self.client.finish(lost=not event.by_peer)
 
-    def end_of(self, endpoint: Endpoint) -> End | None:
+    def end_of(self, endpoint: EndpointRef) -> End | None:
         end: End | None = endpoint.context
         return end
 

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from broker.amqp.protocol.endpoints import Endpoint
-    from broker.amqp.protocol.performatives import DeliveryState
+from broker.amqp.protocol.conditions import AmqpError
+from broker.amqp.protocol.performatives import DeliveryState
+
+
+class SessionRef(Protocol):
+    """The ``Session`` of a delivery, as the delivery knows it."""
+
+    channel: int
+
+    def settle(
+        self,
+        deliveries: Iterable[Delivery],
+        state: DeliveryState | None,
+        *,
+        settled: bool = True,
+    ) -> None: ...
+
+
+class EndpointRef(Protocol):
+    """The ``Endpoint`` of a delivery, as the delivery knows it."""
+
+    name: str
+    unsettled: dict[int, Delivery]
+    context: Any
+
+    @property
+    def session(self) -> SessionRef: ...
+
+    def refuse(self, error: AmqpError) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +55,7 @@ class Delivery:
 
     id: int
     tag: bytes
-    endpoint: Endpoint
+    endpoint: EndpointRef
     payload: bytes = b""
     message_format: int = 0
     settled: bool = False

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import Error
-
-if TYPE_CHECKING:
-    from broker.amqp.protocol.delivery import Delivery
-    from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
-    from broker.amqp.protocol.session import Session
+from broker.amqp.protocol.delivery import Delivery, EndpointRef
+from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
+from broker.amqp.protocol.interfaces import SessionOutput
 
 
 @dataclass(slots=True)
@@ -31,7 +28,7 @@ class Opened:
 class Begun:
     """The peer began a session, or answered ours. The engine has answered it."""
 
-    session: Session
+    session: SessionOutput[Endpoint]
 
 
 @dataclass(slots=True)
@@ -84,7 +81,7 @@ class Disposed:
             already. Otherwise settle them with ``Session.settle``.
     """
 
-    endpoint: Endpoint
+    endpoint: EndpointRef
     deliveries: Sequence[Delivery]
     state: p.DeliveryState | None
     settled: bool
@@ -114,7 +111,7 @@ class Ended:
     There is no Detached for each.
     """
 
-    session: Session
+    session: SessionOutput[Endpoint]
     error: Error | None
 
 
@@ -122,7 +119,7 @@ class Ended:
 class Resumed:
     """The peer's window is open again: ``session.can_send`` is true."""
 
-    session: Session
+    session: SessionOutput[Endpoint]
 
 
 @dataclass(slots=True)

@@ -6,18 +6,23 @@ Source: AMQP 1.0, part 2, sections 2.6.1 to 2.6.6.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from broker.amqp.protocol import conditions
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
-from broker.amqp.protocol.events import Attached, Detached
+from broker.amqp.protocol.events import Attached, Detached, Event
 from broker.amqp.protocol.performatives import Attach, Detach
-
-if TYPE_CHECKING:
-    from broker.amqp.protocol.session import Session
+from broker.amqp.protocol.receiving import ReceiverSession
+from broker.amqp.protocol.sending import SenderSession
 
 REFUSALS = 2  # times the limit of endpoints may be asked for before the session ends
+
+
+class HandlesSession(ReceiverSession, SenderSession, Protocol):
+    """A ``Session``, as its handles know it."""
+
+    def tell(self, event: Event) -> None: ...
 
 
 class Handles:
@@ -30,7 +35,7 @@ class Handles:
         live: those that are not gone, in the order they came.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: HandlesSession) -> None:
         self.session = session
         self.by_remote: dict[int, Endpoint] = {}
         self.named: dict[tuple[str, bool], Endpoint] = {}

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import get_args
 
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError, Error
-from broker.amqp.protocol.sasl.frames import (
+from broker.amqp.protocol.fast_performatives import (
+    READERS,
+    UNUSUAL,
+    WRITERS,
+    transfer_head,
+)
+from broker.amqp.protocol.sasl_frames import (
     SaslChallenge,
     SaslInit,
     SaslMechanisms,
@@ -49,12 +55,6 @@ from broker.amqp.protocol.types.composites import (
     composite_of,
     decode_composite,
     encode_composite,
-)
-from broker.amqp.protocol.types.fast_performatives import (
-    READERS,
-    UNUSUAL,
-    WRITERS,
-    transfer_head,
 )
 
 __all__ = [

@@ -5,18 +5,23 @@ Source: AMQP 1.0, part 2, sections 2.6.7 and 2.6.14.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from broker.amqp.protocol import conditions
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoint import Endpoint
-from broker.amqp.protocol.events import Drained
+from broker.amqp.protocol.interfaces import SessionOutput
 from broker.amqp.protocol.performatives import Attach, Flow, Transfer
 from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
-if TYPE_CHECKING:
-    from broker.amqp.protocol.session import Session
+
+class ReceiverSession(SessionOutput[Endpoint], Protocol):
+    """A ``Session``, as its Receivers know it."""
+
+    def received(self, delivery: Delivery, receiver: Receiver) -> None: ...
+
+    def drained(self, receiver: Receiver) -> None: ...
 
 
 class Receiver(Endpoint):
@@ -31,8 +36,9 @@ class Receiver(Endpoint):
     """
 
     role = True
+    session: ReceiverSession
 
-    def __init__(self, session: Session, name: str) -> None:
+    def __init__(self, session: ReceiverSession, name: str) -> None:
         super().__init__(session, name)
         self.excess = 0  # of earlier, higher grants, which the peer may have used
         self.max_message_size = session.connection.limits.max_message_bytes
@@ -79,7 +85,7 @@ class Receiver(Endpoint):
             self.session.send_flow(self)
         if self.drain and not self.credit:
             self.drain = False
-            self.session.tell(Drained(self))
+            self.session.drained(self)
 
     def transfer(self, part: Transfer, payload: bytes) -> None:
         """A frame of a message; with the last, the user gets the message."""

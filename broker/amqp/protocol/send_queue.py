@@ -6,16 +6,22 @@ Source: AMQP 1.0, part 2, section 2.5.6.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker.amqp.protocol.endpoints import Sender
-
     Bytes = bytes | memoryview
+
+
+class Waiting(Protocol):
+    """A ``Sender`` whose frames may have to wait."""
+
+    kept: int
+
+    def let_out(self) -> None: ...
 
 
 class Outlet:
@@ -34,14 +40,14 @@ class Outlet:
         self.room = 0
         self.first_id = first_id
         self.next_id = first_id
-        self.waiting: deque[tuple[Sender, bytes, Sequence[Bytes], bool]] = deque()
+        self.waiting: deque[tuple[Waiting, bytes, Sequence[Bytes], bool]] = deque()
 
     @property
     def is_open(self) -> bool:
         return self.room > 0 and not self.waiting
 
     def send(
-        self, sender: Sender, head: bytes, rest: Sequence[Bytes], *, begins: bool
+        self, sender: Waiting, head: bytes, rest: Sequence[Bytes], *, begins: bool
     ) -> None:
         """Write one frame, or keep it behind those that wait.
 
@@ -76,7 +82,7 @@ class Outlet:
                 sender.let_out()
         return self.is_open and not was_open
 
-    def forget(self, sender: Sender) -> None:
+    def forget(self, sender: Waiting) -> None:
         """Drop what waits of one sender; what has gone out has gone out."""
         if self.waiting:
             self.waiting = deque(frame for frame in self.waiting if frame[0] != sender)

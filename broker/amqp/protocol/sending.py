@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from broker.amqp.protocol import frames
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoint import LONGEST_TAG, Endpoint
-from broker.amqp.protocol.events import Flowed
+from broker.amqp.protocol.interfaces import SessionOutput
 from broker.amqp.protocol.performatives import (
     DeliveryState,
     Flow,
@@ -22,9 +22,6 @@ from broker.amqp.protocol.performatives import (
 from broker.amqp.protocol.types.composites import encode_composite
 from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
-if TYPE_CHECKING:
-    from broker.amqp.protocol.session import Session
-
 HEAD = Struct(">IBBH4sBBBIBIBB")
 LONGEST_HEAD = 80  # bytes of a frame of a transfer before the message's own
 TAILS = {  # format, settled, more: by settled and more
@@ -33,6 +30,12 @@ TAILS = {  # format, settled, more: by settled and more
     (False, True): b"\x43\x42\x41",
     (True, True): b"\x43\x41\x41",
 }
+
+
+class SenderSession(SessionOutput[Endpoint], Protocol):
+    """A ``Session``, as its Senders know it."""
+
+    def flowed(self, sender: Sender) -> None: ...
 
 
 class Sender(Endpoint):
@@ -45,8 +48,9 @@ class Sender(Endpoint):
     """
 
     role = False
+    session: SenderSession
 
-    def __init__(self, session: Session, name: str) -> None:
+    def __init__(self, session: SenderSession, name: str) -> None:
         super().__init__(session, name)
         self.initial = 0  # delivery count
         self.kept = 0  # messages that wait for the window, and have not begun
@@ -202,4 +206,4 @@ class Sender(Endpoint):
         self.drain = flow.drain
         if flow.echo:
             self.session.send_flow(self)
-        self.session.tell(Flowed(self))
+        self.session.flowed(self)

@@ -6,7 +6,7 @@ Source: AMQP 1.0, part 2, sections 2.5 and 2.6.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from broker.amqp.protocol import conditions, dispositions
 from broker.amqp.protocol.conditions import AmqpError
@@ -14,11 +14,14 @@ from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
 from broker.amqp.protocol.events import (
     Disposed,
+    Drained,
     Ended,
     Event,
+    Flowed,
     Received,
     Resumed,
 )
+from broker.amqp.protocol.interfaces import ConnectionOutput
 from broker.amqp.protocol.link_handles import Handles
 from broker.amqp.protocol.performatives import (
     Attach,
@@ -29,6 +32,7 @@ from broker.amqp.protocol.performatives import (
     Disposition,
     End,
     Flow,
+    Open,
     Performative,
     Source,
     Target,
@@ -37,12 +41,19 @@ from broker.amqp.protocol.performatives import (
 from broker.amqp.protocol.send_queue import Outlet
 from broker.amqp.protocol.types.serial_numbers import HALF, MASK, ahead
 
-if TYPE_CHECKING:
-    from broker.amqp.protocol.connection import Connection
-
 E = TypeVar("E", bound=Endpoint)
 
 OUTGOING_WINDOW = HALF - 1  # frames: we keep what waits ourselves
+
+
+class SessionConnection(ConnectionOutput, Protocol):
+    """A ``Connection``, as its sessions know it."""
+
+    remote: Open | None
+    first_id: int
+    out: list[bytes | memoryview]
+    events: list[Event]
+    narrow: list[Session]
 
 
 class Session:
@@ -57,7 +68,9 @@ class Session:
         context: for the user of the engine.
     """
 
-    def __init__(self, connection: Connection, channel: int, first_id: int) -> None:
+    def __init__(
+        self, connection: SessionConnection, channel: int, first_id: int
+    ) -> None:
         self.connection = connection
         self.channel = channel
         self.remote_channel: int | None = None
@@ -241,6 +254,14 @@ class Session:
                 return
             held[number] = receiver.unsettled[number] = delivery
         self.connection.events.append(Received(receiver, delivery))
+
+    def drained(self, receiver: Receiver) -> None:
+        """The credit of a Receiver was given back."""
+        self.connection.events.append(Drained(receiver))
+
+    def flowed(self, sender: Sender) -> None:
+        """The peer has said something about the credit of a Sender."""
+        self.connection.events.append(Flowed(sender))
 
     def fault(self, number: int) -> AmqpError:
         if number in self.incoming:

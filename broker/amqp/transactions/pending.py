@@ -11,7 +11,8 @@ from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.protocol.session import Session
+from broker.amqp.protocol.endpoints import Endpoint
+from broker.amqp.protocol.interfaces import SessionOutput
 from broker.queueing.store import NewMessage
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Transaction:
     """
 
     id: bytes
-    session: Session
+    session: SessionOutput[Endpoint]
     coordinates: Coordinates
     puts: list[NewMessage] = field(default_factory=list)
     put_bytes: int = 0

@@ -18,7 +18,8 @@ from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.protocol.session import Session
+from broker.amqp.protocol.endpoints import Endpoint
+from broker.amqp.protocol.interfaces import SessionOutput
 from broker.amqp.receivers.storing import size_of
 from broker.amqp.refusals import refusal
 from broker.amqp.transactions.pending import Retired, Transaction
@@ -117,7 +118,7 @@ def spoil(client: Client, state: p.TransactionalState, error: AmqpError) -> None
         found.spoil(error)
 
 
-def in_way(client: Client, session: Session) -> Transaction | None:
+def in_way(client: Client, session: SessionOutput[Endpoint]) -> Transaction | None:
     """The last transaction of a session whose discharge is under way, if one is."""
     every: Iterable[Transaction] = reversed(client.transactions.values())
     for one in every:

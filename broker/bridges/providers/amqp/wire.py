@@ -18,7 +18,7 @@ from django.conf import settings
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol.conditions import AmqpError, Error
 from broker.amqp.protocol.connection import Connection, Limits
-from broker.amqp.protocol.endpoints import Endpoint
+from broker.amqp.protocol.delivery import EndpointRef
 from broker.amqp.protocol.events import (
     Attached,
     Begun,
@@ -278,7 +278,7 @@ def limits() -> Limits:
 
 def endpoint_of(
     event: Attached | Received | Flowed | Drained | Disposed | Detached,
-) -> Endpoint:
+) -> EndpointRef:
     match event:
         case Received() | Drained():
             return event.receiver
