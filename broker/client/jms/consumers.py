@@ -7,9 +7,11 @@ from collections import deque
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Protocol, Self, TypeVar, Unpack
 
+from broker.client.jms.interfaces import SessionContext
 from broker.client.jms.messages import Message
+from broker.client.jms.producers import Producer, SendOptions
 from broker.errors import BrokerError
 from broker.errors.mq_codes import GetOptions
 from broker.errors.units_of_work import WrongOptions
@@ -20,14 +22,23 @@ from broker.queueing.get import Delivery
 from broker.queueing.selective_get import Search
 from broker.settlement.poison import Attributes, Last, Removing, attributes_of
 
-if TYPE_CHECKING:
-    from broker.client.jms.sessions import Session
-
 Body = TypeVar("Body")
 Result = TypeVar("Result")
 Listener = Callable[[Message], object]
 
 UNIT = "a message can be marked in a transacted session only"
+
+
+class ConsumerSession(SessionContext, Protocol):
+    """A ``Session``, as its consumers and their listeners know it."""
+
+    consumers: list[Consumer]
+
+    def producer(
+        self, destination: str, **options: Unpack[SendOptions]
+    ) -> Producer: ...
+
+    def consumer(self, destination: str, selector: str = "") -> Consumer: ...
 
 
 class Consumer:
@@ -42,7 +53,7 @@ class Consumer:
 
     def __init__(
         self,
-        session: Session,
+        session: ConsumerSession,
         queue: Queue,
         selector: str = "",
         *,

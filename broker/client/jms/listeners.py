@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING
 
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection
 
-from broker.client.jms.consumers import Consumer
+from broker.client.jms.consumers import Consumer, ConsumerSession
 from broker.errors import BrokerError, LockLost
 from broker.queueing import notifications
 from broker.queueing.low_watermarks import FLOORS
 from broker.transactions.scope import describe
-
-if TYPE_CHECKING:
-    from broker.client.jms.sessions import Session
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +22,7 @@ AWAY_S = 1.0  # how long a queue or database is left alone that gave an error
 class Listening:
     """Hands a session's messages to its listeners, one at a time, until it closes."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ConsumerSession) -> None:
         self.session = session
         self.thread = threading.Thread(target=self.run, name="listeners", daemon=True)
 

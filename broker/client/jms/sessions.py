@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import Protocol, Self, Unpack
 
 from broker.client.jms.browsers import Browser
 from broker.client.jms.consumers import Consumer
 from broker.client.jms.holding import Holding
+from broker.client.jms.interfaces import ConnectionContext
 from broker.client.jms.listeners import Listening
 from broker.client.jms.messages import Message
 from broker.client.jms.producers import Producer, SendOptions
@@ -22,9 +23,6 @@ from broker.queueing import notifications, processes, subscriptions
 from broker.security import authorities
 from broker.sql.clock import database_now
 from broker.transactions.scope import describe
-
-if TYPE_CHECKING:
-    from broker.client.jms.connections import Connection
 
 CLOSED = "The session was closed before the message was accepted."
 RECOVERED = "The application asked to have its messages again."
@@ -39,6 +37,12 @@ class SessionMode(Enum):
     TRANSACTED = "transacted"  # ``commit``, with all that was put
 
 
+class SessionConnection(ConnectionContext, Protocol):
+    """A ``Connection``, as its sessions know it."""
+
+    sessions: list[Session]
+
+
 class Session:
     """A single thread's gets and puts. Use it in one thread at a time.
 
@@ -48,7 +52,7 @@ class Session:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: SessionConnection,
         mode: SessionMode,
         *,
         prefetch: int,

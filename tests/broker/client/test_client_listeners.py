@@ -246,16 +246,17 @@ def test_closing_waits_for_the_listener_at_work() -> None:
     put("orders", b"1")
     go_on = threading.Event()
     heard = Heard(lambda _: go_on.wait(WAIT_S))
-    receiving = listening(heard)
+    session = listening(heard).session
+    assert isinstance(session, Session)
     heard.next()
-    closing = threading.Thread(target=partial(close_here, receiving.session))
+    closing = threading.Thread(target=partial(close_here, session))
     closing.start()
     assert closing.is_alive()
     go_on.set()
     closing.join(WAIT_S)
     assert not closing.is_alive()
-    assert receiving.session.listening is not None
-    assert not receiving.session.listening.thread.is_alive()
+    assert session.listening is not None
+    assert not session.listening.thread.is_alive()
     assert counts() == []  # it has returned, and so accepted
 
 
