@@ -15,18 +15,34 @@ ActiveMQ       gives what was released to the same consumer, behind what it hold
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import Protocol
 
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.protocol.endpoints import Receiver
+from broker.bridges.providers.amqp.attachment import Attachment
+from broker.bridges.providers.amqp.wire import Wire
+from broker.bridges.providers.interface import Destination
 
-if TYPE_CHECKING:
-    from broker.bridges.providers.amqp.subscription import AmqpSubscription
+
+class Returning(Protocol):
+    """An ``AmqpSubscription``, as far as it gives messages back."""
+
+    wire: Wire
+    source: Destination
+    is_durable: bool
+    receiver: Receiver
+    attachment: Attachment
+    waiting: deque[tuple[Delivery, datetime]]
+
+    def renew(self) -> None: ...
 
 
 def give_back(
-    subscription: AmqpSubscription,
+    subscription: Returning,
     deliveries: Sequence[Delivery],
     state: p.Released | p.Modified,
 ) -> None:
@@ -51,9 +67,7 @@ def give_back(
     wire.flush()
 
 
-def leaves_nothing(
-    subscription: AmqpSubscription, deliveries: Sequence[Delivery]
-) -> bool:
+def leaves_nothing(subscription: Returning, deliveries: Sequence[Delivery]) -> bool:
     """Whether nothing is in hand but these, and messages wait for a consumer that is
     away."""
     if subscription.source.is_topic and not subscription.is_durable:
@@ -63,7 +77,7 @@ def leaves_nothing(
     return subscription.receiver.unsettled.keys() <= back
 
 
-def stop(subscription: AmqpSubscription) -> None:
+def stop(subscription: Returning) -> None:
     """Take all credit back, and wait until nothing more can come."""
     receiver = subscription.receiver
     if not receiver.credit:
@@ -77,7 +91,7 @@ def stop(subscription: AmqpSubscription) -> None:
         wait(subscription, lambda: not receiver.credit)
 
 
-def wait(subscription: AmqpSubscription, holds: Callable[[], bool]) -> None:
+def wait(subscription: Returning, holds: Callable[[], bool]) -> None:
     attachment = subscription.attachment
     subscription.wire.until(
         lambda: attachment.end or holds(), f"stop sending from {subscription.source}"
