@@ -30,16 +30,15 @@ from broker.amqp.clients.permission_cache import Key, Principals, Rights
 from broker.amqp.clients.registry import Register
 from broker.amqp.clients.tls_handshake import Doorstep
 from broker.amqp.limits import Counts, ListenerLimits
-from broker.amqp.nodes import relay
+from broker.amqp.messages.anonymous_relay import Places
 from broker.amqp.nodes.consumers import Consumers
 from broker.amqp.protocol.conditions import CONNECTION_FORCED, AmqpError
 from broker.amqp.protocol.types.types import Symbol
-from broker.amqp.receivers import storing as puts
-from broker.amqp.receivers.storing import Put
 from broker.amqp.senders.wakeups import Waking
 from broker.amqp.threads import Batches, Pool
-from broker.amqp.transactions import commit
+from broker.amqp.transactions import commit, store
 from broker.amqp.transactions.commit import Ending
+from broker.amqp.transactions.store import Put
 from broker.queueing import processes
 
 Asked = ParamSpec("Asked")
@@ -111,7 +110,7 @@ class Listener:
         self.puts: Batches[Put, None] = Batches(
             loop,
             "puts",
-            puts.store,
+            store.store,
             most_items=MOST_ITEMS,
             most_bytes=BATCH_BYTES,
             patience_s=PATIENCE_S,
@@ -125,7 +124,7 @@ class Listener:
             patience_s=None,
         )
         self.waking = Waking(loop, self.database)
-        self.places = relay.Places(loop.time)
+        self.places = Places(loop.time)
         self.consumers = Consumers()
         self.rounds = Rounds(self)
         self.endings: set[asyncio.Future[Any]] = set()

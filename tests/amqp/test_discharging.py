@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
-from broker.amqp.receivers.storing import Put, store
 from broker.amqp.transactions.commit import Discharge, current_xid, end
+from broker.amqp.transactions.store import Put, store
 from broker.errors import LockLost, NoSuchAddress
 from broker.errors.queues import QueueFull
 from broker.models import Message

@@ -1,4 +1,4 @@
-"""AMQP messages as the broker stores them, and back."""
+"""AMQP messages as the broker stores them, and back; and where they say they go."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from broker.amqp.messages import bodies
+from broker.amqp.messages.anonymous_relay import bare
 from broker.amqp.messages.compose import JMS_TYPE, message_id, symbol
 from broker.amqp.messages.death_annotations import OURS
 from broker.amqp.messages.documents import amqp_value, document
@@ -19,7 +20,6 @@ from broker.amqp.messages.splice import (
     with_fields,
     with_pairs,
 )
-from broker.amqp.nodes.relay import bare
 from broker.amqp.protocol import sections as protocol
 from broker.amqp.protocol.sections import (
     Properties,

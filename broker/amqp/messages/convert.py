@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from broker.amqp.messages import bodies
+from broker.amqp.messages.anonymous_relay import bare
 from broker.amqp.messages.compose import MILLISECOND, made
 from broker.amqp.messages.death_annotations import OURS
 from broker.amqp.messages.delivery_annotations import (
@@ -39,7 +40,6 @@ from broker.amqp.messages.outgoing_changes import (
     rewritten,
 )
 from broker.amqp.messages.splice import ANNOTATIONS, with_pairs
-from broker.amqp.nodes.relay import bare
 from broker.amqp.protocol.conditions import (
     DECODE_ERROR,
     NOT_IMPLEMENTED,

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from broker.amqp.messages.anonymous_relay import Meant, Place, bare, checked, place_of
 from broker.amqp.nodes import sources, temporary
-from broker.amqp.nodes.relay import Meant, Place, bare, checked, place_of
 from broker.amqp.nodes.source_request import QUEUES, TOPICS, kind_of
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p

@@ -12,8 +12,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from broker.amqp.messages.anonymous_relay import Place
 from broker.amqp.nodes.detach import end_later, surely
-from broker.amqp.nodes.relay import Place
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.protocol.types.types import Symbol

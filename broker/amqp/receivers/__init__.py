@@ -1,1 +1,1 @@
-"""What clients put: credit, the database, the answer."""
+"""What clients put: credit, and the answer once it is stored."""

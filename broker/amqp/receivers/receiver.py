@@ -16,17 +16,17 @@ from django.db import Error as DatabaseError
 
 from broker.amqp.ends import Snapshot
 from broker.amqp.messages import convert as messages
-from broker.amqp.nodes.relay import Meant, Place, look_up, meant_by
+from broker.amqp.messages.anonymous_relay import Meant, Place, look_up, meant_by
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.receivers.credit import Credit
-from broker.amqp.receivers.storing import OVERHEAD, Put
 from broker.amqp.refusals import refusal
 from broker.amqp.threads import DatabaseAway
 from broker.amqp.transactions import state as transactions
+from broker.amqp.transactions.store import OVERHEAD, Put
 from broker.errors import BrokerError
 from broker.errors.queues import NotAuthorized
 from broker.models import ClientEndpoint

@@ -20,9 +20,9 @@ from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.interfaces import SessionOutput
-from broker.amqp.receivers.storing import size_of
 from broker.amqp.refusals import refusal
 from broker.amqp.transactions.pending import Retired, Transaction
+from broker.amqp.transactions.store import size_of
 from broker.errors.units_of_work import SecondMark
 from broker.queueing.store import NewMessage
 
