@@ -20,11 +20,11 @@ from typing import Any, ParamSpec, TypeVar
 from django.conf import settings
 
 from broker.amqp.clients import registry_rows
+from broker.amqp.clients.access import Access
 from broker.amqp.clients.addresses import place
 from broker.amqp.clients.certificates import Certificates
 from broker.amqp.clients.client import Client
 from broker.amqp.clients.identity import Identities
-from broker.amqp.clients.login import Access
 from broker.amqp.clients.periodic import Rounds
 from broker.amqp.clients.permission_cache import Key, Principals, Rights
 from broker.amqp.clients.registry import Register

@@ -7,16 +7,13 @@ client does with the endpoint is heard; what matters of it is looked up then.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from broker.amqp.clients.error_mapping import as_amqp
-from broker.amqp.ends import End
+from broker.amqp.clients.interfaces import ConnectedClient
+from broker.amqp.interfaces import End
 from broker.amqp.nodes import attach as nodes
 from broker.amqp.protocol.endpoints import Endpoint, Sender
 from broker.amqp.protocol.performatives import Attach
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
 
 AT_ONCE = 8
 MOST_WAITING = 64  # more are not read from the socket
@@ -25,7 +22,7 @@ MOST_WAITING = 64  # more are not read from the socket
 class Attaches:
     """The attaches of a client that are not answered yet; for the loop's thread."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ConnectedClient) -> None:
         self.client = client
         self.waiting: deque[tuple[Endpoint, Attach]] = deque()
         self.running = 0

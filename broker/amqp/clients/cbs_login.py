@@ -10,22 +10,19 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from broker.amqp.clients import cbs, permission_cache
 from broker.amqp.clients.identity import Identity
-from broker.amqp.ends import Snapshot
+from broker.amqp.clients.interfaces import ConnectedClient
+from broker.amqp.interfaces import End, Snapshot
 from broker.amqp.protocol import events
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
 from broker.models import ClientEndpoint
+from broker.models.clients import Credential
 from broker.security import credentials
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
-    from broker.models.clients import Credential
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +36,7 @@ EXPIRED = "The token has expired, and no other came."
 class Visit:
     """In place of the login, until a token is good; for the loop's thread."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ConnectedClient) -> None:
         self.client = client
         self.connection = client.connection
         self.claims = Claims(self)
@@ -182,7 +179,7 @@ def back_from(receiver: Endpoint) -> Sender | None:
     return None
 
 
-class Tokens:
+class Tokens(End):
     """The ``End`` of an endpoint on the node of tokens, in either direction."""
 
     kind = ClientEndpoint.Kind.PUTS
@@ -204,14 +201,6 @@ class Tokens:
 
     def flowed(self) -> None:
         self.claims.send()
-
-    def disposed(
-        self,
-        deliveries: Sequence[Delivery],
-        state: p.DeliveryState | None,
-        settled: bool,  # noqa: FBT001 - as of every End
-    ) -> None:
-        """Answers are settled when they are sent."""
 
     def resumed(self) -> None:
         self.claims.send()

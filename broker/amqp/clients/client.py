@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
 
 from broker.amqp.clients.attach_queue import Attaches
 from broker.amqp.clients.backpressure import Hearing
-from broker.amqp.clients.cbs_login import Visit
 from broker.amqp.clients.error_mapping import Guarded, not_any_more
 from broker.amqp.clients.event_router import Conversation
 from broker.amqp.clients.identity import Identity
+from broker.amqp.clients.interfaces import ClientListener, LoginStep
 from broker.amqp.clients.login import Login
 from broker.amqp.clients.permission_cache import Rights
-from broker.amqp.ends import End
+from broker.amqp.interfaces import End
 from broker.amqp.protocol.conditions import (
     CONNECTION_FORCED,
     RESOURCE_LIMIT_EXCEEDED,
@@ -34,12 +34,9 @@ from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.performatives import Open
 from broker.amqp.protocol.types.types import Symbol
 from broker.amqp.transactions import finish as ending
+from broker.amqp.transactions.pending import Retired, Transaction
 from broker.models.clients import Credential
 from broker.security.authorities import Authority, Held
-
-if TYPE_CHECKING:
-    from broker.amqp.listener import Listener
-    from broker.amqp.transactions.pending import Retired, Transaction
 
 LINGERS_S = 2.0  # after our close, for the client's
 MOST_UNSENT = 8  # times the bytes above which nothing is dispatched
@@ -73,7 +70,7 @@ class Client(Guarded, asyncio.Protocol):
     rights: Rights
     remote: Open
 
-    def __init__(self, listener: Listener, *, is_encrypted: bool) -> None:
+    def __init__(self, listener: ClientListener[Client], *, is_encrypted: bool) -> None:
         super().__init__(listener.loop)
         self.listener = listener
         self.limits = listener.limits
@@ -86,9 +83,9 @@ class Client(Guarded, asyncio.Protocol):
             offered=[Symbol(one) for one in OFFERED],
             properties=listener.properties,
         )
-        self.conversation = Conversation(self)
         self.attaches = Attaches(self)
-        self.login: Login | Visit | None = None
+        self.conversation = Conversation(self, self.attaches)
+        self.login: LoginStep | None = None
         self.early = b""  # came before the handshake of TLS was told to be over
         self.id = 0
         self.container_id = ""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.amqp.ends import End
+from broker.amqp.clients.attach_queue import Attaches
+from broker.amqp.clients.interfaces import ConnectedClient
+from broker.amqp.interfaces import End
 from broker.amqp.protocol import events
 from broker.amqp.protocol.delivery import Delivery, EndpointRef
 from broker.amqp.protocol.endpoints import Receiver, Sender
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
 
 
 class Conversation:
@@ -21,8 +20,9 @@ class Conversation:
     An endpoint whose attach is not answered has nothing behind it yet.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ConnectedClient, attaches: Attaches) -> None:
         self.client = client
+        self.attaches = attaches
         self.actions: dict[type, Callable[[Any], None]] = {
             events.Disposed: self.disposed,
             events.Flowed: self.flowed,
@@ -65,14 +65,14 @@ class Conversation:
                 end.resumed()
 
     def attached(self, event: events.Attached) -> None:
-        self.client.attaches.add(event.endpoint, event.attach)
+        self.attaches.add(event.endpoint, event.attach)
 
     def detached(self, event: events.Detached) -> None:
         """What ended with an error did not end for good, whatever it says: what a
         durable subscription keeps must not go for a fault."""
         closed = event.closed and event.error is None
         if self.end_of(event.endpoint) is None:
-            self.client.attaches.detach(event.endpoint, closed=closed)
+            self.attaches.detach(event.endpoint, closed=closed)
         else:
             self.client.leave_endpoint(event.endpoint, closed=closed)
 

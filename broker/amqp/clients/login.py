@@ -3,77 +3,24 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.db import Error as DatabaseError
 
-from broker.amqp.clients import cbs, permission_cache
-from broker.amqp.clients.addresses import is_here
+from broker.amqp.clients import permission_cache
 from broker.amqp.clients.cbs_login import Visit
 from broker.amqp.clients.certificates import common_name
 from broker.amqp.clients.identity import Identity
+from broker.amqp.clients.interfaces import ConnectedClient
 from broker.amqp.protocol.sasl import server
 from broker.amqp.threads import DatabaseAway
 
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
-
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """By what clients may log in.
-
-    Attributes:
-        plain_without_tls: passwords where others may read them; None is from this
-            machine only.
-        scram: SCRAM-SHA-256, which is for credentials alone, and which clients that
-            know it prefer; None is where PLAIN is not to be had.
-        cbs: clients may connect as nobody, and say later who they are, by a token.
-    """
-
-    plain_without_tls: bool | None = None
-    scram: bool | None = None
-    cbs: bool = False
-
-    @classmethod
-    def from_settings(cls) -> Access:
-        return cls(
-            settings.BROKER_AMQP_PLAIN_WITHOUT_TLS,
-            settings.BROKER_AMQP_SCRAM,
-            settings.BROKER_AMQP_CBS,
-        )
-
-    def mechanisms(self, ip: str, *, encrypted: bool, certified: bool) -> list[str]:
-        """What is offered, the best first.
-
-        Args:
-            ip: of the client.
-            encrypted: by TLS.
-            certified: whether it showed a certificate, which was verified.
-        """
-        without = self.plain_without_tls
-        has_plain = encrypted or (is_here(ip) if without is None else without)
-        has_scram = not has_plain if self.scram is None else self.scram
-        return [
-            name
-            for name, is_offered in (
-                (server.EXTERNAL, certified),
-                (server.PLAIN, has_plain),
-                (server.SCRAM, has_scram),
-                *((name, self.cbs and has_plain) for name in cbs.MECHANISMS),
-            )
-            if is_offered
-        ]
 
 
 class Login:
     """The exchange with one client; what comes behind it is kept for the engine."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ConnectedClient) -> None:
         self.client = client
         certificate = client.transport.get_extra_info("peercert")
         self.certified = common_name(certificate)

@@ -11,13 +11,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from django.db import IntegrityError
 from django.utils import timezone
 
 from broker.amqp.clients import registry_rows
-from broker.amqp.ends import End, Snapshot
+from broker.amqp.interfaces import ClientContext, End, Snapshot
 from broker.amqp.protocol.conditions import (
     CONNECTION_FORCED,
     INVALID_FIELD,
@@ -25,24 +25,37 @@ from broker.amqp.protocol.conditions import (
     AmqpError,
 )
 from broker.amqp.protocol.endpoints import Endpoint
+from broker.amqp.protocol.performatives import Open
 from broker.amqp.protocol.types.types import Symbol
-from broker.models.clients import ClientConnection, ClientEndpoint
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
+from broker.models.clients import ClientConnection, ClientEndpoint, Credential
 
 LOOKS = 8  # for a container id that another process may just be giving up
 LOOKS_AGAIN_AFTER_S = 0.2
 LONGEST_CONTAINER_ID = 1000  # characters
 
 Database = Callable[..., "asyncio.Future[Any]"]
+Connected = tuple[ClientContext, ClientConnection]
+
+
+class OpenClient(ClientContext, Protocol):
+    """The ``Client`` whose connection opens."""
+
+    remote: Open
+    address: str
+    is_encrypted: bool
+
+    @property
+    def credential(self) -> Credential | None: ...
+
+    @property
+    def mechanism(self) -> str: ...
 
 
 @dataclass(slots=True)
 class Noted:
     """An endpoint, and its row."""
 
-    client: Client
+    client: ClientContext
     endpoint: Endpoint
     row: ClientEndpoint
     written: Snapshot | None = None  # what the row says; None: it is not there yet
@@ -64,14 +77,14 @@ class Register:
         self.database = database
         self.rounds = rounds
         self.containers: Counter[str] = Counter()
-        self.connections: dict[int, tuple[Client, ClientConnection]] = {}  # by id
+        self.connections: dict[int, Connected] = {}  # by id
         self.noted: dict[Endpoint, Noted] = {}
         self.holders: dict[int, dict[Endpoint, bool]] = {}  # by queue; if exclusive
         self.gone_connections: list[int] = []
         self.gone_endpoints: list[int] = []
         self.is_anew = False  # all must be written again
 
-    async def enter(self, client: Client, *, is_alone: bool) -> int:
+    async def enter(self, client: OpenClient, *, is_alone: bool) -> int:
         """Write down a connection that opens; return the id of its row.
 
         Args:
@@ -95,7 +108,7 @@ class Register:
         self.connections[row.pk] = client, row
         return row.pk
 
-    async def entered(self, client: Client, *, is_alone: bool) -> ClientConnection:
+    async def entered(self, client: OpenClient, *, is_alone: bool) -> ClientConnection:
         for look in range(LOOKS):
             if look:
                 await asyncio.sleep(LOOKS_AGAIN_AFTER_S)
@@ -104,7 +117,7 @@ class Register:
                 return row
         raise duplicate(f"{client.container_id} is connected already.")
 
-    def leave(self, client: Client) -> None:
+    def leave(self, client: ClientContext) -> None:
         """The connection is gone; its endpoints go with it."""
         if self.connections.pop(client.id, None) is None:
             return
@@ -118,7 +131,7 @@ class Register:
 
     async def hold(
         self,
-        client: Client,
+        client: ClientContext,
         endpoint: Endpoint,
         queue_id: int,
         *,
@@ -150,7 +163,12 @@ class Register:
             self.remove(endpoint)
 
     async def held(
-        self, client: Client, endpoint: Endpoint, queue_id: int, *, exclusive: bool
+        self,
+        client: ClientContext,
+        endpoint: Endpoint,
+        queue_id: int,
+        *,
+        exclusive: bool,
     ) -> ClientEndpoint:
         for look in range(LOOKS):
             if look:
@@ -173,7 +191,7 @@ class Register:
         if not here:
             self.holders.pop(queue_id or 0, None)
 
-    def add(self, client: Client, endpoint: Endpoint) -> None:
+    def add(self, client: ClientContext, endpoint: Endpoint) -> None:
         """Write down an endpoint that was accepted."""
         if endpoint not in self.noted:
             end: End = endpoint.context
@@ -247,7 +265,7 @@ class Register:
         if self.noted.get(noted.endpoint) is not noted:  # it went in the meantime
             self.gone_endpoints.append(noted.row.pk)
 
-    def endpoint(self, row_id: int) -> tuple[Client, Endpoint] | None:
+    def endpoint(self, row_id: int) -> tuple[ClientContext, Endpoint] | None:
         """Whose row that is, if it is one of ours."""
         for one in self.noted.values():
             if one.row.pk == row_id:
@@ -255,7 +273,7 @@ class Register:
         return None
 
 
-def connection_of(client: Client) -> ClientConnection:
+def connection_of(client: OpenClient) -> ClientConnection:
     """The row of a connection that has opened."""
     properties = client.remote.properties or {}
     credential = client.credential
@@ -271,7 +289,7 @@ def connection_of(client: Client) -> ClientConnection:
     )
 
 
-def row_of(client: Client, endpoint: Endpoint, *, kind: str) -> ClientEndpoint:
+def row_of(client: ClientContext, endpoint: Endpoint, *, kind: str) -> ClientEndpoint:
     """The row of an endpoint, but for where it is."""
     return ClientEndpoint(
         connection_id=client.id,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from broker.amqp.clients.client import Client
-
-if TYPE_CHECKING:
-    from broker.amqp.listener import Listener
+from broker.amqp.clients.interfaces import ClientListener
 
 
 class Doorstep(asyncio.Protocol):
     """Waits for the handshake, as long as for a login, and then is the client."""
 
-    def __init__(self, listener: Listener, context: ssl.SSLContext) -> None:
+    def __init__(
+        self, listener: ClientListener[Client], context: ssl.SSLContext
+    ) -> None:
         self.listener = listener
         self.context = context
         self.client = Client(listener, is_encrypted=True)

@@ -18,10 +18,11 @@ Source:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from broker.amqp.messages.anonymous_relay import Meant, Place, bare, checked, place_of
 from broker.amqp.nodes import sources, temporary
+from broker.amqp.nodes.interfaces import NodeClient
 from broker.amqp.nodes.source_request import QUEUES, TOPICS, kind_of
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
@@ -33,13 +34,10 @@ from broker.amqp.transactions.coordinator import CAPABILITIES, Coordinates
 from broker.errors import BrokerError
 from broker.errors.queues import NotAuthorized
 
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
-
 NO_TARGET = "An endpoint that sends needs a target."
 
 
-async def attach(client: Client, endpoint: Endpoint, attach: p.Attach) -> None:
+async def attach(client: NodeClient, endpoint: Endpoint, attach: p.Attach) -> None:
     """Answer an attach, and let its endpoint begin.
 
     Raises:
@@ -56,7 +54,7 @@ async def attach(client: Client, endpoint: Endpoint, attach: p.Attach) -> None:
         raise refusal(error) from error
 
 
-async def to_put(client: Client, endpoint: Receiver, attach: p.Attach) -> None:
+async def to_put(client: NodeClient, endpoint: Receiver, attach: p.Attach) -> None:
     target = attach.target
     if target is None:
         raise AmqpError(c.INVALID_FIELD, NO_TARGET)
@@ -97,7 +95,7 @@ def granted(target: p.Target, address: str | None, **more: Any) -> p.Target:
     )
 
 
-async def place_for(client: Client, meant: Meant) -> Place:
+async def place_for(client: NodeClient, meant: Meant) -> Place:
     """Where a client puts by a name, if it may.
 
     Raises:
@@ -114,7 +112,7 @@ async def place_for(client: Client, meant: Meant) -> Place:
 
 
 async def to_put_on_temporary(
-    client: Client, endpoint: Receiver, target: p.Target
+    client: NodeClient, endpoint: Receiver, target: p.Target
 ) -> None:
     """Make a temporary queue or topic, which lives as long as the endpoint."""
     is_topic = kind_of(target.capabilities) == "topic"

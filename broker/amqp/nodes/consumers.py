@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-if TYPE_CHECKING:
-    from broker.amqp.senders.sender import Gets
+from broker.amqp.senders.sender import Gets
 
 LONGEST_S = 5.0  # that somebody waits for another to end
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import Error as DatabaseError
 
-from broker.amqp.ends import Snapshot
-from broker.amqp.protocol import performatives as p
-from broker.amqp.protocol.delivery import Delivery
+from broker.amqp.interfaces import End, ListenerContext, Snapshot
+from broker.amqp.nodes.interfaces import NodeClient
 from broker.amqp.protocol.endpoints import Sender
 from broker.amqp.senders.closing import Parting
 from broker.amqp.senders.sender import Gets
@@ -21,10 +20,6 @@ from broker.errors import BrokerError
 from broker.errors.queues import NoSuchSubscription, SubscriptionInUse
 from broker.models import ClientEndpoint, Queue, Subscription
 from broker.queueing import shared_subscriptions, subscriptions
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
-    from broker.amqp.listener import Listener
 
 logger = logging.getLogger(__name__)
 
@@ -42,9 +37,11 @@ class Share(NamedTuple):
 class Consumes(Gets):
     """The ``End`` of a client that gets, which is known among the consumers."""
 
+    client: NodeClient
+
     def __init__(
         self,
-        client: Client,
+        client: NodeClient,
         endpoint: Sender,
         queue: Queue,
         selector: str = "",
@@ -112,7 +109,7 @@ def unsubscribe(client_id: str, name: str, actor: str = "") -> None:
         logger.info("A subscription is not ended: %s", error)
 
 
-def end_later(client: Client, ending: Coroutine[Any, Any, None]) -> None:
+def end_later(client: NodeClient, ending: Coroutine[Any, Any, None]) -> None:
     """Run what ends something; the client's next attaches wait for it."""
     listener = client.listener
     task = listener.loop.create_task(ending)
@@ -121,7 +118,7 @@ def end_later(client: Client, ending: Coroutine[Any, Any, None]) -> None:
     listener.consumers.wait_for(client, task)
 
 
-async def surely(listener: Listener, call: Callable[[], None]) -> None:
+async def surely(listener: ListenerContext, call: Callable[[], None]) -> None:
     """Run something in a thread, again while the database is away, for a while."""
     for wait_s in AGAIN_AFTER_S:
         try:
@@ -136,18 +133,23 @@ async def surely(listener: Listener, call: Callable[[], None]) -> None:
             return
 
 
-class Remembered:
-    """The ``End`` of a client that looks a durable subscription up, to end it."""
+class Remembered(End):
+    """The ``End`` of a client that looks a durable subscription up, to end it.
+
+    It is no consumer: nothing is sent to it.
+    """
 
     kind = ClientEndpoint.Kind.GETS.value
     needs = None
 
-    def __init__(self, client: Client, endpoint: Sender, found: Subscription) -> None:
+    def __init__(
+        self, client: NodeClient, endpoint: Sender, found: Subscription
+    ) -> None:
         self.client = client
         self.endpoint = endpoint
         self.found = found
         self.node = found.address.name
-        self.queue_id: int | None = found.queue_id
+        self.queue_id = found.queue_id
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
         """Closed, the subscription ends, and what it kept."""
@@ -159,23 +161,6 @@ class Remembered:
 
     def lost(self) -> None:
         """The subscription is kept."""
-
-    def received(self, deliveries: Sequence[Delivery]) -> None:
-        """Nobody puts here."""
-
-    def flowed(self) -> None:
-        """Nothing is sent: it is no consumer."""
-
-    def disposed(
-        self,
-        deliveries: Sequence[Delivery],
-        state: p.DeliveryState | None,
-        settled: bool,  # noqa: FBT001 - as of every End
-    ) -> None:
-        """Nothing was sent."""
-
-    def resumed(self) -> None:
-        """Nothing is sent."""
 
     def snapshot(self) -> Snapshot:
         return Snapshot(0, 0, 0, 0)

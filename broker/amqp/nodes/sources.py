@@ -21,12 +21,13 @@ Source:
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from broker.amqp.nodes import temporary
 from broker.amqp.nodes.detach import Consumes, Remembered, Share
+from broker.amqp.nodes.interfaces import NodeClient
 from broker.amqp.nodes.source_request import (
     Wanted,
     check_name,
@@ -48,9 +49,6 @@ from broker.models import Address, Queue, RoutingType, Subscription
 from broker.queueing import processes, shared_subscriptions, subscriptions
 from broker.security.authorities import Authority
 
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
-
 NO_ADDRESS = "Say which queue or address to get from."
 FOREIGN = "A temporary queue is for the connection that has made it."
 SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
@@ -63,7 +61,7 @@ class Node(NamedTuple):
     topic: str = ""  # an address
 
 
-async def to_get(client: Client, endpoint: Sender, attach: p.Attach) -> None:
+async def to_get(client: NodeClient, endpoint: Sender, attach: p.Attach) -> None:
     """Answer an attach of a client that wants to get, browse or unsubscribe.
 
     Raises:
@@ -138,12 +136,12 @@ def anycast(address: str) -> list[Queue]:
     return list(queues.filter(routing_type=RoutingType.ANYCAST)[:2])
 
 
-def check_may(client: Client, authority: Authority, name: str) -> None:
+def check_may(client: NodeClient, authority: Authority, name: str) -> None:
     if not client.may(authority, name):
         raise NotAuthorized(client.actor, authority, name)
 
 
-def check_own(client: Client, queue: Queue) -> bool:
+def check_own(client: NodeClient, queue: Queue) -> bool:
     """Whether a queue is the client's own, which needs no authority.
 
     Raises:
@@ -156,7 +154,7 @@ def check_own(client: Client, queue: Queue) -> bool:
     return True
 
 
-def look(client: Client, endpoint: Sender, what: Wanted, queue: Queue) -> None:
+def look(client: NodeClient, endpoint: Sender, what: Wanted, queue: Queue) -> None:
     if not check_own(client, queue):
         check_may(client, "browse", queue.name)
     endpoint.context = Looks(client, endpoint, queue, what.selector)
@@ -167,7 +165,7 @@ def look(client: Client, endpoint: Sender, what: Wanted, queue: Queue) -> None:
 
 
 async def from_queue(
-    client: Client, endpoint: Sender, what: Wanted, queue: Queue
+    client: NodeClient, endpoint: Sender, what: Wanted, queue: Queue
 ) -> None:
     is_own = check_own(client, queue)
     if not is_own:
@@ -185,7 +183,7 @@ async def from_queue(
     await begin(gets, what, is_exclusive=what.is_exclusive)
 
 
-async def from_temporary(client: Client, endpoint: Sender, what: Wanted) -> None:
+async def from_temporary(client: NodeClient, endpoint: Sender, what: Wanted) -> None:
     made = await temporary.make(client)
     gets = Consumes(
         client,
@@ -200,7 +198,7 @@ async def from_temporary(client: Client, endpoint: Sender, what: Wanted) -> None
 
 
 async def from_topic(
-    client: Client, endpoint: Sender, what: Wanted, topic: str
+    client: NodeClient, endpoint: Sender, what: Wanted, topic: str
 ) -> None:
     """Subscribe, or take a subscription up again."""
     check_may(client, "get", topic)
@@ -291,7 +289,9 @@ async def begin(
     endpoint.accept(source=source)
 
 
-async def to_unsubscribe(client: Client, endpoint: Sender, attach: p.Attach) -> None:
+async def to_unsubscribe(
+    client: NodeClient, endpoint: Sender, attach: p.Attach
+) -> None:
     """Find a durable subscription again, which the client then closes.
 
     Source:

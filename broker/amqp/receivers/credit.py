@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
+from broker.amqp.transactions.pending import TransactionClient
 
 NARROWEST = 4  # messages at least, while a queue is full
 HELD_UP_S = 0.25  # until credit is looked at again that could not be given
@@ -25,7 +22,7 @@ class Credit:
     worth a frame: half of the window at once.
     """
 
-    def __init__(self, client: Client, endpoint: Receiver) -> None:
+    def __init__(self, client: TransactionClient, endpoint: Receiver) -> None:
         self.client = client
         self.endpoint = endpoint
         self.window = client.limits.put_credit

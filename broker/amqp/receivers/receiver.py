@@ -10,11 +10,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from django.db import Error as DatabaseError
 
-from broker.amqp.ends import Snapshot
+from broker.amqp.interfaces import End, Snapshot
 from broker.amqp.messages import convert as messages
 from broker.amqp.messages.anonymous_relay import Meant, Place, look_up, meant_by
 from broker.amqp.protocol import conditions as c
@@ -26,15 +26,12 @@ from broker.amqp.receivers.credit import Credit
 from broker.amqp.refusals import refusal
 from broker.amqp.threads import DatabaseAway
 from broker.amqp.transactions import state as transactions
+from broker.amqp.transactions.pending import Transaction, TransactionClient
 from broker.amqp.transactions.store import OVERHEAD, Put
 from broker.errors import BrokerError
 from broker.errors.queues import NotAuthorized
 from broker.models import ClientEndpoint
 from broker.security.authorities import Authority
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
-    from broker.amqp.transactions.pending import Transaction
 
 AWAY = "The broker's database is away; nothing was stored."
 IN_DOUBT = "The broker lost its database just now; nobody knows if this was stored."
@@ -53,16 +50,18 @@ class Came(NamedTuple):
     behind: Transaction | None  # whose discharge was asked for before
 
 
-class Puts:
+class Puts(End):
     """The ``End`` of an endpoint by which a client puts."""
 
     kind = ClientEndpoint.Kind.PUTS.value
     queue_id = None
-    is_exclusive = False
-    row_id = None
 
     def __init__(
-        self, client: Client, endpoint: Receiver, place: Place | None, node: str = ""
+        self,
+        client: TransactionClient,
+        endpoint: Receiver,
+        place: Place | None,
+        node: str = "",
     ) -> None:
         """Begin.
 
@@ -76,17 +75,14 @@ class Puts:
         self.endpoint = endpoint
         self.place = place
         self.node = node
+        needed = None if place is None else place.needs
+        self.needs = None if needed is None else ("put", needed)
         self.credit = Credit(client, endpoint)
         self.came: deque[Came] = deque()
         self.is_waiting = False  # for the head of ``came`` to be ready
         self.stored: list[Delivery] = []  # and not told yet
         self.messages = 0
         self.settled = 0
-
-    @property
-    def needs(self) -> tuple[Authority, str] | None:
-        needed = None if self.place is None else self.place.needs
-        return None if needed is None else ("put", needed)
 
     # What the listener tells.
 
@@ -102,17 +98,6 @@ class Puts:
     def flowed(self) -> None:
         """Give the first credit."""
         self.credit.give()
-
-    def disposed(
-        self,
-        deliveries: Sequence[Delivery],
-        state: p.DeliveryState | None,
-        settled: bool,  # noqa: FBT001 - as of every End
-    ) -> None:
-        """Outcomes are ours to tell here."""
-
-    def resumed(self) -> None:
-        """What is told to a client goes through the session's own window."""
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
         """What came is stored all the same; it can be answered no more."""

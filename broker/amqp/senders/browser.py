@@ -10,38 +10,33 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
-from broker.amqp.ends import Snapshot
+from broker.amqp.interfaces import End, Snapshot
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Sender
 from broker.amqp.senders.browse_reader import View, Viewer
 from broker.amqp.senders.closing import AWAY_S, why_it_ends
+from broker.amqp.senders.interfaces import SenderClient
 from broker.amqp.senders.outcomes import bare
 from broker.amqp.senders.sender import SETTLED, TAG
 from broker.formats.selectors import parse
 from broker.models import ClientEndpoint, Queue
 from broker.queueing import notifications
-from broker.security.authorities import Authority
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
 
 MOST = 100  # messages that one look reads
 MOST_BYTES = 4 * 2**20  # that it reads, by what it read before
 UNKNOWN_BYTES = 128 * 2**10  # of a message, before one was read
 
 
-class Looks:
+class Looks(End):
     """The ``End`` of an endpoint by which a client browses."""
 
     kind = ClientEndpoint.Kind.BROWSES.value
-    is_exclusive = False
     chooses = True  # what it finds it leaves
 
     def __init__(
-        self, client: Client, endpoint: Sender, queue: Queue, selector: str = ""
+        self, client: SenderClient, endpoint: Sender, queue: Queue, selector: str = ""
     ) -> None:
         """Begin; nothing is read before ``flowed``.
 
@@ -56,7 +51,7 @@ class Looks:
         self.endpoint = endpoint
         self.queue_id: int = queue.pk
         self.node = queue.name
-        self.needs: tuple[Authority, str] | None = ("browse", queue.name)
+        self.needs = ("browse", queue.name)
         wanted = parse(selector) if selector else None
         self.viewer = Viewer(queue, wanted, endpoint.largest)
         attach = endpoint.attach
@@ -72,9 +67,6 @@ class Looks:
         self.is_over = False
 
     # What the listener tells.
-
-    def received(self, deliveries: Sequence[Delivery]) -> None:
-        """Nobody puts here."""
 
     def flowed(self) -> None:
         self.go_on()

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from broker.amqp.senders.fetch import Taken
 from broker.amqp.senders.in_flight import Entry
+from broker.amqp.senders.interfaces import SenderContext
+from broker.amqp.senders.settle import Settling
 from broker.queueing import notifications
-
-if TYPE_CHECKING:
-    from broker.amqp.senders.sender import Gets
 
 MOST = 500  # entries that one look takes
 MOST_BYTES = 8 * 2**20  # that it takes, by what it took before
@@ -25,10 +24,16 @@ TOGETHER_S = 0.002  # how long little credit waits for more
 STARVED_S = 0.05  # before a look at what the connection's other Senders hold
 
 
+class FetchingSender(SenderContext, Protocol):
+    """The ``Gets`` whose looks these are."""
+
+    settling: Settling
+
+
 class Looking:
     """The looks of one Sender."""
 
-    def __init__(self, gets: Gets, *, chooses: bool) -> None:
+    def __init__(self, gets: FetchingSender, *, chooses: bool) -> None:
         self.gets = gets
         self.queue_id = gets.queue_id
         self.chooses = chooses

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from broker.amqp.interfaces import ClientContext
 from broker.amqp.protocol.delivery import Delivery
 from broker.queueing.get import Delivery as Got
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
 
 MOST_HIDDEN = 1000  # entries that one Sender does not offer again
 MOST_REMEMBERED = 1000  # entries whose releases are counted
@@ -34,7 +31,7 @@ class Entry:
 class InFlight:
     """The entries of one Sender, in the order in which they were taken."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ClientContext) -> None:
         self.client = client
         self.entries: dict[Entry, None] = {}
         self.unsent: deque[Entry] = deque()  # in the order of the queue

@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from struct import Struct
-from typing import TYPE_CHECKING
 
-from broker.amqp.ends import Snapshot
+from broker.amqp.interfaces import End, Snapshot
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
@@ -21,23 +20,20 @@ from broker.amqp.senders.closing import AWAY_S, Parting, why_it_ends
 from broker.amqp.senders.fetch import Taker, Wishes
 from broker.amqp.senders.fetch_policy import Looking
 from broker.amqp.senders.in_flight import Entry, InFlight
+from broker.amqp.senders.interfaces import SenderClient
 from broker.amqp.senders.settle import Settling
 from broker.formats.selectors import parse
 from broker.models import ClientEndpoint, Queue, Subscription
 from broker.queueing.get import Delivery as Got
 from broker.queueing.selective_get import Search
-from broker.security.authorities import Authority
 from broker.settlement.batch import Settlement
 from broker.transactions.prefetch import Prefetched
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
 
 SETTLED = 1  # snd-settle-mode
 TAG = Struct(">QQ")  # 16 bytes: clients of Azure's take a tag for a GUID
 
 
-class Gets:
+class Gets(End):
     """The ``End`` of an endpoint by which a client gets.
 
     ``ended`` is done once it is over and the database holds nothing of it any more.
@@ -47,11 +43,10 @@ class Gets:
     """
 
     kind = ClientEndpoint.Kind.GETS.value
-    is_exclusive = False
 
     def __init__(  # noqa: PLR0913 - each is named where it is used
         self,
-        client: Client,
+        client: SenderClient,
         endpoint: Sender,
         queue: Queue,
         selector: str = "",
@@ -77,7 +72,7 @@ class Gets:
         self.queue = queue
         self.queue_id: int = queue.pk
         self.node = queue.name
-        self.needs: tuple[Authority, str] | None = ("get", queue.name)
+        self.needs = ("get", queue.name)
         self.mark = mark
         self.subscription = subscription
         attach = endpoint.attach
@@ -98,9 +93,6 @@ class Gets:
         self.messages = 0
 
     # What the listener tells.
-
-    def received(self, deliveries: Sequence[Delivery]) -> None:
-        """Nobody puts here."""
 
     def flowed(self) -> None:
         self.go_on()
@@ -142,18 +134,11 @@ class Gets:
     ) -> None:
         self.settling.discharged(deliveries, outcome)
 
-    def rolled_back(
-        self,
-        deliveries: Sequence[Delivery],
-        settled: bool,  # noqa: FBT001 - as it is called
-    ) -> None:
+    def rolled_back(self, deliveries: Sequence[Delivery], *, settled: bool) -> None:
         self.settling.rolled_back(deliveries, is_settled=settled)
 
     def end_badly(
-        self,
-        deliveries: Sequence[Delivery],
-        why: str,
-        settled: bool,  # noqa: FBT001 - as it is called
+        self, deliveries: Sequence[Delivery], why: str, *, settled: bool
     ) -> None:
         self.settling.end_badly(deliveries, why, is_settled=settled)
 

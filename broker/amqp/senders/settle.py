@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.senders.in_flight import Entry, Releases
+from broker.amqp.senders.interfaces import SenderContext
 from broker.amqp.senders.outcomes import (
     NO_OUTCOME,
     ROLLED_BACK,
@@ -28,9 +28,6 @@ from broker.amqp.senders.outcomes import (
 from broker.amqp.transactions import state as transactions
 from broker.amqp.transactions.commit import Ending
 from broker.settlement.batch import Accept, BackOut, Release, Settlement
-
-if TYPE_CHECKING:
-    from broker.amqp.senders.sender import Gets
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +47,7 @@ class Gathered:
 class Settling:
     """The outcomes of one Sender."""
 
-    def __init__(self, gets: Gets) -> None:
+    def __init__(self, gets: SenderContext) -> None:
         self.gets = gets
         self.client = gets.client
         self.held = gets.held

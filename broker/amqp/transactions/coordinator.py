@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING
 
-from broker.amqp.ends import Snapshot
+from broker.amqp.interfaces import End, Snapshot
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
@@ -22,12 +21,9 @@ from broker.amqp.protocol.types.composites import composite_of
 from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.types import Described
 from broker.amqp.transactions import finish
+from broker.amqp.transactions.pending import Transaction, TransactionClient
 from broker.amqp.transactions.state import UNKNOWN
 from broker.models import ClientEndpoint
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
-    from broker.amqp.transactions.pending import Transaction
 
 WINDOW = 100  # commands that a client may send ahead
 CAPABILITIES = ("amqp:local-transactions", "amqp:multi-txns-per-ssn")
@@ -38,7 +34,7 @@ Command = p.Declare | p.Discharge
 _numbers = count(1)
 
 
-class Coordinates:
+class Coordinates(End):
     """The ``End`` of such an endpoint. Its commands are carried out one by one, in the
     order in which they came."""
 
@@ -47,7 +43,7 @@ class Coordinates:
     queue_id = None
     needs = None
 
-    def __init__(self, client: Client, endpoint: Receiver) -> None:
+    def __init__(self, client: TransactionClient, endpoint: Receiver) -> None:
         self.client = client
         self.endpoint = endpoint
         self.came: deque[tuple[Delivery, Command]] = deque()
@@ -92,17 +88,6 @@ class Coordinates:
     def flowed(self) -> None:
         """Give the first credit."""
         self.give_credit()
-
-    def disposed(
-        self,
-        deliveries: Sequence[Delivery],
-        state: p.DeliveryState | None,
-        settled: bool,  # noqa: FBT001 - as of every End
-    ) -> None:
-        """Outcomes are ours to tell here."""
-
-    def resumed(self) -> None:
-        """What is told to a client goes through the session's own window."""
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
         """What was declared here and not discharged is rolled back."""

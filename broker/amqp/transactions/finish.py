@@ -15,19 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
+from broker.amqp.interfaces import CoordinatorContext
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.refusals import refusal
 from broker.amqp.transactions.commit import Discharge, Ending
-from broker.amqp.transactions.pending import Retired, Transaction
+from broker.amqp.transactions.pending import Retired, Transaction, TransactionClient
 from broker.settlement.batch import BackOut, Settlement
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
-    from broker.amqp.transactions.coordinator import Coordinates
 
 Told = Callable[[AmqpError | None], None]
 
@@ -40,7 +36,7 @@ TOO_MANY = f"A connection may have {MOST:,} transactions at once."
 FAILED = p.Modified(delivery_failed=True)
 
 
-def declare(client: Client, coordinates: Coordinates) -> Transaction:
+def declare(client: TransactionClient, coordinates: CoordinatorContext) -> Transaction:
     """Begin a transaction, with what the one before has left to it.
 
     Raises:
@@ -59,7 +55,7 @@ def declare(client: Client, coordinates: Coordinates) -> Transaction:
 
 
 def discharge(
-    client: Client, transaction: Transaction, *, fail: bool, told: Told
+    client: TransactionClient, transaction: Transaction, *, fail: bool, told: Told
 ) -> None:
     """End a transaction as its client asks.
 
@@ -82,7 +78,7 @@ def discharge(
         commit(client, transaction, told)
 
 
-def commit(client: Client, transaction: Transaction, told: Told) -> None:
+def commit(client: TransactionClient, transaction: Transaction, told: Told) -> None:
     every = transaction.carried + transaction.retired
     settlements = [
         one
@@ -100,7 +96,7 @@ def commit(client: Client, transaction: Transaction, told: Told) -> None:
 
 
 def was_committed(
-    client: Client,
+    client: TransactionClient,
     transaction: Transaction,
     told: Told,
     ended: list[tuple[Ending, Exception | None]],
@@ -110,7 +106,10 @@ def was_committed(
 
 
 def committed(
-    client: Client, transaction: Transaction, told: Told, error: Exception | None
+    client: TransactionClient,
+    transaction: Transaction,
+    told: Told,
+    error: Exception | None,
 ) -> None:
     if error is not None:
         refused(client, transaction, told, refusal(error))
@@ -122,7 +121,7 @@ def committed(
 
 
 def refused(
-    client: Client, transaction: Transaction, told: Told, error: AmqpError
+    client: TransactionClient, transaction: Transaction, told: Told, error: AmqpError
 ) -> None:
     """Roll back what cannot be committed; no mark counts.
 
@@ -138,7 +137,7 @@ def refused(
 
 
 def roll_back(
-    client: Client,
+    client: TransactionClient,
     transaction: Transaction,
     why: str,
     *,
@@ -169,7 +168,10 @@ def roll_back(
 
 
 def back_out(
-    client: Client, every: Sequence[Retired], why: str, done: Callable[[], None]
+    client: TransactionClient,
+    every: Sequence[Retired],
+    why: str,
+    done: Callable[[], None],
 ) -> None:
     """Count what the client had settled as failed; the rest stays with it."""
     waiting = len(every) + 1
@@ -190,7 +192,7 @@ def back_out(
 
 
 def settle_as_failed(
-    client: Client, retired: Retired, why: str, then: Callable[[], None]
+    client: TransactionClient, retired: Retired, why: str, then: Callable[[], None]
 ) -> None:
     settlements = retired.gets.settlement(retired.deliveries, FAILED)
     waiting = len(settlements) + 1
@@ -211,7 +213,7 @@ def settle_as_failed(
     one_done(None)
 
 
-def finish(client: Client, transaction: Transaction) -> None:
+def finish(client: TransactionClient, transaction: Transaction) -> None:
     """It is over; what waits for that goes on."""
     stop_timer(transaction)
     transaction.is_over = True
@@ -219,7 +221,7 @@ def finish(client: Client, transaction: Transaction) -> None:
     transaction.go_on()
 
 
-def expire(client: Client, transaction: Transaction) -> None:
+def expire(client: TransactionClient, transaction: Transaction) -> None:
     """Roll back what takes too long. Its id is known until it is discharged."""
     if transaction.is_asked:
         return
@@ -234,14 +236,14 @@ def expire(client: Client, transaction: Transaction) -> None:
     roll_back(client, transaction, OVERDUE, is_asked=False, then=keep)
 
 
-def leave(client: Client, coordinates: Coordinates) -> None:
+def leave(client: TransactionClient, coordinates: CoordinatorContext) -> None:
     """Roll back what a coordinator has declared and its client has not discharged."""
     for one in list(client.transactions.values()):
         if one.coordinates is coordinates and not one.is_asked:
             abandon(client, one, LEFT)
 
 
-def lose(client: Client) -> None:
+def lose(client: TransactionClient) -> None:
     """The connection is over: so is every transaction whose discharge has not come."""
     for one in list(client.transactions.values()):
         if not one.is_asked:
@@ -250,7 +252,7 @@ def lose(client: Client) -> None:
     back_out(client, carried, LOST, lambda: None)
 
 
-def abandon(client: Client, transaction: Transaction, why: str) -> None:
+def abandon(client: TransactionClient, transaction: Transaction, why: str) -> None:
     transaction.is_asked = True
     roll_back(client, transaction, why, is_asked=False, then=lambda _: None)
 

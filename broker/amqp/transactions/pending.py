@@ -5,22 +5,43 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from broker.amqp.interfaces import (
+    ClientContext,
+    CoordinatorContext,
+    LinkContext,
+    ListenerContext,
+)
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.interfaces import SessionOutput
+from broker.amqp.threads import Batches
+from broker.amqp.transactions.commit import Ending
+from broker.amqp.transactions.store import Put
 from broker.queueing.store import NewMessage
 
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
-    from broker.amqp.senders.sender import Gets
-    from broker.amqp.transactions.coordinator import Coordinates
-
 TOO_MUCH = "A connection's transactions may hold {:,} {}. Commit more often."
+
+
+class TransactionListener(ListenerContext, Protocol):
+    """The ``Listener`` of a client that puts and settles."""
+
+    puts: Batches[Put, None]
+    settlements: Batches[Ending, None]
+
+
+class TransactionClient(ClientContext, Protocol):
+    """The ``Client`` whose transactions these are, by their ids."""
+
+    transactions: dict[bytes, Transaction]
+    carried: list[Retired]  # from one transaction to the next
+
+    @property
+    def listener(self) -> TransactionListener: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -30,7 +51,7 @@ class Retired:
     They stay with their ``gets`` until the transaction ends.
     """
 
-    gets: Gets
+    gets: LinkContext
     deliveries: Sequence[Delivery]
     outcome: p.Outcome | None  # None: what its source says of those without
     settled: bool  # by the client
@@ -56,7 +77,7 @@ class Transaction:
 
     id: bytes
     session: SessionOutput[Endpoint]
-    coordinates: Coordinates
+    coordinates: CoordinatorContext
     puts: list[NewMessage] = field(default_factory=list)
     put_bytes: int = 0
     retired: list[Retired] = field(default_factory=list)
@@ -80,7 +101,7 @@ class Transaction:
         for one in waiting:
             one()
 
-    def check_room(self, client: Client, more: int, more_bytes: int) -> None:
+    def check_room(self, client: TransactionClient, more: int, more_bytes: int) -> None:
         """Raise where a client's transactions would hold too much; then this one can
         only be rolled back."""
         limits, every = client.limits, client.transactions.values()

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from broker.amqp.interfaces import LinkContext
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
@@ -21,20 +21,18 @@ from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Endpoint
 from broker.amqp.protocol.interfaces import SessionOutput
 from broker.amqp.refusals import refusal
-from broker.amqp.transactions.pending import Retired, Transaction
+from broker.amqp.transactions.pending import Retired, Transaction, TransactionClient
 from broker.amqp.transactions.store import size_of
 from broker.errors.units_of_work import SecondMark
 from broker.queueing.store import NewMessage
-
-if TYPE_CHECKING:
-    from broker.amqp.clients.client import Client
-    from broker.amqp.senders.sender import Gets
 
 UNKNOWN = "There is no such transaction, or it was discharged already."
 
 
 def put(
-    client: Client, state: p.TransactionalState, messages: Sequence[NewMessage]
+    client: TransactionClient,
+    state: p.TransactionalState,
+    messages: Sequence[NewMessage],
 ) -> None:
     """Let messages be sent when a transaction commits.
 
@@ -54,8 +52,8 @@ def put(
 
 
 def enlist(
-    client: Client,
-    gets: Gets,
+    client: TransactionClient,
+    gets: LinkContext,
     deliveries: Sequence[Delivery],
     state: p.TransactionalState,
     *,
@@ -70,7 +68,7 @@ def enlist(
         return
     found = client.transactions.get(state.txn_id)
     if found is None or found.is_asked or found.is_over:
-        gets.end_badly(deliveries, UNKNOWN, settled)
+        gets.end_badly(deliveries, UNKNOWN, settled=settled)
         return
     retired = Retired(gets, list(deliveries), state.outcome, settled)
     found.retired.append(retired)
@@ -93,7 +91,7 @@ def mark(transaction: Transaction, retired: Retired) -> None:
         transaction.mark = retired
 
 
-def expect(client: Client, states: Iterable[p.TransactionalState]) -> None:
+def expect(client: TransactionClient, states: Iterable[p.TransactionalState]) -> None:
     """Messages of transactions came; they may have to wait before they are put."""
     for state in states:
         found = client.transactions.get(state.txn_id)
@@ -101,7 +99,7 @@ def expect(client: Client, states: Iterable[p.TransactionalState]) -> None:
             found.expected += 1
 
 
-def come(client: Client, states: Iterable[p.TransactionalState]) -> None:
+def come(client: TransactionClient, states: Iterable[p.TransactionalState]) -> None:
     """Messages that were expected have been put, or were refused."""
     for state in states:
         found = client.transactions.get(state.txn_id)
@@ -111,14 +109,18 @@ def come(client: Client, states: Iterable[p.TransactionalState]) -> None:
                 found.coordinates.advance()
 
 
-def spoil(client: Client, state: p.TransactionalState, error: AmqpError) -> None:
+def spoil(
+    client: TransactionClient, state: p.TransactionalState, error: AmqpError
+) -> None:
     """What its client cannot know of was refused: it must not be committed."""
     found = client.transactions.get(state.txn_id)
     if found is not None:
         found.spoil(error)
 
 
-def in_way(client: Client, session: SessionOutput[Endpoint]) -> Transaction | None:
+def in_way(
+    client: TransactionClient, session: SessionOutput[Endpoint]
+) -> Transaction | None:
     """The last transaction of a session whose discharge is under way, if one is."""
     every: Iterable[Transaction] = reversed(client.transactions.values())
     for one in every:

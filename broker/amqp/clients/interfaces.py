@@ -1,0 +1,98 @@
+"""What the parts of a client call of it, and a client of its listener."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Protocol, TypeVar
+
+from broker.amqp.clients.access import Access
+from broker.amqp.clients.backpressure import Hearing
+from broker.amqp.clients.identity import Identities, Identity
+from broker.amqp.clients.permission_cache import Principals, Rights
+from broker.amqp.clients.registry import Register
+from broker.amqp.limits import ListenerLimits
+from broker.amqp.nodes.interfaces import NodeClient, NodeListener
+from broker.amqp.protocol.connection import Connection
+from broker.amqp.protocol.endpoints import Endpoint
+from broker.amqp.protocol.performatives import Open
+from broker.amqp.protocol.types.types import Symbol
+from broker.amqp.threads import Pool
+from broker.models.clients import Credential
+from broker.security.authorities import Held
+
+ClientT = TypeVar("ClientT")
+
+
+class LoginListener(NodeListener, Protocol):
+    """The ``Listener``, as the parts of a client know it."""
+
+    access: Access
+    identities: Identities
+    register: Register
+
+
+class ClientListener(LoginListener, Protocol[ClientT]):
+    """The ``Listener``, as its clients know it."""
+
+    limits: ListenerLimits
+    container_id: str
+    properties: dict[Symbol, str]
+    stopping: bool
+    clients: set[ClientT]
+    principals: Principals
+    own: Pool
+
+    def admit(self, client: ClientT, transport: asyncio.Transport) -> bool: ...
+
+    def welcome(self, client: ClientT) -> Rights: ...
+
+    def forget(self, client: ClientT) -> None: ...
+
+    def dismiss(self, client: ClientT) -> None: ...
+
+
+class LoginStep(Protocol):
+    """The ``Login`` of a client, or its ``Visit``."""
+
+    def receive(self, data: bytes) -> None: ...
+
+
+class ConnectedClient(NodeClient, Protocol):
+    """The ``Client``, as its parts know it."""
+
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    connection: Connection
+    hearing: Hearing
+    is_encrypted: bool
+    address: str
+    ip: str
+    host: str
+    login: LoginStep | None
+    identity: Identity
+    held: Held
+
+    @property
+    def listener(self) -> LoginListener: ...
+
+    @property
+    def credential(self) -> Credential | None: ...
+
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None: ...
+
+    def turn_away(self) -> None: ...
+
+    def logged_in(self, identity: Identity, held: Held, rest: bytes) -> None: ...
+
+    async def open(self, said: Open) -> None: ...
+
+    def force(self, description: str) -> None: ...
+
+    def finish(self, *, lost: bool) -> None: ...
+
+    def take_leave(self, endpoint: Endpoint) -> None: ...
+
+    def leave_endpoint(self, endpoint: Endpoint, *, closed: bool) -> None: ...
+
+    def withdraw(self, endpoint: Endpoint) -> None: ...

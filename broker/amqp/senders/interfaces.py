@@ -1,0 +1,56 @@
+"""What the parts of a Sender call of it, of its client and of the listener."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from broker.amqp.interfaces import LinkContext
+from broker.amqp.protocol.endpoints import Sender
+from broker.amqp.senders.fetch import Taker
+from broker.amqp.senders.in_flight import InFlight
+from broker.amqp.senders.wakeups import Waking
+from broker.amqp.transactions.pending import TransactionClient, TransactionListener
+from broker.models import Subscription
+from broker.queueing.get import Delivery
+
+
+class SenderListener(TransactionListener, Protocol):
+    """The ``Listener`` of a client that gets."""
+
+    waking: Waking
+
+
+class SenderClient(TransactionClient, Protocol):
+    """The ``Client`` that gets or browses."""
+
+    @property
+    def listener(self) -> SenderListener: ...
+
+
+class SenderContext(LinkContext, Protocol):
+    """The ``Gets`` that its parts belong to."""
+
+    endpoint: Sender
+    node: str
+    queue_id: int
+    subscription: Subscription | None
+    is_settled: bool
+    taker: Taker
+    held: InFlight
+    ended: asyncio.Future[None]
+
+    @property
+    def client(self) -> SenderClient: ...
+
+    @property
+    def is_blocked(self) -> bool: ...
+
+    def go_on(self) -> None: ...
+
+    def dispatch(self) -> None: ...
+
+    def hide(self, deliveries: Sequence[Delivery]) -> None: ...
+
+    def failed(self, error: BaseException) -> None: ...
