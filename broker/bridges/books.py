@@ -15,7 +15,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any
 
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Now
 
 from broker import sql
 from broker.errors.bridges import LinkTakenOver
@@ -165,16 +165,12 @@ def trouble(link_id: int, epoch: int, error: str, *, failures: int) -> None:
     )
 
 
-def recovered(link_id: int, epoch: int) -> None:
-    """Note that a success ended the failures."""
-    LinkStatus.objects.filter(link_id=link_id, epoch=epoch).update(failures=0)
+def recovered(link_id: int, epoch: int, *, failures: int = 0) -> None:
+    """Note that a success ended the failures, all but those that are named."""
+    LinkStatus.objects.filter(link_id=link_id, epoch=epoch).update(failures=failures)
 
 
 def state(link_id: int, epoch: int, to: str, **more: Any) -> bool:
     """Write the state of a link; false where another process runs it."""
-    at = more.pop("at", None)
-    return bool(
-        LinkStatus.objects.filter(link_id=link_id, epoch=epoch).update(
-            state=to, changed_at=Coalesce(at, Now()) if at else Now(), **more
-        )
-    )
+    ours = LinkStatus.objects.filter(link_id=link_id, epoch=epoch)
+    return bool(ours.update(state=to, **more))

@@ -141,7 +141,7 @@ def settle_stop(status: LinkStatus) -> None:
     if status.state == LinkState.STOPPED:
         return
     LinkStatus.objects.filter(pk=status.pk, epoch=status.epoch, owner_id=None).update(
-        state=LinkState.STOPPED, changed_at=Now()
+        state=LinkState.STOPPED, changed_at=Now(), failures=0
     )
 
 

@@ -44,6 +44,7 @@ logger = logging.getLogger(__name__)
 WAIT_S = 0.5  # for the first message; so long may a command wait
 MOST_FAILURES = 5  # in a row, as Open MQ has it; the next one stops the link
 AWAY_S = 1.0  # how long a database that does not answer is left alone
+MOST_DOUBLED = 30  # waits to connect; no interval is longer
 LOOK_S = 2.0  # between two looks at how much waits
 FORGET_S = 60.0  # between two times that ids are forgotten
 HOPELESS = (
@@ -74,6 +75,8 @@ class Runner:
     failures: int = 0  # one after another
     tries: int = 0  # to connect, one after another
     alone: int = 0  # messages that are still carried one by one
+    stated: LinkState | None = None  # the last that was written
+    has_given_up: bool = False
     is_leaving: bool = False  # the process ends, and the link goes on elsewhere
     is_resting: bool = False
     busy_at: float = 0.0  # when something was carried last
@@ -123,7 +126,7 @@ class Runner:
             self.rest()
             self.state(LinkState.STARTING)
             ends = opened(self.carrier)
-            self.tries = 0
+            self.connected()
             self.serve(ends)
         except HOPELESS as error:
             self.give_up(str(error))
@@ -137,6 +140,12 @@ class Runner:
         finally:
             if ends is not None:
                 close(ends)
+
+    def connected(self) -> None:
+        """Both ends answer: what is left of the failures are those of a message."""
+        if self.tries:
+            self.tries = 0
+            books.recovered(self.link.pk, self.epoch, failures=self.failures)
 
     def serve(self, ends: Ends) -> None:
         """Carry messages until the link is to stop."""
@@ -265,33 +274,41 @@ class Runner:
                 " provider is there again."
             )
             return
-        self.stopping.wait(min(factory.connect_interval_s, 2.0**self.tries / 4))
+        doubled = 2.0 ** min(self.tries, MOST_DOUBLED) / 4
+        self.stopping.wait(min(factory.connect_interval_s, doubled))
 
     def note(self, error: str) -> None:
-        books.trouble(self.link.pk, self.epoch, error, failures=self.failures)
+        failures = self.failures + self.tries
+        books.trouble(self.link.pk, self.epoch, error, failures=failures)
 
     def give_up(self, why: str) -> None:
         """Stop, with a reason, until people start it again."""
         logger.error("%s: stopped: %s", self.link, why)
-        self.wanted = LinkState.STOPPED
+        self.wanted, self.has_given_up = LinkState.STOPPED, True
         self.failures = max(1, self.failures)  # it did not stop because people said so
         self.note(why)
 
     def state(self, to: LinkState) -> None:
-        """Write what state it is in.
+        """Write what state it is in; since when, as long as it tries to connect, is the
+        first of its tries.
 
         Raises:
             LinkTakenOver: another process runs it.
         """
         more: dict[str, Any] = {}
+        if to != self.stated:
+            more["changed_at"] = Now()
         if to == LinkState.STOPPED:
-            more = {"owner_id": None}
+            more["owner_id"] = None
             if not self.is_leaving:
                 more["wanted"] = LinkState.STOPPED
-        elif to == LinkState.STARTING:
-            more = {"started_at": Now()}
+                if not self.has_given_up:
+                    more["failures"] = 0  # people stopped it
+        elif to == LinkState.STARTING and to != self.stated:
+            more["started_at"] = Now()
         if not books.state(self.link.pk, self.epoch, to, **more):
             raise LinkTakenOver(str(self.link), self.epoch)
+        self.stated = to
 
 
 def close(ends: Ends) -> None:

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from broker.bridges import dead_messages
+from broker.bridges import dead_messages, standing
 from broker.bridges.providers.interface import Factory
+from broker.bridges.providers.local import LocalSession
+from broker.bridges.runner import Runner
+from broker.bridges.states import Command
 from broker.errors.bridges import AccessRefused, ProviderLost
 from broker.models import LinkState, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE
@@ -25,8 +28,9 @@ from tests.broker.bridges.linking import (
     status,
     taken,
 )
-from tests.broker.bridges.running import until_state
-from tests.broker.bridges.test_runner import new_link, running
+from tests.broker.bridges.running import until_sent, until_state
+from tests.broker.bridges.test_runner import new_link, order, running
+from tests.console.until import until
 from tests.make import NOON
 
 REASON = "JMS_SUN_JMSBRIDGE_DMQ_REASON"
@@ -131,7 +135,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, error: Exception) -> list[Factory]:
     return tried
 
 
-def away(attempts: int) -> Link:
+def away(attempts: int, interval_s: float = 0) -> Link:
     bridge = make_bridge()
     there = make_factory(
         bridge,
@@ -139,7 +143,7 @@ def away(attempts: int) -> Link:
         "rabbitmq",
         url="amqp://127.0.0.1:1",
         connect_attempts=attempts,
-        connect_interval_s=0,
+        connect_interval_s=interval_s,
     )
     return new_link(target_factory=there, bridge=bridge, transacted=False)
 
@@ -164,3 +168,50 @@ def test_a_wrong_password_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) ->
         until_state(link, STOPPED)
     assert len(tried) == 1
     assert "the password is wrong" in status(link).error
+
+
+@pytest.mark.spec("BRIDGE-19")
+def test_while_its_provider_does_not_answer_the_failures_of_a_link_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted(monkeypatch, ProviderLost("away", "nobody answers"))
+    link = away(attempts=-1, interval_s=1)
+    put("orders", b"one")
+    with running():
+        until(lambda: status(link).failures > 1)
+        first = status(link)
+        until(lambda: status(link).failures > first.failures)
+        later = status(link)
+        assert later.state == LinkState.STARTING
+        assert later.error == "away: nobody answers"
+        assert (later.started_at, later.changed_at) == (
+            first.started_at,
+            first.changed_at,
+        )
+        assert list(standing.troubled()) == [later]
+
+        monkeypatch.setattr("broker.bridges.ends.connect", LocalSession)
+        until_sent(link, 1)
+        assert status(link).failures == 0
+
+
+def test_who_stops_a_link_whose_provider_does_not_answer_has_no_failed_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted(monkeypatch, ProviderLost("away", "nobody answers"))
+    link = away(attempts=-1, interval_s=1)
+    with running():
+        until(lambda: status(link).failures > 1)
+        order(link, Command.STOP)
+        until_state(link, STOPPED)
+    assert not standing.has_failed(status(link))
+    assert not standing.failed().exists()
+
+
+def test_it_is_tried_for_however_long_nobody_answers() -> None:
+    link = away(attempts=-1)
+    runner = Runner(link, 1, [], LinkState.STARTED, tries=5000)
+
+    runner.lost(ProviderLost("away", "nobody answers"))
+
+    assert runner.tries == 5001
