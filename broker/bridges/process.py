@@ -15,20 +15,24 @@ from datetime import timedelta
 
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from broker import sql
 from broker.bridges.configured import is_here
+from broker.bridges.providers import local
+from broker.bridges.providers.registry import HERE
 from broker.bridges.runner import Runner
 from broker.errors import LockLost
 from broker.models import (
+    BridgeDestination,
     BridgeProcess,
     Claim,
     DeadMessageQueue,
     Link,
     LinkState,
     LinkStatus,
+    Queue,
     UnitOfWork,
 )
 from broker.queueing import processes
@@ -37,6 +41,8 @@ from broker.settlement import settle
 logger = logging.getLogger(__name__)
 
 EVERY_S = 0.5
+LOOK = timedelta(seconds=5)  # between two looks at how much waits for a link
+LOOK_THEMSELVES = (LinkState.STARTED, LinkState.PAUSED)
 SILENCE = timedelta(seconds=3)  # after which a process counts as hanging
 LEFT = "The process that ran the link ended or hung before it settled the message."
 
@@ -89,6 +95,7 @@ class BridgeRunner:
                 settle_stop(status)
             elif status.owner_id not in alive or status.owner_id == me:
                 self.take_over(status, me)
+        look_at_others()
 
     def live(self) -> int:
         """Our number, and that we live."""
@@ -143,6 +150,28 @@ def settle_stop(status: LinkStatus) -> None:
     LinkStatus.objects.filter(pk=status.pk, epoch=status.epoch, owner_id=None).update(
         state=LinkState.STOPPED, changed_at=Now(), failures=0
     )
+
+
+def look_at_others() -> None:
+    """Note how much waits at the sources of links that are not connected, and so do not
+    look themselves, where these are queues here. One query where there is none."""
+    every = LinkStatus.objects.exclude(state__in=LOOK_THEMSELVES).filter(
+        Q(looked_at=None) | Q(looked_at__lte=Now() - LOOK),
+        link__source_factory__provider=HERE,
+        link__source__kind=BridgeDestination.Kind.QUEUE,
+    )
+    names = dict(every.values_list("pk", "link__source__name"))
+    if not names:
+        return
+    known = Queue.objects.filter(name__in=set(names.values()))
+    queue_ids = dict(known.values_list("name", "pk"))
+    lags = local.lags_of(list(queue_ids.values()))
+    looked = [
+        LinkStatus(pk, waiting=lag.messages, oldest_at=lag.oldest_at, looked_at=Now())
+        for pk, name in names.items()
+        if (lag := lags.get(queue_ids.get(name, 0)))
+    ]
+    LinkStatus.objects.bulk_update(looked, ["waiting", "oldest_at", "looked_at"])
 
 
 def living(me: int) -> set[int]:

@@ -246,19 +246,24 @@ class Runner:
         self.state(LinkState.PAUSED)
         while self.wanted == LinkState.PAUSED and not self.stopping.wait(WAIT_S / 5):
             ends.main.receive(0, 0)  # keeps the connection alive
+            self.look(ends)
         if self.wanted == LinkState.STARTED:
             self.state(LinkState.STARTED)
 
     def keep_house(self, ends: Ends, *, is_idle: bool) -> None:
         """Now and then: how much waits, and ids that need not be known any more."""
+        self.look(ends)
         now = time.monotonic()
-        if now - self.looked_at >= LOOK_S:
-            self.looked_at = now
-            look(ends)
         if is_idle and now - self.forgot_at >= FORGET_S:
             self.forgot_at = now
             if self.link.duplicate_detection:
                 duplicates.forget(self.link.pk)
+
+    def look(self, ends: Ends) -> None:
+        now = time.monotonic()
+        if now - self.looked_at >= LOOK_S:
+            self.looked_at = now
+            look(ends)
 
     def lost(self, error: ProviderLost) -> None:
         """Wait, and connect again, as often as the connection factory says."""

@@ -120,12 +120,20 @@ class LocalSubscription:
 
 def lag_of(queue: Queue) -> Lag:
     """What could be got of a queue, and since when the oldest of it waits."""
-    depth = journal.depths([queue.pk])
-    oldest = wait_times.waiting([queue.pk]).get(queue.pk)
-    return Lag(
-        depth[queue.pk].ready if queue.pk in depth else 0,
-        None if oldest is None else oldest.oldest_at,
-    )
+    return lags_of([queue.pk])[queue.pk]
+
+
+def lags_of(queue_ids: Sequence[int]) -> dict[int, Lag]:
+    """The same of several, by queue id. Two queries."""
+    depths = journal.depths(queue_ids)
+    oldest = wait_times.waiting(queue_ids)
+    return {
+        queue_id: Lag(
+            depths[queue_id].ready if queue_id in depths else 0,
+            oldest[queue_id].oldest_at if queue_id in oldest else None,
+        )
+        for queue_id in queue_ids
+    }
 
 
 def give_back(work: UnitOfWork) -> None:

@@ -88,6 +88,25 @@ def test_a_link_starts_with_its_bridge_and_obeys_commands() -> None:
     assert status(link).wanted == STARTED  # it goes on with the next process
 
 
+def test_how_much_waits_is_known_of_links_that_carry_nothing() -> None:
+    make_queues("bills", "prices")
+    paused, stopped = new_link(), new_link("other", source="bills")
+    failed = new_link("third", source="prices", target="nowhere")
+    with running():
+        until_state(paused, STARTED)
+        until_state(stopped, STARTED)
+        order(paused, Command.PAUSE)
+        order(stopped, Command.STOP)
+        for link in (stopped, failed):
+            until_state(link, STOPPED)
+        until_state(paused, PAUSED)
+        for name in ("orders", "bills", "prices"):
+            put(name, b"one")
+        for link in (paused, stopped, failed):
+            until(lambda link=link: status(link).waiting == 1)  # type: ignore[misc]
+            assert status(link).oldest_at is not None
+
+
 @pytest.mark.spec("BRIDGE-17")
 def test_a_disabled_link_is_not_started() -> None:
     link = new_link(enabled=False)
