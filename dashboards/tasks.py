@@ -8,7 +8,8 @@ from celery import shared_task
 from celery.signals import celeryd_init
 
 from dashboards.live import publish_depths  # noqa: F401  found with the others
-from dashboards.reports import discover, pace, runs
+from dashboards.reports import discover, runs
+from dashboards.spark import cpu_share
 
 QUEUE = "reports"
 
@@ -17,7 +18,7 @@ QUEUE = "reports"
 def leave_room(options: dict[str, Any], **_: Any) -> None:
     """A worker that is there for reports alone does not slow the broker down."""
     if list(options.get("queues") or ()) == [QUEUE]:
-        pace.give_way()
+        cpu_share.give_way()
 
 
 @shared_task(ignore_result=True)

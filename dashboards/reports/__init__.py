@@ -49,9 +49,9 @@ __all__ = [
 
 # What in this package is no report. Much of it imports Spark, which pages go without.
 MACHINERY = {
-    "apart", "asking", "bronze", "carried", "clusters", "compaction", "days",
+    "apart", "bronze", "carried", "clusters", "compaction", "days",
     "declaration", "errors", "fields", "gold", "judging", "letters", "lines", "locks",
-    "manifest", "pace", "pipeline", "quality", "replaying", "runs", "session",
+    "manifest", "pipeline", "quality", "replaying", "runs",
     "silver", "sources", "watch",
 }  # fmt: skip
 

@@ -34,7 +34,7 @@ from broker.formats.error_fingerprint import fingerprint
 from broker.queueing.journal import has_read
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.reports import fields, pace
+from dashboards.reports import fields
 from dashboards.reports.errors import ArchiveDamaged
 from dashboards.reports.manifest import (
     BRONZE,
@@ -47,6 +47,7 @@ from dashboards.reports.manifest import (
     put_in_place_of,
     root,
 )
+from dashboards.spark import cpu_share
 
 SPAN = 1_000_000  # transactions in one window, so that each is read in seconds
 VERSION = 2  # of the columns of a file; sources.py has a reader for each
@@ -203,7 +204,7 @@ def read(
         bounds = (str(lo), str(hi), begin, end)
         cursor.execute(sql.statement("bounds"), bounds)
         *_, backend = cursor.fetchall()[0]
-        pace.take_along(backend)
+        cpu_share.take_along(backend)
         cursor.execute(sql.statement(copied.statement))
         with cursor.fetch_record_batch() as batches:
             for batch in batches:

@@ -27,11 +27,12 @@ from dashboards.reports import (
     gold,
     locks,
     runs,
-    session,
     sources,
 )
 from dashboards.reports.errors import Cancelled, Overtaken, ReportError
 from dashboards.reports.watch import watched
+from dashboards.spark import session
+from dashboards.spark.errors import ConnectClientMissing
 
 KEEP_DAYS = 400
 
@@ -105,9 +106,16 @@ def within(
 
 
 def started(run: ReportRun) -> SparkSession:
+    """
+    Raises:
+        ReportError: there is no Spark to be had; a sentence for people.
+    """
     runs.go_on(run, 0.2)
     runs.tell(run, 0.2, "Starting Spark")
-    return session.spark(settings.VAR_DIR)
+    try:
+        return session.spark(settings.VAR_DIR)
+    except ConnectClientMissing as error:
+        raise ReportError(str(error)) from error
 
 
 def keep_days() -> int:

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from dashboards.models import ReportRun
 from dashboards.reports import runs
-from dashboards.reports.asking import Asked, named
 from dashboards.reports.errors import Cancelled
+from dashboards.spark.control import Asked, named
 
 EVERY_S = 1.0
 

@@ -100,7 +100,7 @@ def started(
     var: Path, name: str, of: str, *arguments: str, more: Mapping[str, str] = NOTHING
 ) -> Iterator[None]:
     """One process of Spark's own, with its log beside it."""
-    from dashboards.reports import session  # noqa: PLC0415  needs Django
+    from dashboards.spark import session  # noqa: PLC0415  needs Django
 
     var.mkdir(parents=True, exist_ok=True)
     environment = os.environ | {
@@ -149,7 +149,8 @@ def answers(var: Path) -> Answers:
     from django.conf import settings  # noqa: PLC0415
 
     from dashboards.models import ReportRow  # noqa: PLC0415
-    from dashboards.reports import discover, pipeline, runs, session  # noqa: PLC0415
+    from dashboards.reports import discover, pipeline, runs  # noqa: PLC0415
+    from dashboards.spark import session  # noqa: PLC0415
 
     settings.VAR_DIR = var
     found: Answers = {}

@@ -168,8 +168,9 @@ def drive(var: Path, span: int) -> None:
 
     from django.conf import settings  # noqa: PLC0415
 
-    from dashboards.reports import bronze, pipeline, runs, session  # noqa: PLC0415
-    from tests.dashboards.reports.conftest import FEW_ROWS  # noqa: PLC0415
+    from dashboards.reports import bronze, pipeline, runs  # noqa: PLC0415
+    from dashboards.spark import session  # noqa: PLC0415
+    from tests.dashboards.conftest import FEW_ROWS  # noqa: PLC0415
 
     settings.VAR_DIR = var
     bronze.export = partial(bronze.export, span=span)

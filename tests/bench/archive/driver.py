@@ -25,21 +25,13 @@ def main(database: str, var: Path) -> None:
 
     settings.DATABASES["default"]["NAME"] = database
     settings.VAR_DIR = var
-    from dashboards.reports import (  # noqa: PLC0415  loads Spark
-        bronze,
-        compaction,
-        days,
-        discover,
-        gold,
-        pace,
-        pipeline,
-        session,
-    )
+    from dashboards.reports import bronze, compaction, days, discover, gold, pipeline  # noqa: PLC0415  loads Spark
+    from dashboards.spark import cpu_share, session  # noqa: PLC0415  loads Spark
 
     def around(*_: float) -> nullcontext[None]:
         return nullcontext()
 
-    pace.give_way()
+    cpu_share.give_way()
     as_of = bronze.export(lambda _: None)
     tell("copying")
     spark = session.spark(var)

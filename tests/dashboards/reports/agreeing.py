@@ -156,7 +156,7 @@ def compare(messages: int) -> bool:
     """Print a line for each report, and the rows that differ."""
     from django.conf import settings  # noqa: PLC0415
 
-    from dashboards.reports import session  # noqa: PLC0415
+    from dashboards.spark import session  # noqa: PLC0415
     from tests.dashboards.cluster import SHORT_LIVED  # noqa: PLC0415
     from tests.dashboards.reports import histories, losses  # noqa: PLC0415
 

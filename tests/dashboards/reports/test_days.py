@@ -38,7 +38,8 @@ GET: dict[str, Any] = {"kind": Kind.GET, "way": (Place.READY, Place.CLAIMED)}
 ACCEPT: dict[str, Any] = {"kind": Kind.ACCEPT, "way": (Place.CLAIMED, None)}
 
 RUN = """
-from dashboards.reports import days, session
+from dashboards.reports import days
+from dashboards.spark import session
 from contextlib import nullcontext
 from dashboards.reports import bronze
 settings.VAR_DIR = {var!r}

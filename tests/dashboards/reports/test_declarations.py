@@ -52,7 +52,12 @@ def test_rows_are_of_a_queue_so_that_rights_apply(report: Report) -> None:
     asked = {one.name for one in report.parameters}
     assert "queue" in asked | {c.name for c in report.columns if c.type == "queue"}
     assert not [one for one in report.columns if one.note and one.note[-1] != "."]
-    assert report.faults() == []
+
+
+def test_every_report_says_what_it_is() -> None:
+    for slug, about in discover().items():
+        assert slug == about.slug
+        assert about.faults() == []
 
 
 @pytest.mark.django_db

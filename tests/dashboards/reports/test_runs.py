@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 from django_celery_beat.models import PeriodicTask
 from pytest_django import DjangoCaptureOnCommitCallbacks
@@ -9,7 +11,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from dashboards import tasks
 from dashboards.models import ReportRun
 from dashboards.reports import discover, pipeline, runs
-from dashboards.reports.errors import Overtaken
+from dashboards.reports.errors import Overtaken, ReportError
 from tests.dashboards.reports.journal import held_elsewhere
 from tests.make import NOON, make_user
 
@@ -108,3 +110,16 @@ def test_who_was_taken_for_dead_publishes_nothing() -> None:
 
     run.refresh_from_db()
     assert run.state == State.STOPPED
+
+
+@pytest.mark.django_db
+@pytest.mark.skipif(find_spec("grpc") is not None, reason="the client is installed")
+def test_a_run_says_that_the_client_of_spark_connect_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://spark.example:15002")
+    run = runs.take(runs.ask_for(SLUG).pk)
+    assert run
+
+    with pytest.raises(ReportError, match=r"install pyspark\[connect\]"):
+        pipeline.started(run)

@@ -15,8 +15,9 @@ import pytest
 from django.db import connection
 
 from broker.models import Queue
-from dashboards.reports import bronze, pace
+from dashboards.reports import bronze
 from dashboards.reports.manifest import BRONZE
+from dashboards.spark import cpu_share
 from tests.dashboards.reports.journal import record, until_final
 
 MINE = os.sched_getaffinity(0) if sys.platform == "linux" else set()
@@ -34,12 +35,12 @@ import django
 django.setup()
 from django.db import connection
 from dashboards import tasks
-from dashboards.reports import pace
+from dashboards.spark import cpu_share
 
 queues = sys.argv[1].split(",")
 celeryd_init.send(sender="here", instance=None, conf=None, options={"queues": queues})
 started = []
-pace.behind_all(lambda: started.append(subprocess.Popen(["sleep", "60"])))
+cpu_share.behind_all(lambda: started.append(subprocess.Popen(["sleep", "60"])))
 last = [os.sched_getscheduler(one) == os.SCHED_IDLE for one in (0, started[0].pid)]
 started[0].kill()
 started[0].wait()
@@ -79,11 +80,11 @@ def test_where_a_sandbox_forbids_to_come_last_java_starts_all_the_same(
     def forbidden(*_: object) -> None:
         raise PermissionError
 
-    monkeypatch.setattr("os.nice", lambda _: pace.LOWEST)
+    monkeypatch.setattr("os.nice", lambda _: cpu_share.LOWEST)
     monkeypatch.setattr("os.sched_setscheduler", forbidden)
     started: list[str] = []
 
-    pace.behind_all(lambda: started.append("java"))
+    cpu_share.behind_all(lambda: started.append("java"))
 
     assert started == ["java"]
 
@@ -91,7 +92,7 @@ def test_where_a_sandbox_forbids_to_come_last_java_starts_all_the_same(
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[int]]:
     """This process gives way, and is kept to one processor: which."""
-    monkeypatch.setattr("os.nice", lambda _: pace.LOWEST)
+    monkeypatch.setattr("os.nice", lambda _: cpu_share.LOWEST)
     one = {LAST[-1]}
     os.sched_setaffinity(0, one)
     yield one
@@ -122,7 +123,7 @@ def test_what_is_kept_to_other_processors_stays_there(
         backend = other.info.backend_pid
         os.sched_setaffinity(backend, others)
 
-        pace.take_along(backend)
+        cpu_share.take_along(backend)
 
         assert os.sched_getaffinity(backend) == others
 
@@ -134,7 +135,7 @@ def test_a_process_that_is_none_of_the_database_is_left_alone(
     with subprocess.Popen(["sleep", "60"]) as somebody:
         os.sched_setaffinity(somebody.pid, MINE)
 
-        pace.take_along(somebody.pid)
+        cpu_share.take_along(somebody.pid)
 
         assert os.sched_getaffinity(somebody.pid) == MINE
         somebody.kill()

@@ -18,11 +18,11 @@ from pathlib import Path
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from dashboards.reports import pace
-from dashboards.reports.errors import ReportError
+from dashboards.spark import cpu_share
+from dashboards.spark.errors import ConnectClientMissing
 
 OLDEST_JAVA = 17
-# As many as ``pace`` leaves, and no more than two.
+# As many as ``cpu_share`` leaves, and no more than two.
 CORES = max(1, min(2, (os.cpu_count() or 1) // 2))
 SESSIONS = 20  # whose event logs are kept
 # Said once, when a driver starts.
@@ -62,7 +62,7 @@ def spark(var: Path) -> SparkSession:
     drop_old_history(var)
     conf = SparkConf().setAppName("reports").setMaster(master)
     conf.setAll(list(settings(var).items()))
-    pace.behind_all(partial(SparkContext._ensure_initialized, conf=conf))  # Java
+    cpu_share.behind_all(partial(SparkContext._ensure_initialized, conf=conf))  # Java
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
@@ -72,7 +72,7 @@ def far_away(address: str, var: Path) -> SparkSession:
     """The session of a server of Spark Connect, which has the driver.
 
     Raises:
-        ReportError: its client is not installed here.
+        ConnectClientMissing: its client is not installed here.
     """
     builder = SparkSession.builder.appName("reports").remote(address)
     for name, value in settings(var).items():
@@ -81,10 +81,7 @@ def far_away(address: str, var: Path) -> SparkSession:
     try:
         return builder.getOrCreate()
     except ImportError as error:
-        raise ReportError(
-            "SPARK_REMOTE needs the client of Spark Connect, which is not installed"
-            " here: install pyspark[connect], of the version that is there."
-        ) from error
+        raise ConnectClientMissing from error
 
 
 def has_died() -> bool:

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 from django.conf import settings
 
-from dashboards.reports import discover
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -53,18 +51,12 @@ def test_pages_go_without_spark_and_reach_the_workers() -> None:
     assert told.stdout.splitlines() == ["[]", "console"]
 
 
-def test_every_report_says_what_it_is() -> None:
-    for slug, about in discover().items():
-        assert slug == about.slug
-        assert about.faults() == []
-
-
 @pytest.mark.long
 @pytest.mark.spark
 def test_the_java_of_the_operator_comes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dashboards.reports import session  # noqa: PLC0415  loads Spark
+    from dashboards.spark import session  # noqa: PLC0415  loads Spark
 
     named = make_java(tmp_path / "named", "21")
     on_path = make_java(tmp_path / "on path", "17")
@@ -85,7 +77,7 @@ def test_the_java_of_the_operator_comes_first(
 def test_without_a_new_java_the_bundled_one_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dashboards.reports import session  # noqa: PLC0415  loads Spark
+    from dashboards.spark import session  # noqa: PLC0415  loads Spark
 
     old = make_java(tmp_path / "old", "11")
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -109,7 +101,7 @@ def test_without_a_new_java_the_bundled_one_starts(
 def test_a_java_that_died_is_followed_by_another(spark_files: Path) -> None:
     from pyspark import SparkContext  # noqa: PLC0415  loads Spark
 
-    from dashboards.reports import session  # noqa: PLC0415
+    from dashboards.spark import session  # noqa: PLC0415
 
     gateway = SparkContext._gateway
     assert gateway
@@ -120,7 +112,7 @@ def test_a_java_that_died_is_followed_by_another(spark_files: Path) -> None:
 
 
 def test_of_sessions_that_are_long_over_nothing_is_kept(tmp_path: Path) -> None:
-    from dashboards.reports import session  # noqa: PLC0415  loads Spark
+    from dashboards.spark import session  # noqa: PLC0415  loads Spark
 
     history = session.history(tmp_path)
     for n in range(session.SESSIONS + 2):
