@@ -14,7 +14,8 @@ from broker.models import Act
 from broker.security import audit, authorities
 from dashboards import results
 from dashboards.models import ReportRun
-from dashboards.reports import Parameter, Report, runs
+from dashboards.pipeline import runs
+from dashboards.reports import Parameter, Report
 
 FIELDS: Mapping[str, type[forms.Field]] = {
     "text": forms.CharField,

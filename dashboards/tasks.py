@@ -8,7 +8,8 @@ from celery import shared_task
 from celery.signals import celeryd_init
 
 from dashboards.live import publish_depths  # noqa: F401  found with the others
-from dashboards.reports import discover, runs
+from dashboards.pipeline import runs
+from dashboards.reports import discover
 from dashboards.spark import cpu_share
 
 QUEUE = "reports"
@@ -27,9 +28,9 @@ def run_report(run_id: int) -> None:
 
     Safe twice, at once, late: a run is taken once.
     """
-    from dashboards.reports import pipeline  # noqa: PLC0415  Spark is for this worker
+    from dashboards.pipeline.run import perform  # noqa: PLC0415  Spark is for this worker
 
-    pipeline.perform(run_id)
+    perform(run_id)
 
 
 @shared_task(ignore_result=True)

@@ -34,7 +34,8 @@ from dashboards import (
     schedules,
 )
 from dashboards.models import ReportRow, ReportRun
-from dashboards.reports import Report, discover, runs
+from dashboards.pipeline import runs
+from dashboards.reports import Report, discover
 from dashboards.results import PERIODS, Wanted
 
 PAGE = 100  # rows

@@ -1,19 +1,6 @@
 """Reports: questions over months of the journal, answered by Spark, read on pages.
 
-The way of an event to a number on a page:
-
-    bronze.py      windows of the journal become Parquet files by day, each listed
-    fields.py      and so do the fields of the messages that were put in them
-    manifest.py    which files are listed, and how others take their place
-    compaction.py  a day that is over becomes one file; what is too old goes
-    sources.py     listed files become frames
-    lines.py       events become lines: one entry, one thing that happened, in order
-    silver.py      lines become deliveries, life-lines, and what is open
-    carried.py     events of links become transfers, which are silver, too
-    days.py        which days are to be made (again); making and publishing one
-    gold.py        a report's rows of days or of a run, checked and published
-    pipeline.py    one run: the steps above
-    runs.py        asking for a run, cancelling it, and what became of it
+How the journal becomes the tables that reports read is in ``dashboards.pipeline``.
 
 This module is the plug-in point. A report is a module with a ``build`` under
 ``@report``, in this package or in the module ``reports`` of any installed application.
@@ -47,12 +34,10 @@ __all__ = [
     "report",
 ]  # fmt: skip
 
-# What in this package is no report. Much of it imports Spark, which pages go without.
+# What in this package is no report.
 MACHINERY = {
-    "apart", "bronze", "carried", "clusters", "compaction", "days",
-    "declaration", "errors", "fields", "gold", "judging", "letters", "lines", "locks",
-    "manifest", "pipeline", "quality", "replaying", "runs",
-    "silver", "sources", "watch",
+    "apart", "clusters", "declaration", "errors", "judging", "letters", "quality",
+    "replaying",
 }  # fmt: skip
 
 REPORTS: dict[str, Report] = {}

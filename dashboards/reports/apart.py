@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LEAST = 5  # messages that have a value, or it is not asked of
 NAMES = 200  # properties of a queue of which it is asked whether they are there
 SURE = 100  # to 1 against chance, or it is not shown
-CUT = "…"  # stands for the rest of a text, where fields.py cut it
+CUT = "…"  # stands for the rest of a text, where it was cut for the archive
 WELL = "ended = 'accepted'"
 IS, BETWEEN, HAS, HAS_NOT = "is", "between", "is there", "is not there"
 OF_PROPERTY = f"{PROPERTY.name}."

@@ -20,7 +20,8 @@ Inputs = Mapping[str, "DataFrame"]  # by the names of ``TABLES``
 Build = Callable[[Inputs, Values], "DataFrame"]
 Check = Callable[[Inputs, Rows], None]
 
-# Of silver, see silver.py; and the fields of messages that were put, see fields.py.
+# Of silver, see pipeline/silver.py; and the fields of messages that were put, see
+# pipeline/message_fields.py.
 TABLES = ("deliveries", "lifelines", "open", "transfers", "messages")
 Kind = Literal[
     "text", "queue", "cause", "fingerprint", "message", "count", "number", "share",

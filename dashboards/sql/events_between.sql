@@ -1,5 +1,5 @@
 -- The journal of some transactions and moments, complete and final, in an order that gives
--- the same file each time. Run through ADBC by dashboards.reports.bronze, without
+-- the same file each time. Run through ADBC by dashboards.pipeline.bronze, without
 -- parameters, so that it travels as one binary COPY: the bounds are settings of its
 -- connection, which bounds.sql makes.
 SELECT

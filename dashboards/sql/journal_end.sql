@@ -1,4 +1,4 @@
--- How far the journal is final, for dashboards.reports.bronze.
+-- How far the journal is final, for dashboards.pipeline.bronze.
 --   hi      every transaction below it has ended
 --   as_of   everything that was committed before this time is below hi: the start of the
 --           oldest transaction that is still writing and that this role may see, or now

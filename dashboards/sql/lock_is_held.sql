@@ -1,4 +1,4 @@
--- Whether any connection to this database has a lock of dashboards.reports.locks.
+-- Whether any connection to this database has a lock of dashboards.pipeline.locks.
 SELECT EXISTS (
     SELECT FROM pg_locks l
     JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()

@@ -1,6 +1,6 @@
 -- The fields of the messages that were put in some transactions and moments, and nothing
 -- but the id and the time of those that are gone. Run through ADBC by
--- dashboards.reports.bronze, as events_between.sql is. A message that came to several
+-- dashboards.pipeline.bronze, as events_between.sql is. A message that came to several
 -- queues is one row; which are put together lie together, so few partitions are read.
 WITH put AS MATERIALIZED (
     SELECT id, min(e.at) AS at

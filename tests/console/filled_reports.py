@@ -12,7 +12,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from dashboards.models import ReportRow, ReportRun
-from dashboards.reports import Column, discover, locks
+from dashboards.pipeline import locks
+from dashboards.reports import Column, discover
 from tests.make import minutes
 
 State = ReportRun.State

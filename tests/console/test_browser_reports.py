@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 WORKER = """
 from dashboards.models import ReportRun
-from dashboards.reports import locks
+from dashboards.pipeline import locks
 run = ReportRun.objects.get()
 with locks.attempted(run.pk):
     ReportRun.objects.update(state="running", progress=0.42, stage="Counting")

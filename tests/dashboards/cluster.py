@@ -149,7 +149,9 @@ def answers(var: Path) -> Answers:
     from django.conf import settings  # noqa: PLC0415
 
     from dashboards.models import ReportRow  # noqa: PLC0415
-    from dashboards.reports import discover, pipeline, runs  # noqa: PLC0415
+    from dashboards.pipeline import runs  # noqa: PLC0415
+    from dashboards.pipeline.run import perform  # noqa: PLC0415
+    from dashboards.reports import discover  # noqa: PLC0415
     from dashboards.spark import session  # noqa: PLC0415
 
     settings.VAR_DIR = var
@@ -157,7 +159,7 @@ def answers(var: Path) -> Answers:
     for slug, about in sorted(discover().items()):
         names = {one.name for one in about.parameters}
         said = {name: value for name, value in SAID.items() if name in names}
-        pipeline.perform(runs.ask_for(slug, parameters=said).pk)
+        perform(runs.ask_for(slug, parameters=said).pk)
         rows = ReportRow.objects.filter(report=slug)
         found[slug] = sorted(map(told_at_any_time, rows))
     if "SPARK_REMOTE" in os.environ:
@@ -247,7 +249,7 @@ def main() -> None:
     from django.utils import timezone  # noqa: PLC0415
 
     from tests.bench.ground import own_database  # noqa: PLC0415
-    from tests.dashboards.reports import failing, histories, journal  # noqa: PLC0415
+    from tests.dashboards import failing, histories, journal  # noqa: PLC0415
 
     with own_database() as database, TemporaryDirectory() as var:
         failing.make_failures(timezone.now() - failing.ENDED)  # now: of this shift

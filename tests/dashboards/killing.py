@@ -168,7 +168,8 @@ def drive(var: Path, span: int) -> None:
 
     from django.conf import settings  # noqa: PLC0415
 
-    from dashboards.reports import bronze, pipeline, runs  # noqa: PLC0415
+    from dashboards.pipeline import bronze, runs  # noqa: PLC0415
+    from dashboards.pipeline.run import perform  # noqa: PLC0415
     from dashboards.spark import session  # noqa: PLC0415
     from tests.dashboards.conftest import FEW_ROWS  # noqa: PLC0415
 
@@ -177,7 +178,7 @@ def drive(var: Path, span: int) -> None:
     for name, value in FEW_ROWS.items():  # the worker's Spark, too, is warm
         session.spark(var).conf.set(name, value)
     for slug, said in REPORTS.items():
-        pipeline.perform(runs.ask_for(slug, parameters=said).pk)
+        perform(runs.ask_for(slug, parameters=said).pk)
 
 
 def died_in() -> str:
@@ -263,7 +264,7 @@ def main() -> None:
         drive(asked.var, asked.span)
         return
     from tests.bench.ground import own_database  # noqa: PLC0415
-    from tests.dashboards.reports.losses import make_losses  # noqa: PLC0415
+    from tests.dashboards.losses import make_losses  # noqa: PLC0415
 
     with own_database() as database, TemporaryDirectory() as var:
         make_losses(hours=HOURS)

@@ -10,7 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from dashboards import cells, results
 from dashboards.models import ReportRun
-from dashboards.reports import Report, discover, runs
+from dashboards.pipeline import runs
+from dashboards.reports import Report, discover
 from dashboards.reports.errors import ReportError
 from dashboards.results import PERIODS, Wanted
 
@@ -43,7 +44,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, report: str, parameter: list[str], **options: Any) -> None:
-        from dashboards.reports import pipeline  # noqa: PLC0415  Spark, for this only
+        from dashboards.pipeline.run import perform  # noqa: PLC0415  loads Spark
 
         about = discover()[report]
         try:
@@ -56,7 +57,7 @@ class Command(BaseCommand):
                 " Wait for it; its progress is on the report's page."
             )
         try:
-            pipeline.perform(run.pk)
+            perform(run.pk)
         except ReportError as error:
             raise CommandError(str(error)) from error
         run.refresh_from_db()

@@ -25,7 +25,14 @@ def main(database: str, var: Path) -> None:
 
     settings.DATABASES["default"]["NAME"] = database
     settings.VAR_DIR = var
-    from dashboards.reports import bronze, compaction, days, discover, gold, pipeline  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import (  # noqa: PLC0415  loads Spark
+        bronze,
+        compaction,
+        gold,
+        silver_days,
+    )
+    from dashboards.pipeline.run import keep_days  # noqa: PLC0415
+    from dashboards.reports import discover  # noqa: PLC0415  loads Spark
     from dashboards.spark import cpu_share, session  # noqa: PLC0415  loads Spark
 
     def around(*_: float) -> nullcontext[None]:
@@ -36,9 +43,9 @@ def main(database: str, var: Path) -> None:
     tell("copying")
     spark = session.spark(var)
     tell("starting Spark")
-    days.bring_up_to_date(spark, RUN, as_of, around)
+    silver_days.bring_up_to_date(spark, RUN, as_of, around)
     tell("silver")
-    compaction.keep_small(as_of, pipeline.keep_days())
+    compaction.keep_small(as_of, keep_days())
     tell("compaction")
     for slug, report in sorted(discover().items()):
         if report.is_by_day:

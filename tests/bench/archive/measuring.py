@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db.models import Sum
 
 from dashboards.models import ExportWindow
-from dashboards.reports import manifest
+from dashboards.pipeline import manifest
 from dashboards.spark import session
 from tests.bench import ground, machine, report
 from tests.bench.archive import rivals, stories

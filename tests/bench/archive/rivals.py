@@ -18,8 +18,8 @@ import duckdb
 from django.db import connection
 
 from dashboards.models import ReportRow
+from dashboards.pipeline.manifest import BRONZE, current, place
 from dashboards.reports import discover
-from dashboards.reports.manifest import BRONZE, current, place
 from tests.dashboards.reports.by_hand import (
     REDELIVERY,
     RESCUES,

@@ -52,10 +52,10 @@ class Agreed(NamedTuple):
 
 def archived(spark: SparkSession) -> int:
     """Bring the archive up to date; how many days it made."""
-    from dashboards.reports import bronze, days  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import bronze, silver_days  # noqa: PLC0415  loads Spark
 
     as_of = bronze.export(lambda _: None)
-    return days.bring_up_to_date(spark, 1, as_of, lambda *_: nullcontext())
+    return silver_days.bring_up_to_date(spark, 1, as_of, lambda *_: nullcontext())
 
 
 def agreed(spark: SparkSession, as_of: datetime) -> Iterator[Agreed]:
@@ -97,7 +97,8 @@ def timed(what: Any, *args: Any, **said: Any) -> tuple[list[Row], float]:
 
 def told(spark: SparkSession, slug: str, as_of: datetime, **said: int) -> list[Row]:
     """What a report says, of all days up to a moment."""
-    from dashboards.reports import discover, gold, manifest  # noqa: PLC0415
+    from dashboards.pipeline import gold, manifest  # noqa: PLC0415
+    from dashboards.reports import discover  # noqa: PLC0415
 
     report = discover()[slug]
     span = manifest.Span(date.min, as_of.date())
@@ -157,8 +158,8 @@ def compare(messages: int) -> bool:
     from django.conf import settings  # noqa: PLC0415
 
     from dashboards.spark import session  # noqa: PLC0415
+    from tests.dashboards import histories, losses  # noqa: PLC0415
     from tests.dashboards.cluster import SHORT_LIVED  # noqa: PLC0415
-    from tests.dashboards.reports import histories, losses  # noqa: PLC0415
 
     _, made_s = timed(losses.make_losses, HOURS, -(-messages // (HOURS // 2 * EACH)))
     os.environ.setdefault("JAVA_TOOL_OPTIONS", SHORT_LIVED)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from dashboards.models import ArchiveFile, ExportWindow, ReportRow, ReportRun
-from dashboards.reports.manifest import place, root
+from dashboards.pipeline.manifest import place, root
 
 Rows = Counter[str]
 OPEN = ExportWindow.State.OPEN

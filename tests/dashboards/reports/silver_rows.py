@@ -70,8 +70,8 @@ def day_of(moment: datetime) -> date:
 
 def frames(spark: SparkSession, **rows: Sequence[Row]) -> Inputs:
     """Rows of tables as frames; of tables that are not named, none."""
-    from dashboards.reports.fields import FIELDS  # noqa: PLC0415
-    from dashboards.reports.silver import SCHEMAS  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline.message_fields import FIELDS  # noqa: PLC0415
+    from dashboards.pipeline.silver import SCHEMAS  # noqa: PLC0415  loads Spark
 
     return {
         table: spark.createDataFrame(list(rows.get(table, ())), schema)
@@ -81,7 +81,7 @@ def frames(spark: SparkSession, **rows: Sequence[Row]) -> Inputs:
 
 def built(slug: str, inputs: Inputs, **values: Any) -> DataFrame:
     """What a report says of them, as it is published, once its checks have passed."""
-    from dashboards.reports import gold  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import gold  # noqa: PLC0415  loads Spark
 
     report = discover()[slug]
     parameters = {one: value for one, value in values.items() if one != "as_of"}

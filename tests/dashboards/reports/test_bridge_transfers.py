@@ -10,12 +10,12 @@ import pytest
 from broker.bridges.books import Entry, Outcome
 from broker.models import Queue
 from broker.queueing.put import put, put_many
+from dashboards.pipeline.manifest import current, place
 from dashboards.reports import bridge_transfers
 from dashboards.reports.errors import QualityBroken
-from dashboards.reports.manifest import current, place
 from tests.broker.bridges.carrying import LINK, bring, carry, old, take, tell
-from tests.dashboards.reports.histories import last_xid
-from tests.dashboards.reports.journal import until_final
+from tests.dashboards.histories import last_xid
+from tests.dashboards.journal import until_final
 from tests.dashboards.reports.silver_rows import (
     DAY,
     TODAY,
@@ -25,7 +25,7 @@ from tests.dashboards.reports.silver_rows import (
     frames,
     require,
 )
-from tests.dashboards.reports.tables import refreshed, rows
+from tests.dashboards.silver_tables import refreshed, rows
 from tests.make import NOON, make_messages, make_queue, seconds
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def test_silver_has_a_row_for_each_message_and_event(
 
 
 def rows_of(spark: SparkSession) -> list[Row]:
-    from dashboards.reports import manifest, sources  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import manifest, sources  # noqa: PLC0415  loads Spark
 
     span = manifest.Span(date.min, date.max)
     found = sources.silver_of(spark, "transfers", span).toArrow().to_pylist()

@@ -13,9 +13,10 @@ from django.db import connection
 from broker.models import Message
 from broker.queueing.put import NewMessage, put_many
 from broker.transactions.scope import UnitOfWork
-from dashboards.reports import bronze, discover
-from tests.dashboards.reports.histories import at, last_xid
-from tests.dashboards.reports.journal import until_final
+from dashboards.pipeline import bronze
+from dashboards.reports import discover
+from tests.dashboards.histories import at, last_xid
+from tests.dashboards.journal import until_final
 from tests.make import NOON, make_queue, make_setting
 
 if TYPE_CHECKING:
@@ -90,11 +91,13 @@ def by_hand(error: str, is_so: str, **said: Any) -> tuple[int, ...]:
 def test_what_a_failure_depends_on_is_told_and_nothing_else(
     committed: None, spark: SparkSession
 ) -> None:
-    from dashboards.reports import days, gold  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import gold, silver_days  # noqa: PLC0415  loads Spark
 
     make_history()
     as_of = bronze.export(lambda _: None)
-    assert days.bring_up_to_date(spark, 1, as_of, lambda *_: nullcontext()) == DAYS
+    assert (
+        silver_days.bring_up_to_date(spark, 1, as_of, lambda *_: nullcontext()) == DAYS
+    )
     end = at(DAYS * 24 * 60)
 
     rows = gold.answer(spark, discover()["differences"], {}, end).to_pylist()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.dashboards.histories import at
+from tests.dashboards.losses import HOURS, make_losses
 from tests.dashboards.reports import agreeing
-from tests.dashboards.reports.histories import at
-from tests.dashboards.reports.losses import HOURS, make_losses
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

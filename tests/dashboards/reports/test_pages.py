@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboards.models import ReportRow, ReportRun
-from dashboards.reports import locks, runs
+from dashboards.pipeline import locks, runs
 from tests.make import NOON, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_names")]

@@ -14,7 +14,7 @@ from broker.formats import filters
 from broker.models import Act, AuditRecord, DeadLetter
 from dashboards import cells
 from dashboards.models import ReportRow, ReportRun
-from dashboards.reports import locks
+from dashboards.pipeline import locks
 from tests.dashboards.reports.asked import CELLS, REPORT, SAID, SLUG, known, make_run
 from tests.make import make_user
 

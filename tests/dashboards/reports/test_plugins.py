@@ -12,11 +12,12 @@ from pytest_django import Settings
 from broker.models import Queue
 from dashboards import tasks
 from dashboards.models import ReportRow, ReportRun
-from dashboards.reports import REPORTS, Column, discover, report, runs
+from dashboards.pipeline import runs
+from dashboards.reports import REPORTS, Column, discover, report
 from dashboards.reports.errors import Cancelled
 from tests.broker.elsewhere import Background
 from tests.console.until import until
-from tests.dashboards.reports.journal import record, until_final
+from tests.dashboards.journal import record, until_final
 from tests.make import make_user
 
 APPLICATION = "tests.dashboards.reports.weather"

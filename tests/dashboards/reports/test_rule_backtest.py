@@ -15,10 +15,10 @@ from dashboards.reports import discover, judging
 from dashboards.reports.errors import ReportError
 from dashboards.reports.judging import Group
 from tests.broker.dying import back_out, make_dead_letters
-from tests.dashboards.reports.failing import consume
-from tests.dashboards.reports.histories import at, last_xid, order
-from tests.dashboards.reports.journal import until_final
-from tests.dashboards.reports.tables import refreshed
+from tests.dashboards.failing import consume
+from tests.dashboards.histories import at, last_xid, order
+from tests.dashboards.journal import until_final
+from tests.dashboards.silver_tables import refreshed
 from tests.make import NOON, make_queue, make_user
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def test_rules_that_are_not_there_or_cannot_be_read_stop_the_run() -> None:
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark", "committed")
 def test_each_letter_is_held_against_what_people_did(spark: SparkSession) -> None:
-    from dashboards.reports import gold  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import gold  # noqa: PLC0415  loads Spark
 
     letters = make_letters()
     ada, kept = make_user("ada"), rules.write(table())

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker.settlement.redelivery_policy import redelivery_delay
+from dashboards.pipeline.manifest import DAY, Span
 from dashboards.reports import discover, replaying, what_if
-from dashboards.reports.manifest import DAY, Span
 from dashboards.reports.replaying import DIED, LEFT, RESCUED, Policy, Story
-from tests.dashboards.reports.failing import MESSAGES, POLICIES, make_failures
-from tests.dashboards.reports.histories import last_xid
-from tests.dashboards.reports.journal import until_final
-from tests.dashboards.reports.tables import refreshed
+from tests.dashboards.failing import MESSAGES, POLICIES, make_failures
+from tests.dashboards.histories import last_xid
+from tests.dashboards.journal import until_final
+from tests.dashboards.silver_tables import refreshed
 from tests.make import NOON
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ ENDS = {  # of the seven messages on each queue that fail at least once
 
 
 def stories(spark: SparkSession) -> dict[str, list[Story]]:
-    from dashboards.reports import sources  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import sources  # noqa: PLC0415  loads Spark
 
     span = Span(NOON.date() - DAY, NOON.date() + DAY)
     inputs = {
@@ -53,7 +53,7 @@ def stories(spark: SparkSession) -> dict[str, list[Story]]:
 
 
 def answered(spark: SparkSession, **said: Any) -> list[dict[str, Any]]:
-    from dashboards.reports import gold  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import gold  # noqa: PLC0415  loads Spark
 
     as_of = datetime.combine(NOON.date(), NOON.timetz())
     rows: list[dict[str, Any]] = gold.answer(

@@ -9,9 +9,9 @@ from django.db import connection
 from django.utils import timezone
 
 from tests.dashboards.cluster import compare
-from tests.dashboards.reports.failing import ENDED, make_failures
-from tests.dashboards.reports.histories import last_xid
-from tests.dashboards.reports.journal import until_final
+from tests.dashboards.failing import ENDED, make_failures
+from tests.dashboards.histories import last_xid
+from tests.dashboards.journal import until_final
 
 
 @pytest.mark.long

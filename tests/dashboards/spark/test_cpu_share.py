@@ -15,10 +15,10 @@ import pytest
 from django.db import connection
 
 from broker.models import Queue
-from dashboards.reports import bronze
-from dashboards.reports.manifest import BRONZE
+from dashboards.pipeline import bronze
+from dashboards.pipeline.manifest import BRONZE
 from dashboards.spark import cpu_share
-from tests.dashboards.reports.journal import record, until_final
+from tests.dashboards.journal import record, until_final
 
 MINE = os.sched_getaffinity(0) if sys.platform == "linux" else set()
 LAST = sorted(MINE)[len(MINE) // 2 :]

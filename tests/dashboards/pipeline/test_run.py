@@ -16,8 +16,8 @@ from broker.queueing.put import put_many
 from broker.transactions.scope import unit_of_work
 from dashboards import tasks
 from dashboards.models import ReportRow, ReportRun
-from dashboards.reports import runs
-from tests.dashboards.reports.journal import record, until_final
+from dashboards.pipeline import runs
+from tests.dashboards.journal import record, until_final
 from tests.make import NOON, make_messages, make_queue, make_setting, minutes
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]

@@ -7,7 +7,7 @@ from datetime import date
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from dashboards.reports import bronze, manifest
+from dashboards.pipeline import bronze, manifest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,15 +18,17 @@ RUNS = count(1_000_000)  # no run has such a number
 
 def refreshed(spark: SparkSession) -> int:
     """Bring silver up to date; how many days were made."""
-    from dashboards.reports import days  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import silver_days  # noqa: PLC0415  loads Spark
 
     as_of = bronze.export(lambda _: None)
-    return days.bring_up_to_date(spark, next(RUNS), as_of, lambda *_: nullcontext())
+    return silver_days.bring_up_to_date(
+        spark, next(RUNS), as_of, lambda *_: nullcontext()
+    )
 
 
 def rows(spark: SparkSession, table: str, day: date | None = None) -> list[Row]:
     """A table, of one day or all, in an order."""
-    from dashboards.reports import sources  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import sources  # noqa: PLC0415  loads Spark
 
     span = manifest.Span(day, day) if day else manifest.Span(date.min, date.max)
     found: list[Row] = sources.silver_of(spark, table, span).toArrow().to_pylist()

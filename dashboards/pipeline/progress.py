@@ -13,7 +13,7 @@ from django.db import connection
 from pyspark.sql import SparkSession
 
 from dashboards.models import ReportRun
-from dashboards.reports import runs
+from dashboards.pipeline import runs
 from dashboards.reports.errors import Cancelled
 from dashboards.spark.control import Asked, named
 

@@ -16,12 +16,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.reports import silver
-from dashboards.reports.bronze import is_there
+from dashboards.pipeline import silver
+from dashboards.pipeline.bronze import is_there
+from dashboards.pipeline.events import EVENTS
+from dashboards.pipeline.manifest import BRONZE, DAY, MESSAGES, Span, place, touching
+from dashboards.pipeline.message_fields import FIELDS
 from dashboards.reports.errors import FileLost, VersionUnknown
-from dashboards.reports.fields import FIELDS
-from dashboards.reports.lines import EVENTS
-from dashboards.reports.manifest import BRONZE, DAY, MESSAGES, Span, place, touching
 
 Reader = Callable[[SparkSession, list[str]], DataFrame]
 COLUMNS = [one.split()[0] for one in EVENTS.split(",")]
@@ -54,7 +54,7 @@ def last_window() -> int:
 
 
 def events(spark: SparkSession, day: date) -> DataFrame:
-    """The journal of a day, as rows of ``lines.EVENTS``.
+    """The journal of a day, as rows of ``events.EVENTS``.
 
     Raises:
         ArchiveDamaged: a file is lost for good.
@@ -68,7 +68,7 @@ def events(spark: SparkSession, day: date) -> DataFrame:
 
 def messages(spark: SparkSession, span: Span) -> DataFrame:
     """The fields of messages that were put on some days, or the week before, as rows of
-    ``fields.FIELDS``; without those that are lost.
+    ``message_fields.FIELDS``; without those that are lost.
 
     Raises:
         ArchiveBusy: a file is to be copied again, and somebody else is copying.

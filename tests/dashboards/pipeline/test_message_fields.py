@@ -14,13 +14,13 @@ from broker.models import RedactionRule
 from broker.models.queues import RoutingType
 from broker.queueing.put import NewMessage, put_many
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.reports import bronze, compaction
+from dashboards.pipeline import bronze, compaction
+from dashboards.pipeline.manifest import BRONZE, MESSAGES, current, place, root
+from dashboards.pipeline.message_fields import LONGEST, MOST
 from dashboards.reports.apart import CUT
-from dashboards.reports.fields import LONGEST, MOST
-from dashboards.reports.manifest import BRONZE, MESSAGES, current, place, root
 from tests.broker.dying import back_out
-from tests.dashboards.reports.histories import last_xid
-from tests.dashboards.reports.journal import until_final
+from tests.dashboards.histories import last_xid
+from tests.dashboards.journal import until_final
 from tests.make import NOON, make_messages, make_queue, make_redaction, make_setting
 
 DAY = timedelta(days=1)

@@ -34,9 +34,8 @@ from broker.formats.error_fingerprint import fingerprint
 from broker.queueing.journal import has_read
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.reports import fields
-from dashboards.reports.errors import ArchiveDamaged
-from dashboards.reports.manifest import (
+from dashboards.pipeline import message_fields
+from dashboards.pipeline.manifest import (
     BRONZE,
     MESSAGES,
     Span,
@@ -47,6 +46,7 @@ from dashboards.reports.manifest import (
     put_in_place_of,
     root,
 )
+from dashboards.reports.errors import ArchiveDamaged
 from dashboards.spark import cpu_share
 
 SPAN = 1_000_000  # transactions in one window, so that each is read in seconds
@@ -286,5 +286,5 @@ class Copied(NamedTuple):
 
 COPIED = {
     BRONZE: Copied("events_between", VERSION, with_fingerprints),
-    MESSAGES: Copied("puts_between", fields.VERSION, fields.kept),
+    MESSAGES: Copied("puts_between", message_fields.VERSION, message_fields.kept),
 }

@@ -11,9 +11,8 @@ from django.db import transaction
 from django.db.models import Count, F, Max
 
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow
-from dashboards.reports import discover
-from dashboards.reports.bronze import COPIED, file_of, is_there, write
-from dashboards.reports.manifest import (
+from dashboards.pipeline.bronze import COPIED, file_of, is_there, write
+from dashboards.pipeline.manifest import (
     DAY,
     SILVER,
     checksum,
@@ -23,6 +22,7 @@ from dashboards.reports.manifest import (
     root,
     sweep,
 )
+from dashboards.reports import discover
 
 
 def keep_small(as_of: datetime, keep_days: int) -> None:

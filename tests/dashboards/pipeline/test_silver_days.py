@@ -16,11 +16,11 @@ from pytest_django import Settings
 
 from broker.models import Kind, Place, Queue
 from dashboards.models import ArchiveFile, PublishedDay
+from dashboards.pipeline.manifest import clear, current, place
 from dashboards.reports.errors import QualityBroken, VersionUnknown
-from dashboards.reports.manifest import clear, current, place
 from tests.broker.elsewhere import process, said
-from tests.dashboards.reports.journal import record, until_final
-from tests.dashboards.reports.tables import refreshed, rows, silver
+from tests.dashboards.journal import record, until_final
+from tests.dashboards.silver_tables import refreshed, rows, silver
 from tests.make import NOON, minutes
 
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ GET: dict[str, Any] = {"kind": Kind.GET, "way": (Place.READY, Place.CLAIMED)}
 ACCEPT: dict[str, Any] = {"kind": Kind.ACCEPT, "way": (Place.CLAIMED, None)}
 
 RUN = """
-from dashboards.reports import days
+from dashboards.pipeline import silver_days
 from dashboards.spark import session
 from contextlib import nullcontext
-from dashboards.reports import bronze
+from dashboards.pipeline import bronze
 settings.VAR_DIR = {var!r}
 as_of = bronze.export(lambda _: None)
 def publish(*_):
     print("made", flush=True)
     sys.stdin.readline()
-days.publish = publish
+silver_days.publish = publish
 spark = session.spark({var!r} / "spark")
-days.bring_up_to_date(spark, 77, as_of, lambda *_: nullcontext())
+silver_days.bring_up_to_date(spark, 77, as_of, lambda *_: nullcontext())
 """
 
 
@@ -88,10 +88,10 @@ def test_a_day_made_twice_is_the_same_and_a_late_event_opens_it_again(
 
 SEAMS = [
     ("sources", "events"),
-    ("days", "write"),
-    ("days", "gathered"),
+    ("silver_days", "write"),
+    ("silver_days", "gathered"),
     ("silver", "check"),
-    ("days", "put_in_place_of"),
+    ("silver_days", "put_in_place_of"),
 ]
 
 
@@ -105,7 +105,7 @@ def test_who_dies_at_any_step_leaves_the_old_day_and_the_next_makes_the_new(
 
     for module, step in SEAMS:
         with monkeypatch.context() as patched:
-            where = import_module(f"dashboards.reports.{module}")
+            where = import_module(f"dashboards.pipeline.{module}")
             patched.setattr(where, step, dying(getattr(where, step)))
             with pytest.raises(Dead):
                 refreshed(spark)
@@ -172,7 +172,7 @@ def test_a_delivery_without_a_put_is_noticed(
 def test_what_is_written_is_held_to_the_lines(
     written: tuple[int, int, int, int], sentence: str
 ) -> None:
-    from dashboards.reports import silver  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import silver  # noqa: PLC0415  loads Spark
 
     found = silver.Tally(10, 0, 1, 1, 1, 2, 0, 0, None)
     silver.check(found, 10, 2, 1, 1)
@@ -200,7 +200,7 @@ def test_files_of_the_first_version_are_read(
 
 
 def write_as_first(file: ArchiveFile) -> None:
-    from dashboards.reports.manifest import checksum  # noqa: PLC0415
+    from dashboards.pipeline.manifest import checksum  # noqa: PLC0415
 
     table = pq.read_table(place(file)).drop_columns(["fingerprint"])
     version = pa.array([1] * table.num_rows, pa.int16())

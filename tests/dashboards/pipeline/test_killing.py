@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from tests.dashboards.killing import compare
-from tests.dashboards.reports.losses import make_losses
+from tests.dashboards.losses import make_losses
 
 
 @pytest.mark.long

@@ -11,10 +11,10 @@ from django.db.models import Sum
 
 from broker.models import Event, Kind, Place
 from broker.queueing.journal import LifelineEvent, events_of
+from dashboards.pipeline.manifest import Span
 from dashboards.reports import discover
-from dashboards.reports.manifest import Span
-from tests.dashboards.reports.histories import make_history, messages
-from tests.dashboards.reports.tables import Row, place_of, refreshed, rows
+from tests.dashboards.histories import make_history, messages
+from tests.dashboards.silver_tables import Row, place_of, refreshed, rows
 from tests.make import NOON
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def test_silver_is_what_the_life_lines_say(
 
 def check_throughput(spark: SparkSession) -> None:
     """The report adds up to what the journal has."""
-    from dashboards.reports import gold  # noqa: PLC0415  loads Spark
+    from dashboards.pipeline import gold  # noqa: PLC0415  loads Spark
 
     about = discover()["throughput"]
     both = Span(NOON.date(), (NOON + DAY).date())

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 
 from broker.models import Kind, Place, Queue
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow, ReportRun
-from dashboards.reports import bronze, compaction, manifest
-from dashboards.reports.manifest import (
+from dashboards.pipeline import bronze, compaction, manifest
+from dashboards.pipeline.manifest import (
     BRONZE,
     GOLD,
     MESSAGES,
@@ -18,7 +18,7 @@ from dashboards.reports.manifest import (
     place,
     root,
 )
-from tests.dashboards.reports.journal import held_elsewhere, record, until_final
+from tests.dashboards.journal import held_elsewhere, record, until_final
 from tests.make import NOON
 
 DAY = timedelta(days=1)

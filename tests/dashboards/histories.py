@@ -16,7 +16,7 @@ from broker.transactions.prepared import back_out_prepared, commit_prepared, pre
 from broker.transactions.scope import UnitOfWork
 from tests.broker import ordering
 from tests.broker.dying import back_out, on, operator
-from tests.dashboards.reports.journal import until_final
+from tests.dashboards.journal import until_final
 from tests.make import NOON, make_messages, make_queue, minutes
 
 Kind = Operation.Kind

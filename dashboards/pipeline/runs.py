@@ -20,7 +20,8 @@ from django.db.models.functions import Greatest, Now
 from broker.models import Act
 from broker.security import audit
 from dashboards.models import ReportRun
-from dashboards.reports import discover, locks
+from dashboards.pipeline import locks
+from dashboards.reports import discover
 from dashboards.reports.errors import Cancelled
 
 State = ReportRun.State

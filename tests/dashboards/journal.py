@@ -10,7 +10,7 @@ import psycopg
 from django.db import connection
 
 from broker.models import Kind, Place, Queue
-from dashboards.reports import bronze, locks
+from dashboards.pipeline import bronze, locks
 from tests.make import NOON
 
 INSERT = """

@@ -10,10 +10,10 @@ from django.db import connection
 
 from broker.models import Kind, Queue
 from dashboards.models import ArchiveFile, ExportWindow
-from dashboards.reports import bronze, locks
+from dashboards.pipeline import bronze, locks
+from dashboards.pipeline.manifest import BRONZE, current, place, root
 from dashboards.reports.errors import ArchiveBusy, ArchiveDamaged
-from dashboards.reports.manifest import BRONZE, current, place, root
-from tests.dashboards.reports.journal import (
+from tests.dashboards.journal import (
     held_elsewhere,
     other_connection,
     record,

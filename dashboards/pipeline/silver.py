@@ -3,7 +3,7 @@
     deliveries  one row for each delivery attempt that ended
     lifelines   one row for each stay of a message on a queue that ended
     open        one row for each stay that goes on at the end of the day
-    transfers   one row for each message and event of a link, see carried.py
+    transfers   one row for each message and event of a link, see link_transfers.py
 
 Each of the first three is made of the lines of one day and what was open before it. A
 stay begins where an entry comes from nowhere: by a put, by coming back from the discard
@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
-from dashboards.reports.carried import TRANSFERS
-from dashboards.reports.lines import (
+from dashboards.pipeline.events import (
     BACKED_OUT,
     BROKEN,
     CLAIMED,
@@ -32,6 +31,7 @@ from dashboards.reports.lines import (
     STAY,
     word,
 )
+from dashboards.pipeline.link_transfers import TRANSFERS
 from dashboards.reports.quality import require_equal
 
 VERSION = 1  # of the columns below and of what is in them
@@ -57,7 +57,7 @@ LOST = "lost"  # how a delivery ended of which the journal says no more
 
 
 def deliveries(told: DataFrame) -> DataFrame:
-    """Rows of ``DELIVERIES``, but for the day: what ended, of ``lines.told``."""
+    """Rows of ``DELIVERIES``, but for the day: what ended, of ``events.told``."""
     return told.sparkSession.sql(
         f"""
         SELECT message_id, queue_id, max(queue) AS queue,
@@ -202,7 +202,7 @@ class Tally(NamedTuple):
 def tally(told: DataFrame, *, floor: int | None, from_s: float, to_s: float) -> Tally:
     """
     Args:
-        told: the lines, from ``lines.told``.
+        told: the lines, from ``events.told``.
         floor: messages below it may have been put before the journal was archived.
         from_s, to_s: seconds of the epoch between which nothing can be missing.
     """

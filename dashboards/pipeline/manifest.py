@@ -22,7 +22,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from dashboards.models import ArchiveFile, ReportRun
-from dashboards.reports import locks
+from dashboards.pipeline import locks
 from dashboards.reports.errors import ArchiveBusy
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"

@@ -24,8 +24,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dashboards.models import ArchiveFile, PublishedDay
-from dashboards.reports import carried, lines, silver, sources
-from dashboards.reports.manifest import (
+from dashboards.pipeline import events, link_transfers, silver, sources
+from dashboards.pipeline.manifest import (
     BRONZE,
     DAY,
     SILVER,
@@ -129,18 +129,18 @@ def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> Made:
     clear(folder)
     before = last_before(day)
     floor = before.floor if before else None
-    events = sources.events(spark, day)
+    journal = sources.events(spark, day)
     told, found = told_of(
-        events,
+        journal,
         opened_before(spark, before),
         floor=floor and floor + EDGE_IDS,
         from_s=(Span(day, day).begin + EDGE).timestamp(),
         to_s=as_of.timestamp(),
     )
     write(told, day, folder)
-    entries, of_links = counted(events)
+    entries, of_links = counted(journal)
     if of_links:  # most brokers have none
-        write_transfers(events, day, folder)
+        write_transfers(journal, day, folder)
     files = gathered(day, folder)
     *rows, transfers = (
         sum(file.rows for file in files if file.table == table)
@@ -152,11 +152,11 @@ def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> Made:
     return Made(files, min(known, default=None), found.lines)
 
 
-def counted(events: DataFrame) -> tuple[int, int]:
+def counted(journal: DataFrame) -> tuple[int, int]:
     """Entries of a day's events by their own count, and those that links carried."""
-    row = events.selectExpr(
-        f"coalesce(sum(n) FILTER (WHERE kind <> {lines.CARRIED}), 0)",
-        f"coalesce(sum(n) FILTER (WHERE kind = {lines.CARRIED}), 0)",
+    row = journal.selectExpr(
+        f"coalesce(sum(n) FILTER (WHERE kind <> {events.CARRIED}), 0)",
+        f"coalesce(sum(n) FILTER (WHERE kind = {events.CARRIED}), 0)",
     ).head()
     assert row
     return row[0], row[1]
@@ -165,21 +165,21 @@ def counted(events: DataFrame) -> tuple[int, int]:
 def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame:
     """What was open at the end of the day that another goes on from."""
     if before is None:
-        return spark.createDataFrame([], lines.OPEN)
+        return spark.createDataFrame([], events.OPEN)
     span = Span(before.day, before.day)
     return sources.silver_of(spark, "open", span).drop("day")
 
 
 def told_of(
-    events: DataFrame, before: DataFrame, **known: Any
+    journal: DataFrame, before: DataFrame, **known: Any
 ) -> tuple[DataFrame, silver.Tally]:
     """A day's lines, made once and kept as long as they are used, and what they add up
     to. (A frame that ``persist`` keeps is forgotten where it is an argument of SQL.)"""
-    ordered = lines.ordered(lines.lines(events, before))
-    told = lines.told(ordered).localCheckpoint(storageLevel=KEPT)
+    ordered = events.ordered(events.lines(journal, before))
+    told = events.told(ordered).localCheckpoint(storageLevel=KEPT)
     found = silver.tally(told, **known)
     if found.broken:
-        told = lines.told(lines.chained(ordered)).localCheckpoint(storageLevel=KEPT)
+        told = events.told(events.chained(ordered)).localCheckpoint(storageLevel=KEPT)
         found = silver.tally(told, **known)
     return told, found
 
@@ -196,9 +196,9 @@ def write(told: DataFrame, day: date, folder: Path) -> None:
     ).parquet(f"{folder}/stays")
 
 
-def write_transfers(events: DataFrame, day: date, folder: Path) -> None:
-    found = carried.transfers(events).withColumn("day", F.lit(day))
-    save(found, carried.TRANSFERS).parquet(f"{folder}/transfers")
+def write_transfers(journal: DataFrame, day: date, folder: Path) -> None:
+    found = link_transfers.transfers(journal).withColumn("day", F.lit(day))
+    save(found, link_transfers.TRANSFERS).parquet(f"{folder}/transfers")
 
 
 def save(frame: DataFrame, ddl: str) -> DataFrameWriter:

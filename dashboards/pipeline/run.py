@@ -18,19 +18,18 @@ from django.db.models.functions import Now
 from pyspark.sql import SparkSession
 
 from dashboards.models import ReportRun
-from dashboards.reports import (
-    Report,
+from dashboards.pipeline import (
     bronze,
     compaction,
-    days,
-    discover,
     gold,
     locks,
     runs,
+    silver_days,
     sources,
 )
+from dashboards.pipeline.progress import watched
+from dashboards.reports import Report, discover
 from dashboards.reports.errors import Cancelled, Overtaken, ReportError
-from dashboards.reports.watch import watched
 from dashboards.spark import session
 from dashboards.spark.errors import ConnectClientMissing
 
@@ -77,7 +76,7 @@ def last_as_of(run: ReportRun) -> datetime | None:
     fresh = ReportRun.objects.filter(as_of__gte=run.requested_at)
     found = fresh.aggregate(as_of=Max("as_of"))["as_of"]
     assert found is None or isinstance(found, datetime)
-    return None if days.stale() else found
+    return None if silver_days.stale() else found
 
 
 def bring_up_to_date(run: ReportRun) -> datetime:
@@ -86,7 +85,9 @@ def bring_up_to_date(run: ReportRun) -> datetime:
     as_of = bronze.export(lambda share: runs.go_on(run, 0.2 * share))
     spark = started(run)
     runs.tell(run, 0.25, "Following each message")
-    days.bring_up_to_date(spark, run.pk, as_of, partial(within, run, spark, 0.25, 0.6))
+    silver_days.bring_up_to_date(
+        spark, run.pk, as_of, partial(within, run, spark, 0.25, 0.6)
+    )
     runs.tell(run, 0.6, "Putting the archive in order")
     compaction.keep_small(as_of, keep_days())
     return as_of

@@ -17,8 +17,8 @@ from broker.transactions.scope import UnitOfWork
 from tests.broker import ordering
 from tests.broker.bridges.carrying import bring, carry, take
 from tests.broker.dying import back_out, on, operator
-from tests.dashboards.reports.histories import at, last_xid, order, undo
-from tests.dashboards.reports.journal import until_final
+from tests.dashboards.histories import at, last_xid, order, undo
+from tests.dashboards.journal import until_final
 from tests.make import make_messages, make_queue, make_setting
 
 Kind = Operation.Kind

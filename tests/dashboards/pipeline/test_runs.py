@@ -10,9 +10,11 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from dashboards import tasks
 from dashboards.models import ReportRun
-from dashboards.reports import discover, pipeline, runs
+from dashboards.pipeline import runs
+from dashboards.pipeline.run import end, perform, started
+from dashboards.reports import discover
 from dashboards.reports.errors import Overtaken, ReportError
-from tests.dashboards.reports.journal import held_elsewhere
+from tests.dashboards.journal import held_elsewhere
 from tests.make import NOON, make_user
 
 State = ReportRun.State
@@ -89,7 +91,7 @@ def test_a_run_whose_process_died_makes_room(committed: None) -> None:
         assert run
         assert not runs.has_died(run)
         assert runs.ask_for(SLUG) == run
-        pipeline.perform(run.pk)  # the lock is another's: nothing happens
+        perform(run.pk)  # the lock is another's: nothing happens
 
     assert runs.has_died(run)
     following = runs.ask_for(SLUG)
@@ -106,7 +108,7 @@ def test_who_was_taken_for_dead_publishes_nothing() -> None:
     runs.stop(run, runs.GONE)
 
     with pytest.raises(Overtaken):
-        pipeline.end(run, NOON, through=1, rows=0)
+        end(run, NOON, through=1, rows=0)
 
     run.refresh_from_db()
     assert run.state == State.STOPPED
@@ -122,4 +124,4 @@ def test_a_run_says_that_the_client_of_spark_connect_is_missing(
     assert run
 
     with pytest.raises(ReportError, match=r"install pyspark\[connect\]"):
-        pipeline.started(run)
+        started(run)

@@ -21,9 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dashboards import sql
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow, ReportRun
-from dashboards.reports import sources
-from dashboards.reports.declaration import AS_OF, DAYS, Report
-from dashboards.reports.manifest import (
+from dashboards.pipeline import sources
+from dashboards.pipeline.manifest import (
     DAY,
     GOLD,
     SILVER,
@@ -35,6 +34,7 @@ from dashboards.reports.manifest import (
     put_in_place_of,
     root,
 )
+from dashboards.reports.declaration import AS_OF, DAYS, Report
 from dashboards.reports.quality import require_equal
 
 STORE = sql.statement("store_rows")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from dashboards.reports.lines import CARRIED
+from dashboards.pipeline.events import CARRIED
 
 TRANSFERS = """
     day date, at timestamp, message_id bigint, queue_id int, queue string, link string,
@@ -26,7 +26,7 @@ def transfers(events: DataFrame) -> DataFrame:
     """Rows of ``TRANSFERS``, but for the day.
 
     Args:
-        events: of a day, as ``lines.EVENTS``.
+        events: of a day, as ``events.EVENTS``.
     """
     return events.sparkSession.sql(
         f"""
