@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from broker.security import redaction
 from broker.security.redaction import Veil
-from dashboards.reports.apart import CUT
+from dashboards.reports.field_significance import CUT
 
 VERSION = 1  # of the columns of a file; sources.py has a reader for each
 # All but the first two are null for a message that was gone when it was to be copied.

@@ -36,8 +36,8 @@ __all__ = [
 
 # What in this package is no report.
 MACHINERY = {
-    "apart", "clusters", "declaration", "errors", "judging", "letters", "quality",
-    "replaying",
+    "common_sql", "declaration", "error_clusters", "errors", "field_significance",
+    "policy_replay", "quality", "rule_evaluation",
 }  # fmt: skip
 
 REPORTS: dict[str, Report] = {}

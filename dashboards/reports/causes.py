@@ -3,7 +3,7 @@
 Reads    lifelines   of silver, of some days back
 Writes   causes      one row for each cluster of fingerprints and queue they died on
 
-Which fingerprints are alike is told in clusters.py.
+Which fingerprints are alike is told in error_clusters.py.
 
 A row is of one queue, so that it shows nobody the errors of queues they may not see.
 """
@@ -22,9 +22,9 @@ from dashboards.reports import (
     Values,
     report,
 )
-from dashboards.reports.clusters import BARE, letters
+from dashboards.reports.common_sql import DEAD
 from dashboards.reports.declaration import AS_OF, DAYS
-from dashboards.reports.letters import DEAD
+from dashboards.reports.error_clusters import BARE, letters
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
+from dashboards.reports.common_sql import LETTER, ORIGIN, seconds
 from dashboards.reports.declaration import AS_OF
-from dashboards.reports.letters import LETTER, ORIGIN, seconds
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:

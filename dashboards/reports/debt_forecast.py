@@ -22,8 +22,8 @@ from dashboards.reports import (
     Values,
     report,
 )
+from dashboards.reports.common_sql import LETTER, ORIGIN
 from dashboards.reports.declaration import DAYS
-from dashboards.reports.letters import LETTER, ORIGIN
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:

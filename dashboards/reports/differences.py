@@ -4,7 +4,7 @@ Reads    lifelines     of silver, of some days back
          messages      fields of what was put then, or the week before
 Writes   differences   at most five rows for each cluster of errors and queue
 
-How sure that is, and what is asked at all, is told in apart.py.
+How sure that is, and what is asked at all, is told in field_significance.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from broker.errors.messages import InvalidFilter
 from broker.formats.filters import KEYS, PROPERTY, Kind, Term, equal, parse
 from broker.formats.filters.values import Alternative, Between, Is, Text, Value
 from dashboards.reports import Column, Inputs, Parameter, Rows, Values, report
-from dashboards.reports.apart import (
+from dashboards.reports.declaration import DAYS
+from dashboards.reports.error_clusters import BARE, letters
+from dashboards.reports.field_significance import (
     BETWEEN,
     CUT,
     HAS,
@@ -33,8 +35,6 @@ from dashboards.reports.apart import (
     S,
     told_apart,
 )
-from dashboards.reports.clusters import BARE, letters
-from dashboards.reports.declaration import DAYS
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:

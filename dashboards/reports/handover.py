@@ -20,8 +20,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from dashboards.reports import Column, Inputs, Parameter, Rows, Values, report
+from dashboards.reports.common_sql import CAUSE, DEAD, LETTER, ORIGIN
 from dashboards.reports.declaration import AS_OF
-from dashboards.reports.letters import CAUSE, DEAD, LETTER, ORIGIN
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dashboards.reports import Chart, Column, Inputs, Rows, Values, report
-from dashboards.reports.letters import DEAD, seconds
+from dashboards.reports.common_sql import DEAD, seconds
 from dashboards.reports.quality import require_equal
 
 if TYPE_CHECKING:

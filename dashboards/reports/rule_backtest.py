@@ -150,12 +150,12 @@ def check(_: Inputs, rows: Rows) -> None:
     nightly=False,
 )
 def build(inputs: Inputs, values: Values) -> DataFrame:
-    from dashboards.reports import judging  # noqa: PLC0415  needs Django
+    from dashboards.reports import rule_evaluation  # noqa: PLC0415  needs Django
 
     found = groups(inputs, values["queue"])
-    table = judging.table_of(values["queue"], values["rules"])
-    told = (judging.Group(**row.asDict()) for row in found.toLocalIterator())
-    rows = list(judging.judged(table, told))
+    table = rule_evaluation.table_of(values["queue"], values["rules"])
+    told = (rule_evaluation.Group(**row.asDict()) for row in found.toLocalIterator())
+    rows = list(rule_evaluation.judged(table, told))
     names = list(rows[0])
     types = {"rule": "string", "action": "string"}
     ddl = ", ".join(f"{name} {types.get(name, 'bigint')}" for name in names)

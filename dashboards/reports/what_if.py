@@ -5,7 +5,7 @@ Writes   what if    one row for each queue and policy
 
 A message counts that failed at least once, for the first time within the days that are
 looked at, and is no resubmitted copy of another: what copies show is known of the
-message (``replaying``). Dead ends that no policy could have prevented stay.
+message (``policy_replay``). Dead ends that no policy could have prevented stay.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dashboards.reports import Chart, Column, Inputs, Parameter, Rows, Values, report
+from dashboards.reports.policy_replay import Policy, recorded, replay, story_of
 from dashboards.reports.quality import require_equal
-from dashboards.reports.replaying import Policy, recorded, replay, story_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

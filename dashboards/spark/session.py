@@ -27,8 +27,8 @@ CORES = max(1, min(2, (os.cpu_count() or 1) // 2))
 SESSIONS = 20  # whose event logs are kept
 # Said once, when a driver starts.
 OF_A_DRIVER = {"spark.sql.warehouse.dir", "spark.sql.codegen.cache.maxEntries"}
-# What executors compute may be the broker's own rules (``replaying``): they import it
-# from here, or from the same place on their machine.
+# What executors compute may be the broker's own rules (``reports.policy_replay``): they
+# import it from here, or from the same place on their machine.
 PROJECT = Path(__file__).resolve().parents[2]
 
 # Spark's launcher asks for a module that the bundled Java has not got; nothing here

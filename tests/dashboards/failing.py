@@ -15,7 +15,7 @@ from broker.queueing import delayed
 from broker.queueing.put import put_many
 from broker.settlement import settle
 from broker.transactions.scope import UnitOfWork
-from dashboards.reports.replaying import Policy
+from dashboards.reports.policy_replay import Policy
 from tests.broker import ordering
 from tests.broker.dying import on
 from tests.make import NOON, make_messages, make_queue, make_setting

@@ -17,7 +17,7 @@ from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.pipeline import bronze, compaction
 from dashboards.pipeline.manifest import BRONZE, MESSAGES, current, place, root
 from dashboards.pipeline.message_fields import LONGEST, MOST
-from dashboards.reports.apart import CUT
+from dashboards.reports.field_significance import CUT
 from tests.broker.dying import back_out
 from tests.dashboards.histories import last_xid
 from tests.dashboards.journal import until_final

@@ -11,8 +11,8 @@ import pytest
 from broker.formats.error_fingerprint import fingerprint
 from broker.formats.filters import parse
 from dashboards.reports import differences
-from dashboards.reports.apart import CUT
 from dashboards.reports.errors import QualityBroken
+from dashboards.reports.field_significance import CUT
 from tests.dashboards.reports.silver_rows import built, death, frames, stay
 from tests.make import NOON
 

@@ -11,9 +11,9 @@ from broker.operations import Chosen, rules
 from broker.operations.rules import Table
 from broker.operations.rules.dead_letter_facts import letters_on
 from broker.operations.rules.matching import matches
-from dashboards.reports import discover, judging
+from dashboards.reports import discover, rule_evaluation
 from dashboards.reports.errors import ReportError
-from dashboards.reports.judging import Group
+from dashboards.reports.rule_evaluation import Group
 from tests.broker.dying import back_out, make_dead_letters
 from tests.dashboards.failing import consume
 from tests.dashboards.histories import at, last_xid, order
@@ -61,7 +61,7 @@ def test_what_is_judged_is_as_the_broker_has_it() -> None:
         one = dead[letter.message_id]
         known = Group(one.origin_queue, one.cause, one.fingerprint, "left", 1).letter
         for rule in table().rules:
-            verdict = judging.verdict(rule, known)
+            verdict = rule_evaluation.verdict(rule, known)
             told.append(verdict)
             assert verdict in (None, matches(rule, letter))
     assert set(told) == {True, False, None}
@@ -74,16 +74,16 @@ def test_of_what_ibm_s_rules_moved_the_reason_is_not_known() -> None:
     first, *_ = table().rules
     print_of = DeadLetter.objects.filter(error=BROKEN)[0].fingerprint
     moved = Group("orders", DeadLetter.Cause.MALFORMED, print_of, "left", 1)
-    assert judging.verdict(first, moved.letter) is None
+    assert rule_evaluation.verdict(first, moved.letter) is None
 
 
 @pytest.mark.django_db
 def test_rules_that_are_not_there_or_cannot_be_read_stop_the_run() -> None:
     make_queue("DLQ")
     with pytest.raises(ReportError, match="DLQ"):
-        judging.table_of("DLQ", "")
+        rule_evaluation.table_of("DLQ", "")
     with pytest.raises(ReportError):
-        judging.table_of("DLQ", "ACTION(RETYR)")
+        rule_evaluation.table_of("DLQ", "ACTION(RETYR)")
 
 
 @pytest.mark.long

@@ -10,8 +10,8 @@ import pytest
 
 from broker.settlement.redelivery_policy import redelivery_delay
 from dashboards.pipeline.manifest import DAY, Span
-from dashboards.reports import discover, replaying, what_if
-from dashboards.reports.replaying import DIED, LEFT, RESCUED, Policy, Story
+from dashboards.reports import discover, policy_replay, what_if
+from dashboards.reports.policy_replay import DIED, LEFT, RESCUED, Policy, Story
 from tests.dashboards.failing import MESSAGES, POLICIES, make_failures
 from tests.dashboards.histories import last_xid
 from tests.dashboards.journal import until_final
@@ -48,7 +48,7 @@ def stories(spark: SparkSession) -> dict[str, list[Story]]:
     }
     found: dict[str, list[Story]] = {}
     for row in what_if.stories(inputs, "*").toArrow().to_pylist():
-        found.setdefault(row["queue"], []).append(replaying.story_of(row))
+        found.setdefault(row["queue"], []).append(policy_replay.story_of(row))
     return found
 
 
@@ -87,17 +87,17 @@ def test_the_settings_that_held_give_what_happened(
     found = stories(spark)
 
     ends = {
-        queue: Counter(replaying.recorded(story).end for story in told)
+        queue: Counter(policy_replay.recorded(story).end for story in told)
         for queue, told in found.items()
     }
     assert ends == ENDS
     for queue, policy in {**POLICIES, "left": Policy(9, 2000)}.items():
         for story in found[queue]:
             for hopeful in (False, True):
-                again = replaying.replay(
+                again = policy_replay.replay(
                     story, policy, hopeful=hopeful, dice=as_it_fell
                 )
-                assert again == replaying.recorded(story), (queue, story)
+                assert again == policy_replay.recorded(story), (queue, story)
 
     rows = answered(
         spark,

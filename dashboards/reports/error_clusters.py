@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboards.reports.letters import CAUSE, DEAD
+from dashboards.reports.common_sql import CAUSE, DEAD
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,7 +11,7 @@ from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboards.reports.replaying import (
+from dashboards.reports.policy_replay import (
     DIED,
     FOR_EVER,
     LEFT,
@@ -37,7 +37,7 @@ WELL: dict[str, Any] = {"outcome": "accepted", "failed": False, "cause": None}
 
 APART = """
 import sys
-from dashboards.reports import replaying, what_if
+from dashboards.reports import policy_replay, what_if
 from django.conf import settings
 heavy = [one for one in ("pyspark", "pyarrow") if one in sys.modules]
 print(settings.configured, heavy)
