@@ -12,7 +12,7 @@ from django import forms
 
 from broker.models import Act, AuditRecord
 from broker.security.audit import Wanted
-from dashboards.spreadsheets import harmless
+from dashboards.pages.csv_safety import harmless
 
 KINDS = {  # the part of an act before its dot
     "operation": "Operations",

@@ -22,7 +22,7 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 
-from dashboards import schedules
+from dashboards.pages import schedules
 from dashboards.reports import discover
 
 EVERY = "every nightly report"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from dashboards import views
+from dashboards.pages import views
 
 app_name = "dashboards"
 urlpatterns = [

@@ -15,10 +15,10 @@ from pydantic import Field
 from broker.monitoring.dead_letters import NEWEST
 from console.api.acting import Nothing
 from console.api.problems import NO_NUL, REFUSED, require
-from dashboards import asking, cells, results, schedules
 from dashboards.models import ReportRow, ReportRun
+from dashboards.pages import cells, results, run_requests, schedules
+from dashboards.pages.results import Wanted
 from dashboards.reports import Column, Parameter, Report, discover
-from dashboards.results import Wanted
 
 router = Router(tags=["reports"])
 
@@ -195,7 +195,7 @@ def run_report(request: HttpRequest, slug: Path[str], wish: Wish) -> dict[str, A
     require(request, RUN)
     one = known(slug)
     try:
-        run = asking.ask(cast(User, request.user), one, wish.parameters)
+        run = run_requests.ask(cast(User, request.user), one, wish.parameters)
     except ValueError as error:
         where = ("body", "parameters")
         raise ValidationError([{"loc": where, "msg": str(error)}]) from error
@@ -246,7 +246,7 @@ def cancel_run(
     require(request, VIEW)
     require(request, RUN)
     one = run_of(request, slug, run_id)
-    asking.cancel(cast(User, request.user), one)
+    run_requests.cancel(cast(User, request.user), one)
     one.refresh_from_db()
     return state_of(one)
 

@@ -25,8 +25,8 @@ from broker.security.redaction import Sight
 from broker.sql.clock import database_now
 from console.accounts import masking
 from console.messages.search_form import Search
-from dashboards.downloads import streamed
-from dashboards.spreadsheets import Line, harmless
+from dashboards.pages.csv_safety import Line, harmless
+from dashboards.pages.streaming import streamed
 
 PAGE = 500  # messages that are held at once
 LONGEST_BODY = 2**20  # bytes; longer ones are left out, and that is said

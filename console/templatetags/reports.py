@@ -14,11 +14,11 @@ from django.utils.safestring import SafeString
 
 from console.templatetags.console import duration, moment, number
 from console.templatetags.hostile import shown
-from dashboards.cells import Cell
-from dashboards.charts import Drawing, Series
 from dashboards.models import cause_word
+from dashboards.pages.cells import Cell
+from dashboards.pages.charts import Drawing, Series
+from dashboards.pages.results import NUMBERS, Wanted
 from dashboards.reports import Column
-from dashboards.results import NUMBERS, Wanted
 
 register = template.Library()
 

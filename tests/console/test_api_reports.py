@@ -14,7 +14,7 @@ from broker.security import authorities
 from dashboards.models import ReportRow, ReportRun
 from tests.console.conftest import SignIn
 from tests.console.principals import signed_in
-from tests.dashboards.reports.asked import SAID, known, make_run
+from tests.dashboards.pages.sample_report import SAID, known, make_run
 from tests.make import NOON
 
 pytestmark = pytest.mark.django_db

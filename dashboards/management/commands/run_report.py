@@ -8,12 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from dashboards import cells, results
 from dashboards.models import ReportRun
+from dashboards.pages import cells, results
+from dashboards.pages.results import PERIODS, Wanted
 from dashboards.pipeline import runs
 from dashboards.reports import Report, discover
 from dashboards.reports.errors import ReportError
-from dashboards.results import PERIODS, Wanted
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ import pytest
 from django.http import QueryDict
 
 from broker.formats.filters import parse
-from dashboards.asking import ParametersForm
+from dashboards.pages.run_requests import ParametersForm
 from dashboards.reports import Parameter, Report, discover
 from tests.make import make_user
 

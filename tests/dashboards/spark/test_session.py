@@ -20,7 +20,8 @@ WEB = """
 import django, sys
 django.setup()
 from celery import current_app
-from dashboards import tasks, views
+from dashboards import tasks
+from dashboards.pages import views
 assert {"dead-letters", "rule-backtest", "what-if"} <= set(views.discover())
 print([name for name in ("pyspark", "pyarrow") if name in sys.modules])
 print(current_app.main)

@@ -12,8 +12,8 @@ from django.http import QueryDict
 
 from broker.models import Act
 from broker.security import audit, authorities
-from dashboards import results
 from dashboards.models import ReportRun
+from dashboards.pages import results
 from dashboards.pipeline import runs
 from dashboards.reports import Parameter, Report
 

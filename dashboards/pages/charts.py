@@ -1,6 +1,6 @@
 """Drawings of a report's rows, as numbers that a template writes into an SVG.
 
-    rows ── points: summed in the database ──▶ Points ── draw ──▶ Drawing
+    rows ── chart_series: summed in the database ──▶ Points ── draw ──▶ Drawing
 
 Lengths are units of the drawing's own grid, from the top left. They are text, so that
 no language of a page puts a comma in them. Colours are no part of it: a series has a

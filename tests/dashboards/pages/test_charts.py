@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dashboards import charts
-from dashboards.charts import Drawing, Points, Series
+from dashboards.pages import charts
+from dashboards.pages.charts import Drawing, Points, Series
 from dashboards.reports import Chart, Column
 
 MONDAY = date(2026, 3, 2)

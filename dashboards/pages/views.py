@@ -24,19 +24,19 @@ from django.views.decorators.http import (
 )
 from django_htmx.http import HttpResponseClientRefresh
 
-from dashboards import (
-    asking,
-    cells,
-    downloads,
-    points,
-    report_files,
-    results,
-    schedules,
-)
 from dashboards.models import ReportRow, ReportRun
+from dashboards.pages import (
+    cells,
+    chart_series,
+    results,
+    run_requests,
+    schedules,
+    streaming,
+)
+from dashboards.pages import export as exports
+from dashboards.pages.results import PERIODS, Wanted
 from dashboards.pipeline import runs
 from dashboards.reports import Report, discover
-from dashboards.results import PERIODS, Wanted
 
 PAGE = 100  # rows
 HISTORY = 20  # runs
@@ -69,7 +69,7 @@ def report(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def shown(
-    request: HttpRequest, about: Report, form: asking.ParametersForm | None = None
+    request: HttpRequest, about: Report, form: run_requests.ParametersForm | None = None
 ) -> HttpResponse:
     wanted = wanted_of(request, about)
     seen = results.runs_seen_by(request.user, about)
@@ -84,7 +84,7 @@ def shown(
     context = {
         "wanted": wanted,
         "periods": PERIODS,
-        "form": form or asking.ParametersForm(about, request.user, start=start),
+        "form": form or run_requests.ParametersForm(about, request.user, start=start),
         "asked": asked,
         "history": history(about, seen, asked),
         "schedules": schedules.of(about, schedules.every()),
@@ -92,7 +92,7 @@ def shown(
         "has_notes": any(one.note for one in about.columns),
         "has_queues": bool(results.queue_columns(about)),
         "query": query_of(request),
-        "most": report_files.MOST,
+        "most": exports.MOST,
     }
     status_code = 422 if form and form.errors else 200
     return render(
@@ -111,7 +111,7 @@ def table(
     return {
         "page": page,
         "rows": listed,
-        "drawings": points.drawings(rows, wanted) if listed else [],
+        "drawings": chart_series.drawings(rows, wanted) if listed else [],
         "sums": [(one, sums.get(one.name)) for one in about.columns],
         "has_sums": bool(sums) and page.paginator.count > 1,
     }
@@ -155,12 +155,12 @@ def run(request: HttpRequest, slug: str) -> HttpResponse:
 @may_run
 def run_now(request: HttpRequest, about: Report) -> HttpResponse:
     """Ask for a run, or join the one that waits or is running."""
-    form = asking.ParametersForm(about, request.user, request.POST)
+    form = run_requests.ParametersForm(about, request.user, request.POST)
     if not form.is_valid():
         return shown(request, about, form)
     user = request.user
     assert isinstance(user, User)
-    made = asking.ask(user, about, form.cleaned_data)
+    made = run_requests.ask(user, about, form.cleaned_data)
     return redirect(page_of(about, None if about.is_by_day else made))
 
 
@@ -175,7 +175,7 @@ def cancel(request: HttpRequest, slug: str, run_id: int) -> HttpResponse:
         pk=min(run_id, results.LARGEST),
     )
     assert isinstance(request.user, User)
-    asking.cancel(request.user, one)
+    run_requests.cancel(request.user, one)
     return redirect(page_of(about, None if about.is_by_day else one))
 
 
@@ -186,13 +186,13 @@ def export(request: HttpRequest, slug: str) -> HttpResponseBase:
     about = known(slug)
     wanted = wanted_of(request, about)
     kind = request.GET.get("format", "csv")
-    if kind not in report_files.TYPES:
+    if kind not in exports.TYPES:
         return redirect(page_of(about, None))
-    done = report_files.shown_run(about, wanted)
+    done = exports.shown_run(about, wanted)
     rows = results.in_order(results.found(request.user, wanted), wanted)
-    headers = report_files.headers(kind, about, timezone.now())
-    content = report_files.write(kind, rows, wanted, done)
-    return downloads.streamed(request, content, headers)
+    headers = exports.headers(kind, about, timezone.now())
+    content = exports.write(kind, rows, wanted, done)
+    return streaming.streamed(request, content, headers)
 
 
 def wanted_of(request: HttpRequest, about: Report) -> Wanted:

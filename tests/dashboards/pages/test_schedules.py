@@ -13,10 +13,11 @@ from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
 from broker.models import Act, AuditRecord
 from console.accounts import roles
-from dashboards import schedules, tasks
+from dashboards import tasks
 from dashboards.models import ReportRun
+from dashboards.pages import schedules
 from dashboards.reports import discover
-from tests.dashboards.reports.asked import SAID, known
+from tests.dashboards.pages.sample_report import SAID, known
 from tests.make import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_names")]

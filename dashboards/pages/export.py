@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.template.loader import render_to_string
 
-from dashboards import cells, results
 from dashboards.models import ReportRun
+from dashboards.pages import cells, results
+from dashboards.pages.csv_safety import Line, harmless
+from dashboards.pages.results import Found, Wanted
 from dashboards.reports import Report
-from dashboards.results import Found, Wanted
-from dashboards.spreadsheets import Line, harmless
 
 if TYPE_CHECKING:
     import pyarrow as pa

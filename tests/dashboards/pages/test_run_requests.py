@@ -12,10 +12,17 @@ from pytest_django import Settings
 
 from broker.formats import filters
 from broker.models import Act, AuditRecord, DeadLetter
-from dashboards import cells
 from dashboards.models import ReportRow, ReportRun
+from dashboards.pages import cells
 from dashboards.pipeline import locks
-from tests.dashboards.reports.asked import CELLS, REPORT, SAID, SLUG, known, make_run
+from tests.dashboards.pages.sample_report import (
+    CELLS,
+    REPORT,
+    SAID,
+    SLUG,
+    known,
+    make_run,
+)
 from tests.make import make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_names")]

@@ -153,7 +153,7 @@ def test_a_cause_that_is_not_known_is_shown_as_it_is(
 def test_a_long_table_has_pages(
     vera: User, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dashboards.views.PAGE", 2)
+    monkeypatch.setattr("dashboards.pages.views.PAGE", 2)
     for number in range(3):
         make_day(queue=f"q{number}")
     first = text(client, PAGE, days=7)

@@ -9,9 +9,9 @@ from typing import Any
 from django.db.models import Case, DateTimeField, F, FloatField, Sum, Value, When
 from django.db.models.functions import Cast, Trunc
 
-from dashboards.charts import Drawing, Points, Series, draw, every_step
+from dashboards.pages.charts import Drawing, Points, Series, draw, every_step
+from dashboards.pages.results import Found, Wanted, text_of, value_of
 from dashboards.reports import Chart, Column, Report
-from dashboards.results import Found, Wanted, text_of, value_of
 
 MOST_SERIES = 7  # that have a colour of their own; all others are drawn as one
 MOST_ROWS = 24  # of a grid

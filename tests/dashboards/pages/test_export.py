@@ -14,9 +14,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from dashboards import report_files
 from dashboards.models import ReportRow, ReportRun
-from tests.dashboards.reports.asked import CELLS, COLUMNS, known, make_run
+from dashboards.pages import export
+from tests.dashboards.pages.sample_report import CELLS, COLUMNS, known, make_run
 from tests.make import NOON, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_names")]
@@ -133,7 +133,7 @@ def test_files_are_bounded_and_say_so(
     vera: User, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for kind in ("csv", "html", "parquet"):
-        monkeypatch.setitem(report_files.MOST, kind, 2)
+        monkeypatch.setitem(export.MOST, kind, 2)
     make_run({}, {}, {})
     assert len(table(file(client, ASKED, "csv"))) == 2
     assert "The first 2 of 3 rows" in file(client, ASKED, "html").decode()

@@ -10,8 +10,8 @@ from django.test import Client
 
 from broker.models import RedactionRule
 from broker.security import authorities, credentials
-from dashboards import results
 from dashboards.models import ReportRow, ReportRun
+from dashboards.pages import results
 from dashboards.reports import discover
 from tests.console.principals import ANONYMOUS, NAMES, make_principals, signed_in
 from tests.make import NOON, make_redaction
