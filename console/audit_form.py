@@ -11,7 +11,7 @@ from typing import Any
 from django import forms
 
 from broker.models import Act, AuditRecord
-from broker.security.audit import Wanted
+from broker.security.audit import AuditFilter
 from dashboards.pages.csv_safety import harmless
 
 KINDS = {  # the part of an act before its dot
@@ -49,9 +49,11 @@ class WantedForm(forms.Form):
     after = forms.IntegerField(min_value=0, max_value=2**63 - 1, required=False)
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> AuditFilter:
         said = self.cleaned_data
-        return Wanted(**{name: said[name] for name in Wanted.__dataclass_fields__})
+        return AuditFilter(
+            **{name: said[name] for name in AuditFilter.__dataclass_fields__}
+        )
 
 
 def choices() -> list[tuple[str, list[tuple[str, str]]]]:

@@ -39,7 +39,7 @@ class QueueName:
         )
 
 
-class Text:
+class TextConverter:
     """Whatever somebody wrote, also in several lines, as percent-encoding has it."""
 
     regex = r"(?s:.+)"

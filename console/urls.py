@@ -9,7 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path, register_convert
 from django.views.generic import RedirectView
 
 from console import api
-from console.converters import QueueName, Text
+from console.converters import QueueName, TextConverter
 from console.views import audit, bridges, go_to, health, home, probes
 from console.views.accounts import (
     credentials,
@@ -39,7 +39,7 @@ from console.views.queues import (
 )
 
 register_converter(QueueName, "queue")
-register_converter(Text, "text")
+register_converter(TextConverter, "text")
 
 LIST_OF_QUEUES = RedirectView.as_view(pattern_name="console:queues", query_string=True)
 

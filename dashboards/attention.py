@@ -29,12 +29,14 @@ class Seen:
     """All groups, as they were at one moment."""
 
     at: datetime
-    parts: list[tuple[str, dead_letters.Group]]  # and the queue where each lies
+    parts: list[
+        tuple[str, dead_letters.DeadLetterCount]
+    ]  # and the queue where each lies
     said: dict[str, DeadLetterGroup]
     deaths: list[dead_letters.Deaths]
 
     @property
-    def every(self) -> list[dead_letters.Group]:
+    def every(self) -> list[dead_letters.DeadLetterCount]:
         """The largest first."""
         return [group for _, group in self.parts]
 
@@ -57,7 +59,7 @@ class Seen:
         }
 
 
-def count(held: authorities.Held = authorities.EVERYTHING) -> int:
+def count(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> int:
     """How many groups ask for somebody, or did some seconds ago, of those on queues
     that somebody may inquire.
 
@@ -75,7 +77,7 @@ def count(held: authorities.Held = authorities.EVERYTHING) -> int:
     )
 
 
-def died(held: authorities.Held = authorities.EVERYTHING) -> Counter[str]:
+def died(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> Counter[str]:
     """How many dead letters came from each queue, by its name; as old as the count.
 
     Args:
@@ -95,8 +97,9 @@ def newest() -> Seen:
 
 
 def visible(
-    parts: Iterable[tuple[str, dead_letters.Group]], held: authorities.Held
-) -> list[dead_letters.Group]:
+    parts: Iterable[tuple[str, dead_letters.DeadLetterCount]],
+    held: authorities.GrantedAuthorities,
+) -> list[dead_letters.DeadLetterCount]:
     return [group for name, group in parts if held.on("inquire", name)]
 
 

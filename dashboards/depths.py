@@ -105,7 +105,7 @@ def queues(
     ]
 
 
-def dead_letters(held: authorities.Held = authorities.EVERYTHING) -> int:
+def dead_letters(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> int:
     """How many dead letters lie on all queues that somebody may inquire.
 
     Args:
@@ -141,7 +141,7 @@ def html(
     every: list[QueueDepth],
     shown: Iterable[QueueDepth],
     *,
-    held: authorities.Held = authorities.EVERYTHING,
+    held: authorities.GrantedAuthorities = authorities.EVERYTHING,
 ) -> str:
     """The numbers that a page replaces, each with the name of its place.
 
@@ -164,7 +164,9 @@ def parts(queues: Iterable[QueueDepth]) -> dict[str, str]:
 
 
 def sums(
-    every: list[QueueDepth], *, held: authorities.Held = authorities.EVERYTHING
+    every: list[QueueDepth],
+    *,
+    held: authorities.GrantedAuthorities = authorities.EVERYTHING,
 ) -> str:
     """What is counted over all queues."""
     context = {

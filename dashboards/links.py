@@ -81,7 +81,7 @@ def rates(
     }
 
 
-def failed(held: authorities.Held = authorities.EVERYTHING) -> list[str]:
+def failed(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> list[str]:
     """The links that stopped by themselves, as they were a moment ago, of those whose
     queues somebody may inquire.
 
@@ -115,6 +115,6 @@ def ends_here(link: Link) -> set[str]:
     return ends
 
 
-def sees(held: authorities.Held, ends: Iterable[str]) -> bool:
+def sees(held: authorities.GrantedAuthorities, ends: Iterable[str]) -> bool:
     """Whether somebody may know of a link."""
     return all(held.on("inquire", one) for one in ends)

@@ -56,7 +56,7 @@ def publish(now: datetime | None = None) -> None:
     send(depths.sums(every), depths.parts(changed))
 
 
-def part(held: authorities.Held, shown: Collection[int]) -> str:
+def part(held: authorities.GrantedAuthorities, shown: Collection[int]) -> str:
     """What of the last that was published is for those who hold ``held``.
 
     Args:

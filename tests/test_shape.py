@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,7 @@ LINES_OF_A_PAGE = 80
 NAMES_THAT_SAY_NOTHING = {
     "base", "common", "core", "helpers", "managers", "misc", "services", "utils",
 }  # fmt: skip
+NAMES_OF_DJANGO = {"Command", "Migration"}
 PLACES_ON_ONE_MACHINE = re.compile(r"[/](tmp|work|farm)/")
 TEXT = {".css", ".html", ".js", ".md", ".py", ".sql", ".toml", ".txt", ".yaml", ".yml"}
 
@@ -107,6 +109,16 @@ def test_modules_say_what_they_are() -> None:
         and not text(path).startswith('"""')
     ]
     assert silent == []
+
+
+def test_no_class_name_stands_in_three_modules() -> None:
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in (one for app in APPS for one in files(app, ".py")):
+        for node in ast.parse(text(path)).body:
+            if isinstance(node, ast.ClassDef) and node.name not in NAMES_OF_DJANGO:
+                found[node.name].add(name(path))
+
+    assert {one: where for one, where in found.items() if len(where) > 2} == {}
 
 
 def test_nothing_is_written_for_one_machine() -> None:

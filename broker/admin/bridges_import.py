@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from broker.admin.settings_import import ImportForm, Row, said
+from broker.admin.settings_import import ChangedField, ImportForm, said
 from broker.bridges.config import bridge_import
 from broker.bridges.config.bridge_import import Mode
 from broker.bridges.config.documents import Document, stored
@@ -126,7 +126,13 @@ def shown(document: Document, mode: Mode) -> dict[str, Any]:
     preview = bridge_import.preview(document, mode)
     text = write(document, sealed=True)
     changes = [
-        (one, [Row(words(d.field), said(d.before), said(d.after)) for d in differs])
+        (
+            one,
+            [
+                ChangedField(words(d.field), said(d.before), said(d.after))
+                for d in differs
+            ],
+        )
         for one, differs in ((one, one.differences) for one in preview.changes)
         if one.deed != "unchanged"
     ]

@@ -15,7 +15,7 @@ from django.urls import URLPattern, path, reverse
 
 from broker.admin.advising import AdvisingAdmin, advising
 from broker.config import documents, imports
-from broker.config.imports import Change, Mode
+from broker.config.imports import Mode, SettingChange
 from broker.errors import BrokerError
 from broker.errors.settings import SettingsChanged
 from broker.models import AddressSetting
@@ -28,7 +28,7 @@ MODES = [
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChangedField:
     """One field of a change, in words."""
 
     field: str
@@ -172,10 +172,10 @@ def shown(document: documents.Document, mode: Mode) -> dict[str, Any]:
     }
 
 
-def rows(change: Change) -> Iterator[Row]:
+def rows(change: SettingChange) -> Iterator[ChangedField]:
     for one in change.differences:
         title = AddressSetting._meta.get_field(one.field).verbose_name  # type: ignore[union-attr]
-        yield Row(str(title), said(one.before), said(one.after))
+        yield ChangedField(str(title), said(one.before), said(one.after))
 
 
 def said(value: Any) -> str:

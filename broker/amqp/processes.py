@@ -21,7 +21,7 @@ STEADY_AFTER_S = 60.0  # a process that ran this long starts again after a secon
 STOP_WITHIN_S = 19.5
 
 
-class Kept:
+class SupervisedProcess:
     """One of the processes; started again, ever more slowly, when it ends."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -79,7 +79,7 @@ class Processes:
             options: of ``broker_listen``, of each.
         """
         command = [sys.executable, "-m", "django", "broker_listen", *options]
-        self.kept = [Kept(command) for _ in range(count)]
+        self.kept = [SupervisedProcess(command) for _ in range(count)]
         self.stopping = threading.Event()
 
     def run(self, say: Callable[[str], object]) -> None:

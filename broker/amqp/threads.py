@@ -155,7 +155,7 @@ def is_lost() -> bool:
 
 
 @dataclass(slots=True)
-class Waiting(Generic[Item, Result]):
+class PendingBatch(Generic[Item, Result]):
     """Items that travel with the next transaction, or the one after."""
 
     items: Sequence[Item]
@@ -202,7 +202,7 @@ class Batches(Generic[Item, Result]):
         self.most_bytes = most_bytes
         self.patience_s = patience_s
         self.pool = Pool(loop, name, threads=1)
-        self.waiting: deque[Waiting[Item, Result]] = deque()
+        self.waiting: deque[PendingBatch[Item, Result]] = deque()
         self.waiting_items = 0  # with those that are being done
         self.waiting_bytes = 0
         self.away = False  # the database; who grants credit stops
@@ -227,7 +227,7 @@ class Batches(Generic[Item, Result]):
                 was done.
             size: of all of them, in bytes.
         """
-        self.waiting.append(Waiting(items, done, size, self.loop.time()))
+        self.waiting.append(PendingBatch(items, done, size, self.loop.time()))
         self.waiting_items += len(items)
         self.waiting_bytes += size
         self.idle.clear()
@@ -244,7 +244,7 @@ class Batches(Generic[Item, Result]):
         self.pool.close()
 
     def start(self) -> None:
-        batch: list[Waiting[Item, Result]] = []
+        batch: list[PendingBatch[Item, Result]] = []
         items: list[Item] = []
         size = 0
         while self.waiting:
@@ -260,7 +260,7 @@ class Batches(Generic[Item, Result]):
 
     def finish(
         self,
-        batch: list[Waiting[Item, Result]],
+        batch: list[PendingBatch[Item, Result]],
         future: asyncio.Future[Sequence[Result | Exception]],
     ) -> None:
         if future.cancelled():
@@ -275,8 +275,8 @@ class Batches(Generic[Item, Result]):
         self.go_on()
 
     def tell(
-        self, one: Waiting[Item, Result], results: Iterator[Result | Exception]
-    ) -> Waiting[Item, Result] | None:
+        self, one: PendingBatch[Item, Result], results: Iterator[Result | Exception]
+    ) -> PendingBatch[Item, Result] | None:
         """Tell what became of items; those that are to be tried again are left."""
         told: list[tuple[Item, Result | Exception]] = []
         again: list[Item] = []
@@ -296,7 +296,7 @@ class Batches(Generic[Item, Result]):
         self.waiting_bytes -= one.size
         return None
 
-    def is_passing(self, result: Exception, one: Waiting[Item, Result]) -> bool:
+    def is_passing(self, result: Exception, one: PendingBatch[Item, Result]) -> bool:
         """Whether to try again."""
         if self.patience_s is None:
             return isinstance(result, DatabaseAway) or is_in_doubt(result)

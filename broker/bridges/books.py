@@ -65,7 +65,7 @@ class Counts:
 
 
 @dataclass(slots=True)
-class Entry:
+class TransferEntry:
     """One message that is here, for the journal."""
 
     queue_id: int
@@ -106,7 +106,11 @@ def fence(
 
 
 def note(
-    entries: Sequence[Entry], *, link_id: int, link: str, now: datetime | None = None
+    entries: Sequence[TransferEntry],
+    *,
+    link_id: int,
+    link: str,
+    now: datetime | None = None,
 ) -> None:
     """Write what a link did into the journal; one statement for all of its events.
 
@@ -116,7 +120,7 @@ def note(
     """
     if not entries:
         return
-    events: dict[tuple[int, Role, bool, bool], list[Entry]] = defaultdict(list)
+    events: dict[tuple[int, Role, bool, bool], list[TransferEntry]] = defaultdict(list)
     for one in entries:
         events[one.queue_id, one.role, one.counted, one.copy is None].append(one)
     for told in events.values():
@@ -137,12 +141,12 @@ def note(
     )
 
 
-def id_list(told: Sequence[Entry]) -> str:
+def id_list(told: Sequence[TransferEntry]) -> str:
     """As the text of an array: one of arrays would need all of one length."""
     return f"{{{','.join([str(one.id) for one in told])}}}"
 
 
-def detail_of(told: Sequence[Entry]) -> dict[str, Any]:
+def detail_of(told: Sequence[TransferEntry]) -> dict[str, Any]:
     """What one event says of its messages; the lists run in step with their ids."""
     first = told[0]
     detail: dict[str, Any] = {

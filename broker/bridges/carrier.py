@@ -15,9 +15,9 @@ from django.db.models.functions import Now
 
 from broker.bridges import books, dead_messages
 from broker.bridges.batch import Dead, Sending
-from broker.bridges.books import Counts, Entry, Outcome, Role
+from broker.bridges.books import Counts, Outcome, Role, TransferEntry
 from broker.bridges.configured import factory_of, target_of
-from broker.bridges.providers.interface import Destination, Received, Session
+from broker.bridges.providers.interface import Destination, ProviderSession, Received
 from broker.bridges.providers.registry import connect
 from broker.errors.bridges import LinkTakenOver
 from broker.models import DeadMessageQueue, Link, LinkStatus
@@ -43,7 +43,7 @@ class Carrier:
     sure_at: float = -math.inf  # when we last knew that the link is ours
     told: datetime = LONG_AGO  # what the database's clock said then
     addresses: dict[str, str] = field(default_factory=dict)  # here, by destination
-    sessions: dict[int, Session] = field(default_factory=dict)  # by dead queue
+    sessions: dict[int, ProviderSession] = field(default_factory=dict)  # by dead queue
 
     @cached_property
     def name(self) -> str:
@@ -158,7 +158,7 @@ class Carrier:
         ``confirm`` that is a moment ago, and no round trip."""
         return self.told + timedelta(seconds=time.monotonic() - self.sure_at)
 
-    def write(self, *entries: Entry) -> None:
+    def write(self, *entries: TransferEntry) -> None:
         """See ``books.note``."""
         books.note(entries, link_id=self.link.pk, link=self.name)
 
@@ -168,7 +168,7 @@ class Carrier:
     def queues(self) -> Sequence[DeadMessageQueue]:
         return self.dead_queues
 
-    def session(self, queue: DeadMessageQueue) -> Session:
+    def session(self, queue: DeadMessageQueue) -> ProviderSession:
         """The session that is open with the provider of a queue, or a new one."""
         found = self.sessions.pop(queue.pk, None)
         if found is None:
@@ -192,14 +192,14 @@ class Carrier:
 
 def dead_entries(
     dead: Sequence[Dead], receipts: Sequence[Receipt], *, counted: bool
-) -> list[Entry]:
+) -> list[TransferEntry]:
     """What was put on the built-in queue, for the journal; notices never count.
 
     Args:
         receipts: none, where it took nothing.
     """
     return [
-        Entry(
+        TransferEntry(
             queue_id,
             receipt.message_id,
             OUTCOMES.get(one.reason, Outcome.NOT_TRANSFERRED),

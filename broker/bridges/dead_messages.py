@@ -21,7 +21,7 @@ from broker.bridges.batch import MILLISECOND, Dead
 from broker.bridges.configured import context_of, destination_of, target_of
 from broker.bridges.messages import changed
 from broker.bridges.providers import local
-from broker.bridges.providers.interface import Destination, Received, Session
+from broker.bridges.providers.interface import Destination, ProviderSession, Received
 from broker.bridges.resubmit import origin_of
 from broker.bridges.transformers.running import transform
 from broker.errors.bridges import (
@@ -53,7 +53,7 @@ class Reach(Protocol):
     def queues(self) -> Sequence[DeadMessageQueue]:
         """Those that are enabled, in their order."""
 
-    def session(self, queue: DeadMessageQueue) -> Session:
+    def session(self, queue: DeadMessageQueue) -> ProviderSession:
         """A session with the provider of a queue, or a ``ProviderError``."""
 
     def drop(self, queue: DeadMessageQueue) -> None:

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from broker.bridges.carrier import Carrier
 from broker.bridges.configured import factory_of, is_here
-from broker.bridges.providers.interface import Session
+from broker.bridges.providers.interface import ProviderSession
 from broker.bridges.providers.registry import connect
 from broker.bridges.ways import branches
 from broker.errors.bridges import NoSuchBranch
@@ -64,7 +64,7 @@ def end_here(branch: Branch, *, commit: bool, reason: str) -> None:
         branches.break_promise(branch.xid, "", counted=False)
 
 
-def session_of(link: Link) -> Session:
+def session_of(link: Link) -> ProviderSession:
     """A session with the provider that is not this broker.
 
     Raises:

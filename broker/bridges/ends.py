@@ -17,8 +17,8 @@ from broker.bridges.configured import destination_of, factory_of, is_here, targe
 from broker.bridges.providers.interface import (
     Capability,
     Destination,
-    Session,
-    Subscription,
+    ProviderSession,
+    ProviderSubscription,
 )
 from broker.bridges.providers.local import LocalSubscription, address_for
 from broker.bridges.providers.registry import connect
@@ -39,7 +39,7 @@ NO_TRANSACTIONS = (
 class Road(NamedTuple):
     """A source, and the way from it to the target."""
 
-    source: Subscription
+    source: ProviderSubscription
     way: Way
 
 
@@ -49,11 +49,11 @@ class Ends:
 
     carrier: Carrier
     roads: list[Road] = field(default_factory=list)  # the resubmitted go first
-    remote: Session | None = None
+    remote: ProviderSession | None = None
     marker: Marker | None = None
 
     @property
-    def main(self) -> Subscription:
+    def main(self) -> ProviderSubscription:
         """The source of the link itself."""
         return self.roads[-1].source
 
@@ -126,7 +126,9 @@ def open_all(ends: Ends) -> None:
         ends.roads.append(Road(remote, way_to_here(ends, remote, ends.remote)))
 
 
-def connected(link: Link, factory: ConnectionFactory, client_id: str) -> Session:
+def connected(
+    link: Link, factory: ConnectionFactory, client_id: str
+) -> ProviderSession:
     """A session; another Backout knows by the link's key what its earlier turns had."""
     if not client_id and factory.provider == "backout":
         client_id = link.key.hex
@@ -146,7 +148,7 @@ def local_source(
         raise WrongLink(ends.carrier.name, str(error)) from error
 
 
-def settle(ends: Ends, session: Session) -> None:
+def settle(ends: Ends, session: ProviderSession) -> None:
     """End what an earlier turn has left in doubt; from then on the marker is held.
 
     Raises:
@@ -188,7 +190,9 @@ def way_from_here(ends: Ends, source: LocalSubscription) -> Way:
     return outbound.Marked(carrier, source, ends.remote, ends.marker)
 
 
-def way_to_here(ends: Ends, source: Subscription, session: Session) -> Way:
+def way_to_here(
+    ends: Ends, source: ProviderSubscription, session: ProviderSession
+) -> Way:
     carrier, link = ends.carrier, ends.carrier.link
     if not link.transacted:
         return inbound.Acknowledged(carrier, source, session)

@@ -16,7 +16,7 @@ from broker.bridges.books import Outcome
 from broker.bridges.carrier import Carrier
 from broker.bridges.configured import context_of
 from broker.bridges.messages import changed, copied
-from broker.bridges.providers.interface import Received, Subscription
+from broker.bridges.providers.interface import ProviderSubscription, Received
 from broker.bridges.transformers.registry import BranchTo, NoTransfer
 from broker.bridges.transformers.running import transform
 from broker.errors.bridges import TransformerFailed
@@ -40,7 +40,7 @@ class Way(Protocol):
 
 def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one place
     carrier: Carrier,
-    source: Subscription,
+    source: ProviderSubscription,
     way: Way,
     *,
     limit: int,

@@ -89,7 +89,7 @@ class Element:
             waiting.extend(reversed(one.children))
 
 
-class Builder:
+class XmlTreeBuilder:
     """What a parser tells, as elements."""
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ def parsed(text: str | bytes, *, names_type: bool = False) -> Element:
     """
     if len(text) > LARGEST_BYTES:
         raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
-    builder = Builder()
+    builder = XmlTreeBuilder()
     parser = DefusedXMLParser(target=builder, forbid_dtd=not names_type)
     builder.expat = parser.parser
     try:

@@ -44,7 +44,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingChange:
     """What becomes of the setting of one pattern."""
 
     match: str
@@ -53,14 +53,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ImportPreview:
     """What an import does, or did."""
 
     mode: Mode
-    changes: Sequence[Change]  # by pattern
+    changes: Sequence[SettingChange]  # by pattern
     left_out: Sequence[LeftOut]
 
-    def of(self, deed: Deed) -> list[Change]:
+    def of(self, deed: Deed) -> list[SettingChange]:
         return [one for one in self.changes if one.deed == deed]
 
     @property
@@ -98,14 +98,14 @@ def read(text: str | bytes) -> Document:
     )
 
 
-def preview(document: Document, mode: Mode) -> Preview:
+def preview(document: Document, mode: Mode) -> ImportPreview:
     """What an import would do now; nothing is done. One query."""
     return compared(AddressSetting.objects.all(), document, mode)
 
 
 def compared(
     stored: Iterable[AddressSetting], document: Document, mode: Mode
-) -> Preview:
+) -> ImportPreview:
     """What a document changes of settings. Pure."""
     before = {one.match: one for one in stored}
     wanted = {one.match: one for one in document.settings}
@@ -114,7 +114,7 @@ def compared(
         for match in sorted(before.keys() | wanted.keys())
         if match in wanted or mode == "replace"
     ]
-    return Preview(mode, changes, document.left_out)
+    return ImportPreview(mode, changes, document.left_out)
 
 
 def change_of(
@@ -122,7 +122,7 @@ def change_of(
     before: AddressSetting | None,
     wanted: AddressSetting | None,
     mode: Mode,
-) -> Change:
+) -> SettingChange:
     """What becomes of one pattern; at least one of the two settings is there."""
     differences = []
     for name in DEFAULTS:
@@ -134,10 +134,10 @@ def change_of(
         deed = "removed"
     elif before is None:
         deed = "added"
-    return Change(match, deed, differences)
+    return SettingChange(match, deed, differences)
 
 
-def apply(document: Document, mode: Mode, *, token: str | None = None) -> Preview:
+def apply(document: Document, mode: Mode, *, token: str | None = None) -> ImportPreview:
     """Do what a preview says, all of it or nothing; what changed holds at once.
 
     Args:
@@ -163,7 +163,7 @@ def apply(document: Document, mode: Mode, *, token: str | None = None) -> Previe
     return found
 
 
-def carry_out(change: Change, stored: AddressSetting | None, mode: Mode) -> None:
+def carry_out(change: SettingChange, stored: AddressSetting | None, mode: Mode) -> None:
     """Do it to the setting of one pattern, and write that down."""
     if change.deed not in ACTS:
         return

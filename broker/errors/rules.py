@@ -11,7 +11,7 @@ NAMED = 3  # faults in the sentence
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Fault:
+class RuleFault:
     """What is wrong at one place of a table; lines and columns count from 1."""
 
     line: int
@@ -28,7 +28,7 @@ class InvalidRules(BrokerError):
 
     code = "invalid-rules"
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    def __init__(self, faults: Sequence[RuleFault]) -> None:
         super().__init__(tuple(faults))
         self.faults = tuple(faults)
 

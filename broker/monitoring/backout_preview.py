@@ -18,7 +18,7 @@ from broker.config.auto_create import LONGEST_NAME
 from broker.models import AddressSetting, Kind, Message, Place, Queue, RoutingType
 from broker.queueing.get import Delivery
 from broker.queueing.routing import seen_route
-from broker.queueing.transfer import Held, Record, lifetime_on, refusals
+from broker.queueing.transfer import Record, TakenEntry, lifetime_on, refusals
 from broker.settlement import poison
 from broker.settlement.backout import decide, rules_of
 from broker.settlement.dead_letters import UNSET, Cause
@@ -83,7 +83,7 @@ class Landing:
 class Foreseen:
     """What would become of one entry."""
 
-    entry: Held  # as it is now
+    entry: TakenEntry  # as it is now
     queue: str  # its name; empty where it is gone
     outcome: Disposition | Uncounted | Expire
     attempts: int  # that failed by then
@@ -107,7 +107,7 @@ class Knowledge:
 
 
 def rehearse(
-    held: Sequence[Held], uow: int, ending: Ending, *, now: datetime | None = None
+    held: Sequence[TakenEntry], uow: int, ending: Ending, *, now: datetime | None = None
 ) -> list[Foreseen]:
     """What would become of entries of a unit of work, in their order.
 
@@ -157,13 +157,13 @@ def knowledge(queue_ids: set[int]) -> Knowledge:
     )
 
 
-def name_of(entry: Held, known: Knowledge) -> str:
+def name_of(entry: TakenEntry, known: Knowledge) -> str:
     queue = known.queues.get(entry.queue_id)
     return queue.name if queue else ""
 
 
 def foreseen(
-    entry: Held,
+    entry: TakenEntry,
     uow: int,
     known: Knowledge,
     landings: Mapping[tuple[int, int], Landing],
@@ -204,7 +204,7 @@ def foreseen(
 
 
 def removal_of(
-    entry: Held, uow: int, queue: Queue, rule: AddressSetting | None
+    entry: TakenEntry, uow: int, queue: Queue, rule: AddressSetting | None
 ) -> tuple[int, Removal | None]:
     """The threshold of a queue's consumers, and what the next does with an entry that
     has reached it; as the application itself, whatever user it runs as."""
@@ -223,11 +223,11 @@ def removal_of(
 
 
 def landings_of(
-    entries: Sequence[Held], known: Knowledge, now: datetime | None
+    entries: Sequence[TakenEntry], known: Knowledge, now: datetime | None
 ) -> dict[tuple[int, int], Landing]:
     """Where those land that become dead letters, or are discarded."""
     found: dict[tuple[int, int], Landing] = {}
-    letters: dict[str, list[Held]] = defaultdict(list)
+    letters: dict[str, list[TakenEntry]] = defaultdict(list)
     for entry in entries:
         rule = known.rules.get(entry.queue_id)
         match decide(entry.counted(), rule, 0):
@@ -242,7 +242,7 @@ def landings_of(
 
 
 def landed(
-    to: str, entries: Sequence[Held], known: Knowledge, now: datetime | None
+    to: str, entries: Sequence[TakenEntry], known: Knowledge, now: datetime | None
 ) -> dict[tuple[int, int], Landing]:
     """The queues of a dead letter address that take each of these."""
     route = seen_route(to)

@@ -34,7 +34,7 @@ from django.db.models.functions import Coalesce, Now, RowNumber
 
 from broker.models import Act, ClientConnection, ClientEndpoint, Queue
 from broker.security import audit, authorities
-from broker.security.authorities import Held, Principal
+from broker.security.authorities import GrantedAuthorities, Principal
 
 CONNECTIONS = 25  # of a page
 ENDPOINTS = 20  # of each
@@ -48,7 +48,7 @@ EVERY_QUEUE = "#"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ClientQuery:
     """Which clients are looked for.
 
     ``text`` is a part of whatever names a client or one of its endpoints; ``ids`` are
@@ -92,7 +92,7 @@ class Sight:
     """What somebody may see of the clients."""
 
     user: Principal
-    held: Held
+    held: GrantedAuthorities
     nodes: Collection[str] | None  # where they may see any; None: everywhere
 
     @property
@@ -109,14 +109,14 @@ class Sight:
         return is_own | Q(Exists(known.filter(node__in=self.nodes)))
 
 
-def connections(user: Principal, wanted: Wanted | None = None) -> list[Connected]:
+def connections(user: Principal, wanted: ClientQuery | None = None) -> list[Connected]:
     """The clients that a person may see, the oldest first. Seven queries at most.
 
     One sees the connections that use a queue which one may inquire, and one's own; and
     of their endpoints those on such queues. Where a text is looked for, the endpoints
     that have it come first.
     """
-    wanted = wanted or Wanted()
+    wanted = wanted or ClientQuery()
     sight = sight_of(user)
     rows = ClientConnection.objects.filter(sight.connections, pk__gt=wanted.after)
     if wanted.ids is not None:
@@ -212,11 +212,11 @@ def sight_of(user: Principal) -> Sight:
     return Sight(user, held, [node for node in behind if may_see(held, behind[node])])
 
 
-def may_see(held: Held, queues: Iterable[str]) -> bool:
+def may_see(held: GrantedAuthorities, queues: Iterable[str]) -> bool:
     return any(held.on("inquire", name) for name in queues)
 
 
-def may_set(held: Held, queues: Collection[str]) -> bool:
+def may_set(held: GrantedAuthorities, queues: Collection[str]) -> bool:
     return all(held.on("set", name) for name in queues or [EVERY_QUEUE])
 
 
@@ -240,7 +240,7 @@ def naming(text: str, fields: Iterable[str]) -> Q:
 
 
 def with_endpoints(
-    found: Sequence[ClientConnection], sight: Sight, wanted: Wanted
+    found: Sequence[ClientConnection], sight: Sight, wanted: ClientQuery
 ) -> list[Connected]:
     ids = [one.pk for one in found]
     used = used_by(ids, sight)
@@ -259,7 +259,7 @@ def connected(
     one: ClientConnection,
     endpoints: Sequence[ClientEndpoint],
     used: Used,
-    held: Held,
+    held: GrantedAuthorities,
     behind: Mapping[str, frozenset[str]],
 ) -> Connected:
     every = frozenset(name for node in used.nodes for name in behind[node])
@@ -306,7 +306,7 @@ def used_by(ids: Sequence[int], sight: Sight) -> dict[int, Used]:
 
 
 def first_endpoints(
-    ids: Sequence[int], sight: Sight, wanted: Wanted
+    ids: Sequence[int], sight: Sight, wanted: ClientQuery
 ) -> QuerySet[ClientEndpoint]:
     """Some of each connection, those first that have the text which is looked for.
 

@@ -26,7 +26,7 @@ from broker.models import (
     Kind,
     OperationItem,
 )
-from broker.monitoring.dead_letters import Group
+from broker.monitoring.dead_letters import DeadLetterCount
 from broker.security import audit
 from broker.sql.clock import database_now
 
@@ -102,7 +102,7 @@ class LastResubmit:
 
 
 def standing(
-    said: DeadLetterGroup | None, groups: Sequence[Group], now: datetime
+    said: DeadLetterGroup | None, groups: Sequence[DeadLetterCount], now: datetime
 ) -> Standing:
     """How a group stands, of what was said and what lies there now.
 
@@ -120,7 +120,7 @@ def standing(
 
 
 def reasons(
-    said: DeadLetterGroup, groups: Sequence[Group], now: datetime
+    said: DeadLetterGroup, groups: Sequence[DeadLetterCount], now: datetime
 ) -> Iterator[str]:
     """Why what was said of a group is over."""
     if said.snoozed_until is not None and said.snoozed_until <= now:
@@ -143,9 +143,11 @@ def said_of(fingerprints: Iterable[str]) -> dict[str, DeadLetterGroup]:
     return people.in_bulk(list(fingerprints))
 
 
-def by_fingerprint(groups: Iterable[Group]) -> dict[str, list[Group]]:
+def by_fingerprint(
+    groups: Iterable[DeadLetterCount],
+) -> dict[str, list[DeadLetterCount]]:
     """The parts of each group, in the order in which they came."""
-    found: dict[str, list[Group]] = defaultdict(list)
+    found: dict[str, list[DeadLetterCount]] = defaultdict(list)
     for group in groups:
         found[group.fingerprint].append(group)
     return dict(found)

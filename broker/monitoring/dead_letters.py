@@ -31,7 +31,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DeadLetterCount:
     """Dead letters with one error, from one queue, that lie on one queue."""
 
     fingerprint: str
@@ -92,7 +92,7 @@ LOOKED_AT = 1000  # of the newest dead letters
 WALKED = 200  # letters that are looked up one by one
 
 
-def groups(fingerprint: str | None = None) -> list[Group]:
+def groups(fingerprint: str | None = None) -> list[DeadLetterCount]:
     """The dead letters that lie on a queue now, the largest group first.
 
     Args:
@@ -100,8 +100,8 @@ def groups(fingerprint: str | None = None) -> list[Group]:
             what those are many; all groups cost what all dead letters are.
     """
     if fingerprint is None:
-        return sql.fetch("dead_letter_groups", Group)
-    return sql.fetch("dead_letter_group", Group, fingerprint=fingerprint)
+        return sql.fetch("dead_letter_groups", DeadLetterCount)
+    return sql.fetch("dead_letter_group", DeadLetterCount, fingerprint=fingerprint)
 
 
 def deaths(hours: int, *, now: datetime | None = None) -> list[Deaths]:

@@ -25,7 +25,7 @@ BY_ITSELF = "Nothing: its attempt is counted, and it comes back by itself within
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryLocation:
     """One place where the message is, and what is known of its queue and holder."""
 
     queue_id: int
@@ -80,7 +80,7 @@ def explain(message_id: int, *, now: datetime | None = None) -> list[Explanation
     """
     entries = sql.fetch(
         "explain",
-        Entry,
+        EntryLocation,
         message_id=message_id,
         limit=COUNTED + 1,
         lock_class=owner.LOCK_CLASS,
@@ -99,7 +99,7 @@ def explain(message_id: int, *, now: datetime | None = None) -> list[Explanation
     return found
 
 
-def consumers_of(entries: Sequence[Entry]) -> list[Consumer]:
+def consumers_of(entries: Sequence[EntryLocation]) -> list[Consumer]:
     """Who consumes the queues where the message waits."""
     waits_on = {entry.queue_id for entry in entries if not entry.is_held}
     if not waits_on:
@@ -113,7 +113,7 @@ def consumers_of(entries: Sequence[Entry]) -> list[Consumer]:
 
 
 def of_entry(
-    entry: Entry,
+    entry: EntryLocation,
     message_id: int,
     events: Sequence[LifelineEvent],
     consumers: Sequence[Consumer],
@@ -140,7 +140,7 @@ def of_entry(
         yield from by_order(entry)
 
 
-def prepared(entry: Entry) -> Explanation:
+def prepared(entry: EntryLocation) -> Explanation:
     return entry.say(
         "prepared",
         f"It is part of unit of work {entry.uow} on {entry.label}, which is prepared"
@@ -153,7 +153,7 @@ def prepared(entry: Entry) -> Explanation:
     )
 
 
-def claimed(entry: Entry, events: Sequence[LifelineEvent]) -> Explanation:
+def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanation:
     """Who has it, and until when; or that nobody has it any more."""
     actors = [one.actor for one in events if one.uow == entry.uow and one.actor]
     sentence = f"A consumer of {entry.label} has it, in unit of work {entry.uow}."
@@ -185,7 +185,7 @@ def claimed(entry: Entry, events: Sequence[LifelineEvent]) -> Explanation:
     )
 
 
-def by_policy(entry: Entry) -> Iterator[Explanation]:
+def by_policy(entry: EntryLocation) -> Iterator[Explanation]:
     """What holds for everything on the queue."""
     if entry.is_paused:
         yield entry.say(
@@ -203,7 +203,7 @@ def by_policy(entry: Entry) -> Iterator[Explanation]:
         )
 
 
-def by_time(entry: Entry) -> Iterator[Explanation]:
+def by_time(entry: EntryLocation) -> Iterator[Explanation]:
     if entry.expires_at is not None and entry.expires_at <= entry.at:
         yield entry.say(
             "expired",
@@ -226,7 +226,7 @@ def by_time(entry: Entry) -> Iterator[Explanation]:
 
 
 def by_consumers(
-    entry: Entry, message_id: int, consumers: Sequence[Consumer]
+    entry: EntryLocation, message_id: int, consumers: Sequence[Consumer]
 ) -> Iterator[Explanation]:
     """Whether anybody is known who would take it."""
     known = [one for one in consumers if one.queue_id == entry.queue_id]
@@ -246,7 +246,7 @@ def by_consumers(
         yield unwanted(entry, handlers)
 
 
-def nobody(entry: Entry, *, dispatchers: bool) -> Explanation:
+def nobody(entry: EntryLocation, *, dispatchers: bool) -> Explanation:
     """No consumer is known; which is not to say that there is none."""
     also = (
         f"A dispatcher runs, but no handler for {entry.label}"
@@ -262,7 +262,9 @@ def nobody(entry: Entry, *, dispatchers: bool) -> Explanation:
     )
 
 
-def is_wanted(entry: Entry, message_id: int, handlers: Sequence[Consumer]) -> bool:
+def is_wanted(
+    entry: EntryLocation, message_id: int, handlers: Sequence[Consumer]
+) -> bool:
     """Whether the selector of a handler matches; also where nobody can tell."""
     if any(not one.selector for one in handlers):
         return True
@@ -278,7 +280,7 @@ def is_wanted(entry: Entry, message_id: int, handlers: Sequence[Consumer]) -> bo
     return any(parse(one.selector).matches(message) for one in handlers)
 
 
-def unwanted(entry: Entry, handlers: Sequence[Consumer]) -> Explanation:
+def unwanted(entry: EntryLocation, handlers: Sequence[Consumer]) -> Explanation:
     selectors = {one.handler: one.selector for one in handlers}
     named = [f"{name} ({text})" for name, text in list(selectors.items())[:NAMED]]
     more = len(selectors) - len(named)
@@ -297,7 +299,9 @@ def unwanted(entry: Entry, handlers: Sequence[Consumer]) -> Explanation:
     )
 
 
-def by_refusal(entry: Entry, events: Sequence[LifelineEvent]) -> Iterator[Explanation]:
+def by_refusal(
+    entry: EntryLocation, events: Sequence[LifelineEvent]
+) -> Iterator[Explanation]:
     """Whether the last who had it cannot have it again, and nobody took it since."""
     here = [one for one in events if one.queue_id == entry.queue_id]
     last = next((one for one in reversed(here) if one.kind != Kind.WAKE), None)
@@ -315,7 +319,7 @@ def by_refusal(entry: Entry, events: Sequence[LifelineEvent]) -> Iterator[Explan
     )
 
 
-def by_order(entry: Entry) -> Iterator[Explanation]:
+def by_order(entry: EntryLocation) -> Iterator[Explanation]:
     if not entry.earlier:
         return
     count = f"{entry.earlier:,} messages stand"
@@ -332,6 +336,6 @@ def by_order(entry: Entry) -> Iterator[Explanation]:
     )
 
 
-def free(entry: Entry) -> Explanation:
+def free(entry: EntryLocation) -> Explanation:
     sentence = f"Nothing stands in its way on {entry.label}: the next get takes it."
     return entry.say("next", sentence, NOTHING)

@@ -16,7 +16,7 @@ COUNTED = 1000  # late entries of a queue
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueueWait:
     """One queue."""
 
     queue_id: int
@@ -27,11 +27,11 @@ class Waiting:
 
 def waiting(
     queue_ids: Iterable[int], *, now: datetime | None = None
-) -> dict[int, Waiting]:
+) -> dict[int, QueueWait]:
     """By queue. One query."""
     found = sql.fetch(
         "waiting",
-        Waiting,
+        QueueWait,
         queue_ids=list(queue_ids),
         patience=PATIENCE,
         limit=COUNTED,

@@ -28,8 +28,8 @@ from broker.operations.patching import (
     subjects_of,
     waiting,
 )
-from broker.operations.planning import Seen, foresee, narrow, plan, take_in
-from broker.operations.previews import Part, Preview, preview
+from broker.operations.planning import PlanCount, foresee, narrow, plan, take_in
+from broker.operations.previews import OperationPreview, PreviewPart, preview
 from broker.operations.schedule import arrange, carry_on, pause, set_pace, usual_canary
 from broker.operations.single_edit import Edit, plan_edit, start_edit
 from broker.operations.stages import Lane, lanes
@@ -40,11 +40,11 @@ __all__ = [
     "Edit",
     "Lane",
     "Only",
+    "OperationPreview",
     "Order",
     "Outcome",
-    "Part",
-    "Preview",
-    "Seen",
+    "PlanCount",
+    "PreviewPart",
     "Sought",
     "approve",
     "arrange",

@@ -23,7 +23,7 @@ EXPIRED_TOO = BY_ADDRESS | {Operation.Kind.REMOVE}
 
 
 @dataclass
-class Batch:
+class ItemBatch:
     """Items that lie on one queue and go one way, and what became of them."""
 
     operation: Operation
@@ -152,13 +152,13 @@ class Batch:
 
 def batches(
     operation: Operation, items: Iterable[Item], now: datetime | None
-) -> list[Batch]:
+) -> list[ItemBatch]:
     """Items, apart by queue and way."""
     by_way: dict[tuple[int, str], list[Item]] = defaultdict(list)
     for item in items:
         by_way[item.queue_id, item.target].append(item)
     return [
-        Batch(operation, queue_id, target, part, now)
+        ItemBatch(operation, queue_id, target, part, now)
         for (queue_id, target), part in by_way.items()
     ]
 

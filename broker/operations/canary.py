@@ -31,7 +31,7 @@ REPEATS = 3  # deaths of one known cause that are too many
 TRIED_FIRST = {Operation.Kind.RESUBMIT, Operation.Kind.MOVE}
 
 
-class Why(StrEnum):
+class StopReason(StrEnum):
     """Why an operation stopped itself."""
 
     AGAIN = "again"  # they die of the same
@@ -44,7 +44,7 @@ class Why(StrEnum):
 class Halt:
     """What an operation stopped at."""
 
-    why: Why
+    why: StopReason
     messages: int  # that are meant
     tried: int  # that were watched
     fingerprint: str = ""
@@ -55,7 +55,7 @@ class Halt:
 
 
 def read(stored: Mapping[str, Any]) -> Halt:
-    return Halt(**{**stored, "why": Why(stored["why"])})
+    return Halt(**{**stored, "why": StopReason(stored["why"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ def judge(
     if watch.under_way or (watch.untouched and waited < patience):
         return False
     if watch.untouched:
-        return Halt(Why.UNTAKEN, watch.untouched, watch.total)
+        return Halt(StopReason.UNTAKEN, watch.untouched, watch.total)
     if watch.expired and not watch.processed:
-        return Halt(Why.EXPIRED, watch.expired, watch.total)
+        return Halt(StopReason.EXPIRED, watch.expired, watch.total)
     return True
 
 
@@ -106,9 +106,9 @@ def too_deadly(watch: Watch, known: Collection[str]) -> Halt | None:
     deaths = sorted(watch.deaths.items(), key=lambda death: (death[0] in known, death))
     for fingerprint, messages in deaths:
         if fingerprint not in known:
-            return Halt(Why.NEW, messages, watch.total, fingerprint)
+            return Halt(StopReason.NEW, messages, watch.total, fingerprint)
         if messages >= min(REPEATS, watch.total):
-            return Halt(Why.AGAIN, messages, watch.total, fingerprint)
+            return Halt(StopReason.AGAIN, messages, watch.total, fingerprint)
     return None
 
 

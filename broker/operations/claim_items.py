@@ -9,11 +9,11 @@ from datetime import datetime
 from broker import sql
 from broker.models import Place
 from broker.queueing import notifications
-from broker.queueing.transfer import Held, Record, columns
+from broker.queueing.transfer import Record, TakenEntry, columns
 
 
 @dataclass(slots=True)
-class Taken(Held):
+class Taken(TakenEntry):
     """An entry as it was when it was taken."""
 
     due_at: datetime | None = None  # none, where it was ready

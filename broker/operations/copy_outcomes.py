@@ -20,7 +20,7 @@ from broker.formats.error_fingerprint import fingerprint
 from broker.models import Course, DeadLetter, Kind, Operation, OperationItem, Place
 from broker.operations import error_history, item_state
 from broker.operations.claim_items import Reach
-from broker.operations.item_state import Part
+from broker.operations.item_state import ItemEntry
 from broker.operations.ledger import Item
 from broker.sql.clock import database_now
 
@@ -35,7 +35,7 @@ WORST = [Fate.PROCESSED, Fate.TAKEN, Fate.UNKNOWN, Fate.EXPIRED, Fate.DEAD]
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class CopyOutcome:
     """How the copy of one item ended."""
 
     fate: OperationItem.Fate
@@ -43,10 +43,10 @@ class End:
 
 
 @dataclass(slots=True)
-class Look:
+class OutcomeCheck:
     """What was seen of the copies of some items."""
 
-    ends: dict[int, End] = field(default_factory=dict)  # by item
+    ends: dict[int, CopyOutcome] = field(default_factory=dict)  # by item
     untouched: set[int] = field(default_factory=set)  # items: nobody ever had it
     under_way: set[int] = field(default_factory=set)  # items: somebody had it, or has
 
@@ -63,10 +63,10 @@ def open_items(operation_id: int, *, after: int = 0, limit: int = SWEEP) -> list
     )
 
 
-def look(items: Iterable[Item], now: datetime | None = None) -> Look:
+def look(items: Iterable[Item], now: datetime | None = None) -> OutcomeCheck:
     """Look where the copies of items are, or how they ended. Changes nothing."""
     items = list(items)
-    seen = Look()
+    seen = OutcomeCheck()
     parts = item_state.copies_of(items)
     here = waiting(parts, now)
     for part in parts:
@@ -78,11 +78,13 @@ def look(items: Iterable[Item], now: datetime | None = None) -> Look:
     seen.ends = ends_of(ended)
     for item in items:
         if item.pk not in is_open:
-            seen.ends.setdefault(item.pk, End(Fate.UNKNOWN))
+            seen.ends.setdefault(item.pk, CopyOutcome(Fate.UNKNOWN))
     return seen
 
 
-def waiting(parts: Sequence[Part], now: datetime | None) -> dict[item_state.Spot, bool]:
+def waiting(
+    parts: Sequence[ItemEntry], now: datetime | None
+) -> dict[item_state.Spot, bool]:
     """The entries that are still on their queue; whether a consumer ever had each."""
     by_queue: dict[int, list[int]] = defaultdict(list)
     for part in parts:
@@ -94,7 +96,7 @@ def waiting(parts: Sequence[Part], now: datetime | None) -> dict[item_state.Spot
     }
 
 
-def ends_of(parts: Sequence[Part]) -> dict[int, End]:
+def ends_of(parts: Sequence[ItemEntry]) -> dict[int, CopyOutcome]:
     """How the copies of items ended; of an item with several, the worst."""
     items = {part.spot: part.item.pk for part in parts}
     rows = [
@@ -103,7 +105,7 @@ def ends_of(parts: Sequence[Part]) -> dict[int, End]:
         if (row[0], row[1]) in items
     ]
     letters = letters_of(copy_id for *_, copy_id, _ in rows if copy_id is not None)
-    ends: dict[int, End] = {}
+    ends: dict[int, CopyOutcome] = {}
     for queue_id, message_id, kind, copy_id, error in rows:
         item, end = items[queue_id, message_id], end_of(kind, copy_id, error, letters)
         known = ends.get(item, end)
@@ -123,19 +125,19 @@ def end_of(
     copy_id: int | None,
     error: str,
     letters: Mapping[int, tuple[str, str]],
-) -> End:
+) -> CopyOutcome:
     """How one entry ended, by the last thing that the journal says of it."""
     cause, died_of = letters.get(copy_id or 0, ("", ""))
     if kind == Kind.EXPIRE or cause == DeadLetter.Cause.EXPIRED:
-        return End(Fate.EXPIRED)
+        return CopyOutcome(Fate.EXPIRED)
     if cause and cause != DeadLetter.Cause.OPERATOR:
-        return End(Fate.DEAD, died_of)
+        return CopyOutcome(Fate.DEAD, died_of)
     if kind in BAD_ENDS and not cause:
-        return End(Fate.DEAD, fingerprint(error).key)
-    return End(Fate.PROCESSED if kind == Kind.ACCEPT else Fate.TAKEN)
+        return CopyOutcome(Fate.DEAD, fingerprint(error).key)
+    return CopyOutcome(Fate.PROCESSED if kind == Kind.ACCEPT else Fate.TAKEN)
 
 
-def note(operation: Operation, seen: Look, now: datetime | None) -> int:
+def note(operation: Operation, seen: OutcomeCheck, now: datetime | None) -> int:
     """Write into the ledger what ended; return how many. The caller has locked the
     course."""
     if not seen.ends:

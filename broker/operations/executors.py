@@ -13,11 +13,11 @@ from broker.errors.messages import MalformedDeadLetterHeader
 from broker.formats.mq.chain import without_dead_letter_header
 from broker.models import DeadLetter, Kind, Operation, Place
 from broker.operations import patching
-from broker.operations.batches import Batch, batches
+from broker.operations.batches import ItemBatch, batches
 from broker.operations.claim_items import Taken, reinstate
 from broker.operations.ledger import Item, note
 from broker.operations.outcomes import Outcome
-from broker.queueing.transfer import Copy, Dress, Held, Record, copy, end
+from broker.queueing.transfer import Copy, Dress, Record, TakenEntry, copy, end
 from broker.settlement.backout import make_resources
 from broker.settlement.dead_letters import dead_letter as put_aside
 from broker.settlement.discards import discard
@@ -48,7 +48,7 @@ def do(operation: Operation, items: Sequence[Item], now: datetime | None) -> Non
         note(batch.items, done, {of[one]: why for one, why in batch.skipped.items()})
 
 
-def resubmit(batch: Batch) -> None:
+def resubmit(batch: ItemBatch) -> None:
     """Send entries back to the queue they came from, and to no other.
 
     Source:
@@ -60,7 +60,7 @@ def resubmit(batch: Batch) -> None:
         send_bare(batch, entries, batch.record(Kind.RESUBMIT, place), only)
 
 
-def move(batch: Batch) -> None:
+def move(batch: ItemBatch) -> None:
     """Move entries to one queue, and to no other; without their MQDLH, if that is
     wanted."""
     way = send_bare if batch.operation.drops_header else send
@@ -69,7 +69,7 @@ def move(batch: Batch) -> None:
 
 
 def send_bare(
-    batch: Batch, entries: Sequence[Taken], record: Record, only: str | None
+    batch: ItemBatch, entries: Sequence[Taken], record: Record, only: str | None
 ) -> None:
     """Copy entries to the batch's address; those that IBM MQ's rules brought where they
     are without what those rules put before them."""
@@ -80,7 +80,7 @@ def send_bare(
     send(batch, theirs, record, only, dress=dress)
 
 
-def copy_there(batch: Batch) -> None:
+def copy_there(batch: ItemBatch) -> None:
     """Copy entries to one queue, and to no other; they stay where they are."""
     found = [
         Taken(
@@ -98,7 +98,7 @@ def copy_there(batch: Batch) -> None:
 
 
 def send(
-    batch: Batch,
+    batch: ItemBatch,
     entries: Sequence[Taken],
     record: Record,
     only: str | None,
@@ -111,7 +111,7 @@ def send(
         return
     unwanted: set[int] = set()
 
-    def stays(refused: Sequence[Held], _why: str) -> None:
+    def stays(refused: Sequence[TakenEntry], _why: str) -> None:
         unwanted.update(entry.id for entry in refused)
 
     copies = copy(
@@ -131,7 +131,7 @@ def send(
     reinstate(back, replace(record, kind=Kind.RELEASE))
 
 
-def remove(batch: Batch) -> None:
+def remove(batch: ItemBatch) -> None:
     """End entries, into the discard bin."""
     for place, entries in batch.taken():
         record = batch.record(Kind.REMOVE, place)
@@ -139,7 +139,7 @@ def remove(batch: Batch) -> None:
         batch.became(entries)
 
 
-def expire(batch: Batch) -> None:
+def expire(batch: ItemBatch) -> None:
     """End entries as if their time to live were over: copy them to their expiry
     address, or drop them where there is none."""
     assert batch.queue is not None
@@ -158,7 +158,7 @@ def expire(batch: Batch) -> None:
         tell_of_expiry(entries, now=batch.now)
 
 
-def dead_letter(batch: Batch) -> None:
+def dead_letter(batch: ItemBatch) -> None:
     """Send entries to their dead letter address, or drop them where there is none.
 
     Source:
@@ -173,7 +173,7 @@ def dead_letter(batch: Batch) -> None:
         batch.became(entries, copies)
 
 
-def reprioritize(batch: Batch) -> None:
+def reprioritize(batch: ItemBatch) -> None:
     """Give entries another priority. Ready entries go to its head: a place among new
     ones may be below the low watermark of gets (``broker.queueing.low_watermarks``)."""
     priority = int(batch.operation.argument)
@@ -183,7 +183,7 @@ def reprioritize(batch: Batch) -> None:
         batch.became(entries)
 
 
-def deliver(batch: Batch) -> None:
+def deliver(batch: ItemBatch) -> None:
     """End the delay of entries: they are ready, at the head of their queue."""
     entries = batch.reach.delayed(batch.ids)
     record = batch.record(Kind.WAKE, Place.DELAYED)
@@ -191,7 +191,7 @@ def deliver(batch: Batch) -> None:
     batch.became(entries)
 
 
-DEEDS: dict[Operation.Kind, Callable[[Batch], None]] = {
+DEEDS: dict[Operation.Kind, Callable[[ItemBatch], None]] = {
     Operation.Kind.RESUBMIT: resubmit,
     Operation.Kind.MOVE: move,
     Operation.Kind.COPY: copy_there,
@@ -203,7 +203,7 @@ DEEDS: dict[Operation.Kind, Callable[[Batch], None]] = {
 }
 
 
-def by_ibm(held: Sequence[Held]) -> dict[int, Dress]:
+def by_ibm(held: Sequence[TakenEntry]) -> dict[int, Dress]:
     """Those that IBM MQ's rules brought here, as they were before: without an MQDLH.
 
     Source:

@@ -32,7 +32,7 @@ ENDS = {Kind.ACCEPT: Outcome.PROCESSED, Kind.EXPIRE: Outcome.EXPIRED}
 
 
 @dataclass(slots=True)
-class Part:
+class ItemEntry:
     """An entry that an item became, as the operation left it."""
 
     item: Item
@@ -46,21 +46,23 @@ class Part:
         return self.queue_id, self.message_id
 
 
-def copies_of(items: Iterable[Item]) -> list[Part]:
+def copies_of(items: Iterable[Item]) -> list[ItemEntry]:
     """The entries of the copies, on all queues where they were put: never delivered."""
     by_copy = {item.copy_id: item for item in items if item.copy_id is not None}
     return [
-        Part(by_copy[copy_id], queue_id, copy_id, by_copy[copy_id].priority or 0, 0)
+        ItemEntry(
+            by_copy[copy_id], queue_id, copy_id, by_copy[copy_id].priority or 0, 0
+        )
         for copy_id, queue_id in journalled("puts_of", by_copy)
     ]
 
 
-def left_in_place(operation: Operation, items: Iterable[Item]) -> list[Part]:
+def left_in_place(operation: Operation, items: Iterable[Item]) -> list[ItemEntry]:
     """The entries of items that stayed on their queue: with another priority, or ready
     before their time."""
     given = operation.argument if operation.kind == Operation.Kind.PRIORITY else None
     return [
-        Part(
+        ItemEntry(
             item,
             item.queue_id,
             item.message_id,
@@ -108,7 +110,7 @@ def obstacles(
     return found
 
 
-def differences(parts: Sequence[Part], now: datetime | None) -> dict[int, Outcome]:
+def differences(parts: Sequence[ItemEntry], now: datetime | None) -> dict[int, Outcome]:
     """Why entries are not as they were left, by item; BUSY where they are."""
     by_queue: dict[int, list[int]] = defaultdict(list)
     for part in parts:
@@ -130,7 +132,7 @@ def differences(parts: Sequence[Part], now: datetime | None) -> dict[int, Outcom
     return worst
 
 
-def difference(part: Part, found: Found) -> Outcome:
+def difference(part: ItemEntry, found: Found) -> Outcome:
     """Why an entry that is somewhere is not as it was left."""
     if found.place == Place.CLAIMED:
         return Outcome.HELD

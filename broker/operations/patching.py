@@ -22,7 +22,7 @@ from broker.formats.patches.documents import Whole
 from broker.formats.patches.headers import FIELDS, PROPERTY
 from broker.models import Act, Message, Operation, OperationItem, OperationPatch
 from broker.operations import approvals, auditing
-from broker.operations.batches import Batch
+from broker.operations.batches import ItemBatch
 from broker.operations.ledger import Item, note, planned
 from broker.operations.outcomes import Outcome
 from broker.security import redaction
@@ -193,7 +193,7 @@ def few(operation_id: int, limit: int, *, after: int = 0) -> int:
     return limit
 
 
-def fit(batch: Batch) -> None:
+def fit(batch: ItemBatch) -> None:
     """Note what the messages of a batch are to have instead; leave those out that a
     patch does not fit. Without a patch nothing happens."""
     found = OperationPatch.objects.filter(pk=batch.operation.pk).first()

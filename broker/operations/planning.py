@@ -193,7 +193,7 @@ def freeze_found(
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PlanCount:
     """What could be planned now."""
 
     messages: int
@@ -205,7 +205,7 @@ class Seen:
         return f"{self.messages:,}" if self.is_exact else f"{self.messages:,} or more"
 
 
-def foresee(sought: Sought, now: datetime | None = None) -> Seen:
+def foresee(sought: Sought, now: datetime | None = None) -> PlanCount:
     """Tell what a plan would freeze of what is sought; nothing is frozen.
 
     Raises:
@@ -216,12 +216,12 @@ def foresee(sought: Sought, now: datetime | None = None) -> Seen:
     if sought.only is None:
         counted = search.count(wanted, within=sought.within, now=now)
         states = search.states_of(wanted)
-        seen = Seen(counted.messages, counted.is_exact, states)
+        seen = PlanCount(counted.messages, counted.is_exact, states)
     else:
         page = search.find(wanted, within=sought.within, limit=MOST_NAMED, now=now)
         kept = [one for one in page.rows if sought.keeps(one.key)]
         states = frozenset(one.state for one in kept)
-        seen = Seen(len(kept), is_exact=True, states=states)
+        seen = PlanCount(len(kept), is_exact=True, states=states)
     if not seen.messages:
         raise NothingChosen(str(sought.filter))
     return seen

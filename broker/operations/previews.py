@@ -21,7 +21,7 @@ Look = tuple[Outcome, int, str]  # of an item: its outlook, queue, and where it 
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PreviewPart:
     """Items with one outlook, from one queue, on one way."""
 
     outcome: Outcome
@@ -31,11 +31,11 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class OperationPreview:
     """What would become of the items that are still planned."""
 
     operation_id: int
-    parts: list[Part]  # the largest first
+    parts: list[PreviewPart]  # the largest first
 
     @property
     def total(self) -> int:
@@ -54,7 +54,7 @@ class Preview:
         return self.counts[Outcome.WILL_GO]
 
 
-def preview(operation_id: int, *, now: datetime | None = None) -> Preview:
+def preview(operation_id: int, *, now: datetime | None = None) -> OperationPreview:
     """Look at what is still planned, and say what would become of it now."""
     operation = Operation.objects.select_related("created_by").get(pk=operation_id)
     look = outlook if operation.undoes_id is None else outlook_of_undo
@@ -65,10 +65,10 @@ def preview(operation_id: int, *, now: datetime | None = None) -> Preview:
         after = items[-1].pk
     names = dict(Queue.objects.values_list("pk", "name"))
     parts = [
-        Part(outcome, names.get(queue_id, ""), target, messages)
+        PreviewPart(outcome, names.get(queue_id, ""), target, messages)
         for (outcome, queue_id, target), messages in counts.most_common()
     ]
-    return Preview(operation_id, parts)
+    return OperationPreview(operation_id, parts)
 
 
 def outlook(

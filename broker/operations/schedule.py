@@ -16,7 +16,7 @@ from broker.models import Act, Course, Kind, Operation, OperationItem, Queue
 from broker.operations import canary as canaries
 from broker.operations import copy_outcomes, ledger, rate_limit
 from broker.operations.auditing import note
-from broker.operations.canary import Why
+from broker.operations.canary import StopReason
 from broker.operations.ledger import Item
 from broker.queueing import journal
 from broker.sql.clock import database_now
@@ -134,7 +134,7 @@ def carry_on(
     if at_once:
         go_on(course, 0, moment)
     elif course.stage == Stage.HALTED and course.halt:
-        if canaries.read(course.halt).why is Why.UNTAKEN:
+        if canaries.read(course.halt).why is StopReason.UNTAKEN:
             course.stage = Stage.WATCH
         else:
             course.forgiven_to = last_copy(operation_id)

@@ -15,7 +15,7 @@ from broker import sql
 from broker.models import Kind, Operation, Place
 from broker.operations import item_state
 from broker.operations.claim_items import Taken, reinstate
-from broker.operations.item_state import Part, Spot
+from broker.operations.item_state import ItemEntry, Spot
 from broker.operations.ledger import Done, Item, note
 from broker.operations.outcomes import Outcome
 from broker.queueing.transfer import Record, end
@@ -24,7 +24,7 @@ IN_PLACE = (Operation.Kind.PRIORITY, Operation.Kind.DELIVER)
 
 
 @dataclass
-class Batch:
+class UndoBatch:
     """Items of one undo."""
 
     operation: Operation
@@ -46,7 +46,7 @@ def take_back(
 ) -> None:
     """Take each item back, if nobody touched what it became; write it into the
     ledger."""
-    batch = Batch(operation, now)
+    batch = UndoBatch(operation, now)
     batch.skipped = item_state.obstacles(operation, items, now)
     possible = [item for item in items if item.pk not in batch.skipped]
     if operation.kind in IN_PLACE:
@@ -60,7 +60,7 @@ def take_back(
     note(items, batch.done, batch.skipped)
 
 
-def end_copies(batch: Batch, items: Sequence[Item]) -> list[Item]:
+def end_copies(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
     """End the copies that were made of items, of each item all or none; return the
     items whose copies ended."""
     parts = item_state.copies_of(items)
@@ -78,7 +78,7 @@ def end_copies(batch: Batch, items: Sequence[Item]) -> list[Item]:
     return back
 
 
-def take_from_bin(batch: Batch, items: Sequence[Item]) -> list[Item]:
+def take_from_bin(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
     """Take entries that were removed or dropped out of the discard bin; return the
     items that can come back. What expired was never there, and nobody else has it."""
     back = list(items)
@@ -96,7 +96,7 @@ def take_from_bin(batch: Batch, items: Sequence[Item]) -> list[Item]:
     return back
 
 
-def change_back(batch: Batch, items: Sequence[Item]) -> None:
+def change_back(batch: UndoBatch, items: Sequence[Item]) -> None:
     """Give entries the priority again that they had, or their delay."""
     delays = batch.operation.kind == Operation.Kind.DELIVER
     parts = item_state.left_in_place(batch.operation, items)
@@ -116,7 +116,7 @@ def change_back(batch: Batch, items: Sequence[Item]) -> None:
 
 
 def take_untouched(
-    batch: Batch, parts: Sequence[Part], *, delayed_too: bool
+    batch: UndoBatch, parts: Sequence[ItemEntry], *, delayed_too: bool
 ) -> dict[Spot, Taken]:
     """Take entries that are as they were left, of each item all or none; of the others
     note why not."""

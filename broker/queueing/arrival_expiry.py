@@ -35,7 +35,7 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ArrivalLookup:
     """What somebody has to know of an address who puts to it."""
 
     rule: AddressSetting  # merged; only what it says of arrivals counts
@@ -58,15 +58,15 @@ class Look:
         ]
 
 
-def look_at(address: str) -> Look:
+def look_at(address: str) -> ArrivalLookup:
     """The rule of an address as it is now. One query, never cached."""
     rulings = sql.fetch("look", Ruling, address=address)
     matching = by_specificity(address, [ruling.setting for ruling in rulings])
     decided = {field: decide(field, matching).value for field in FIELDS}
     rule = AddressSetting(match=address, **decided)
     if not rulings:
-        return Look(rule)
-    return Look(rule, rulings[0].at, rulings[0].is_guarded)
+        return ArrivalLookup(rule)
+    return ArrivalLookup(rule, rulings[0].at, rulings[0].is_guarded)
 
 
 def applied(

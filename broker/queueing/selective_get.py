@@ -34,7 +34,7 @@ SPARE = 16  # chosen beyond what is wanted, since others take them, too
 LOOKS = 100  # statements for one page
 
 
-class Place(NamedTuple):
+class LanePosition(NamedTuple):
     """Where a chosen entry stood: in which of the lanes of gets, from 0."""
 
     lane: int
@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SelectorScan:
     """What one statement saw."""
 
     is_open: bool  # the queue exists, and gives
@@ -74,12 +74,12 @@ class Walk:
         self.is_open = True
         self.at_end = False
 
-    def on(self, limit: int) -> list[Place]:
+    def on(self, limit: int) -> list[LanePosition]:
         """Go on over at most ``SCAN`` entries; return the next that match, in order."""
         in_sql = self.selector.path is not None
         (look,) = sql.fetch(
             "choose",
-            Look,
+            SelectorScan,
             queue=self.queue,
             path=self.selector.path,
             priorities=PRIORITIES,
@@ -92,7 +92,7 @@ class Walk:
         )
         self.is_open = look.is_open
         places = [
-            Place(lane - 1, pos)
+            LanePosition(lane - 1, pos)
             for lane, pos in zip(look.lanes, look.positions, strict=True)
         ]
         if not in_sql:
@@ -100,16 +100,16 @@ class Walk:
         if len(places) == limit:
             self.pass_by(places[-1])
         elif look.seen == SCAN and look.last_lane and look.last_pos is not None:
-            self.pass_by(Place(look.last_lane - 1, look.last_pos))
+            self.pass_by(LanePosition(look.last_lane - 1, look.last_pos))
         else:
             self.at_end = True
             self.lows = list(HIGHS)
         return places
 
     def chosen(
-        self, places: list[Place], documents: list[dict[str, Any]], limit: int
-    ) -> list[Place]:
-        chosen: list[Place] = []
+        self, places: list[LanePosition], documents: list[dict[str, Any]], limit: int
+    ) -> list[LanePosition]:
+        chosen: list[LanePosition] = []
         for place, document in zip(places, documents, strict=True):
             if self.selector.matches(document):
                 chosen.append(place)
@@ -117,7 +117,7 @@ class Walk:
                 break
         return chosen
 
-    def pass_by(self, last: Place) -> None:
+    def pass_by(self, last: LanePosition) -> None:
         self.lows[: last.lane] = HIGHS[: last.lane]
         self.lows[last.lane] = last.pos + 1
 
@@ -183,7 +183,7 @@ class Search:
             self.starts[n] = max(start, seen)
 
 
-def lanes_of(places: list[Place]) -> Lanes:
+def lanes_of(places: list[LanePosition]) -> Lanes:
     """Lanes as wide as one entry each."""
     positions = [place.pos for place in places]
     return Lanes(
@@ -193,7 +193,7 @@ def lanes_of(places: list[Place]) -> Lanes:
     )
 
 
-class Page(NamedTuple):
+class MatchPage(NamedTuple):
     """Entries that match, and where the list goes on; "" where it ends."""
 
     entries: list[Browsed]
@@ -207,7 +207,7 @@ def browse(
     after: str = "",
     limit: int = 50,
     now: datetime | None = None,
-) -> Page:
+) -> MatchPage:
     """One page of a queue's ready entries that match, in the order of gets.
 
     A page may hold fewer than ``limit``, and the list go on all the same: no page looks
@@ -218,7 +218,7 @@ def browse(
         ValueError: ``after`` is not a cursor.
     """
     walk = Walk(queue, selector, lows_after(after), though_paused=True, now=now)
-    places: list[Place] = []
+    places: list[LanePosition] = []
     for _ in range(LOOKS):
         if len(places) == limit or walk.at_end:
             break
@@ -231,7 +231,7 @@ def browse(
         priorities=lanes.priorities,
         lows=lanes.lows,
     )
-    return Page(entries, cursor(walk))
+    return MatchPage(entries, cursor(walk))
 
 
 def lows_after(cursor: str) -> list[int]:

@@ -36,7 +36,7 @@ from broker.models import (
     Subscription,
 )
 from broker.queueing.processes import current
-from broker.queueing.transfer import Held, Record, end
+from broker.queueing.transfer import Record, TakenEntry, end
 
 CHUNK = 1000
 DURABLE, NONDURABLE = "SYSTEM.MANAGED.DURABLE.", "SYSTEM.MANAGED.NDURABLE."
@@ -302,9 +302,9 @@ def clear(
     queue_id: int, limit: int, why: str, *, actor: str = "", now: datetime | None
 ) -> int:
     """End entries that wait on a queue, at most ``limit``; return how many."""
-    taken: dict[Place, list[Held]] = {Place.READY: [], Place.DELAYED: []}
+    taken: dict[Place, list[TakenEntry]] = {Place.READY: [], Place.DELAYED: []}
     for place, *fields in sql.run("take_queue", {"queue_id": queue_id, "limit": limit}):
-        taken[Place(place)].append(Held(*fields))
+        taken[Place(place)].append(TakenEntry(*fields))
     for place, held in taken.items():
         detail = {"why": why}
         end(held, Record(Kind.DISCARD, place, None, actor, detail, now))

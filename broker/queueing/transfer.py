@@ -29,7 +29,7 @@ from broker.sql.clock import database_now
 
 
 @dataclass(slots=True)  # not frozen, which takes five times as long to make
-class Held:
+class TakenEntry:
     """An entry that was taken from its place and not yet put anywhere."""
 
     queue_id: int
@@ -40,9 +40,9 @@ class Held:
     expires_at: datetime | None
     expired: bool = False  # by the database's clock, when it was taken
 
-    def counted(self) -> Held:
+    def counted(self) -> TakenEntry:
         """The same with one more backout."""
-        return Held(
+        return TakenEntry(
             self.queue_id,
             self.id,
             self.priority,
@@ -92,10 +92,12 @@ class Record:
         }
 
 
-Untaken = Callable[[Sequence[Held], str], object]
+Untaken = Callable[[Sequence[TakenEntry], str], object]
 
 
-def put_back(entries: Sequence[Held], delays_ms: Sequence[int], record: Record) -> None:
+def put_back(
+    entries: Sequence[TakenEntry], delays_ms: Sequence[int], record: Record
+) -> None:
     """Return entries to their queues, each after its delay; zero is at once."""
     if not entries:
         return
@@ -113,7 +115,7 @@ def put_back(entries: Sequence[Held], delays_ms: Sequence[int], record: Record) 
 
 
 def copy(  # noqa: PLR0913  # each is named where it is used
-    entries: Sequence[Held],
+    entries: Sequence[TakenEntry],
     address: str,
     record: Record,
     *,
@@ -173,7 +175,7 @@ def copy(  # noqa: PLR0913  # each is named where it is used
     return copies
 
 
-def give_back(record: Record, entries: Sequence[Held], why: str) -> None:
+def give_back(record: Record, entries: Sequence[TakenEntry], why: str) -> None:
     """Return entries that can go nowhere to where they were, uncounted."""
     detail = record.detail | {"why": why}
     record = replace(record, kind=Kind.RELEASE, detail=detail)
@@ -181,7 +183,7 @@ def give_back(record: Record, entries: Sequence[Held], why: str) -> None:
 
 
 def refusals(  # noqa: PLR0913  # each is named where it is used
-    entries: Sequence[Held],
+    entries: Sequence[TakenEntry],
     route: Route,
     record: Record,
     cause: DeadLetter.Cause | None,
@@ -199,7 +201,7 @@ def refusals(  # noqa: PLR0913  # each is named where it is used
 
 
 def preview(
-    entries: Sequence[Held],
+    entries: Sequence[TakenEntry],
     record: Record,
     cause: DeadLetter.Cause | None,
     repairs: Repairs,
@@ -266,7 +268,7 @@ def dressed(dress: Sequence[Dress] | None) -> dict[str, Any]:
     }
 
 
-def end(entries: Sequence[Held], record: Record) -> None:
+def end(entries: Sequence[TakenEntry], record: Record) -> None:
     """Write that entries ended here. Their messages stay readable for a while."""
     if not entries:
         return
@@ -286,7 +288,7 @@ def takes(address: str, only_queue: str | None = None) -> bool:
     return queues.exists()
 
 
-def columns(entries: Sequence[Held]) -> dict[str, list[int]]:
+def columns(entries: Sequence[TakenEntry]) -> dict[str, list[int]]:
     return {
         "queue_ids": [entry.queue_id for entry in entries],
         "ids": [entry.id for entry in entries],

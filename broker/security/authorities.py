@@ -38,7 +38,7 @@ FIELDS: dict[Authority, str] = {  # of the model, by IBM MQ's word
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class GrantedAuthorities:
     """What one principal may do, as it was at one moment."""
 
     patterns: Mapping[str, Sequence[str]]  # by authority
@@ -62,11 +62,11 @@ WITH_A_CREDENTIAL: dict[Authority, str | None] = {  # the flag that it needs, if
     "passall": "may_put",
 }  # a machine sets nothing, and unmasks nothing
 BY = "credential"  # of a user object that stands for one
-EVERYTHING = Held(dict.fromkeys(ALL, (ANY_WORDS,)))
-NOTHING = Held({})
+EVERYTHING = GrantedAuthorities(dict.fromkeys(ALL, (ANY_WORDS,)))
+NOTHING = GrantedAuthorities({})
 
 
-def held_by(user: Principal) -> Held:
+def held_by(user: Principal) -> GrantedAuthorities:
     """All that a principal may do now; for whoever has several questions at once.
 
     One query, never cached. Whether the user is active, and a superuser, is what the
@@ -101,7 +101,7 @@ def name_of(user: Principal) -> str:
     return user.get_username() if user is not None else ""
 
 
-def held_by_each(user_ids: Collection[int]) -> dict[int, Held]:
+def held_by_each(user_ids: Collection[int]) -> dict[int, GrantedAuthorities]:
     """The same of many users, by id; who is not active is not in it. One query."""
     found = sql.run("held_by", {"user_ids": list(user_ids)})
     return {
@@ -110,9 +110,9 @@ def held_by_each(user_ids: Collection[int]) -> dict[int, Held]:
     }
 
 
-def held_of(granted: Sequence[Mapping[str, Any]]) -> Held:
+def held_of(granted: Sequence[Mapping[str, Any]]) -> GrantedAuthorities:
     """The same rights are equal, in whatever order their rows came."""
-    return Held(
+    return GrantedAuthorities(
         {
             one: sorted(row["pattern"] for row in granted if row[field])
             for one, field in FIELDS.items()
@@ -120,7 +120,9 @@ def held_of(granted: Sequence[Mapping[str, Any]]) -> Held:
     )
 
 
-def narrowed(held: Held, credential: models.Credential) -> Held:
+def narrowed(
+    held: GrantedAuthorities, credential: models.Credential
+) -> GrantedAuthorities:
     """What is left of a user's authorities for whoever logs in by a credential.
 
     On each queue it takes both: the user's authority, and a pattern of the credential,
@@ -131,7 +133,7 @@ def narrowed(held: Held, credential: models.Credential) -> Held:
         held: by the credential's user.
         credential: which, as it is now.
     """
-    return Held(
+    return GrantedAuthorities(
         {
             authority: overlaps(held.patterns.get(authority, ()), credential.patterns)
             for authority, flag in WITH_A_CREDENTIAL.items()

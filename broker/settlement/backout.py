@@ -13,7 +13,7 @@ from broker import sql
 from broker.config.address_settings import DEFAULTS, Policy, merge, policy_of
 from broker.config.auto_create import ensure
 from broker.models import AddressSetting, Queue
-from broker.queueing.transfer import Held, Record, put_back
+from broker.queueing.transfer import Record, TakenEntry, put_back
 from broker.settlement.dead_letters import Cause, dead_letter
 from broker.settlement.expiry import end_expired
 from broker.settlement.redelivery_policy import (
@@ -36,7 +36,7 @@ MILLISECOND = timedelta(milliseconds=1)
 
 
 def dispose_of(
-    held: Sequence[Held],
+    held: Sequence[TakenEntry],
     record: Record,
     spread: float | None,
     *,
@@ -78,7 +78,9 @@ def dispose_of(
     return outcomes
 
 
-def decide(entry: Held, rule: AddressSetting | None, spread: float) -> Disposition:
+def decide(
+    entry: TakenEntry, rule: AddressSetting | None, spread: float
+) -> Disposition:
     """What becomes of an entry that was counted.
 
     Args:
@@ -105,7 +107,7 @@ def can_put_aside(rule: AddressSetting) -> bool:
 
 
 def carry_out(
-    entries: Sequence[Held],
+    entries: Sequence[TakenEntry],
     outcomes: Sequence[Disposition],
     record: Record,
     rules: Mapping[int, AddressSetting],
@@ -113,9 +115,9 @@ def carry_out(
     cause: Cause = Cause.MAX_DELIVERY_ATTEMPTS,
 ) -> None:
     """Put each entry where its disposition says; the one place that knows how."""
-    back: list[Held] = []
+    back: list[TakenEntry] = []
     delays_ms: list[int] = []
-    dead: dict[str, list[Held]] = {}
+    dead: dict[str, list[TakenEntry]] = {}
     for entry, outcome in zip(entries, outcomes, strict=True):
         match outcome:
             case Redeliver(after) | Park(after):

@@ -24,7 +24,7 @@ from broker.formats.error_fingerprint import readable
 from broker.models import Kind, Place
 from broker.queueing.put import put_many
 from broker.queueing.store import NewMessage
-from broker.queueing.transfer import Held, Record, put_back
+from broker.queueing.transfer import Record, TakenEntry, put_back
 from broker.settlement.backout import dispose_of, milliseconds
 
 
@@ -73,7 +73,7 @@ class Settlement:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SettlementGroup:
     """Settlements that are one to the journal: all of them are made, or none."""
 
     uow: int
@@ -82,19 +82,19 @@ class Group:
     actor: str
     members: dict[int, Sequence[int]]  # ids of each, by its place
 
-    def parts(self) -> list[Group]:
+    def parts(self) -> list[SettlementGroup]:
         return [replace(self, members={n: ids}) for n, ids in self.members.items()]
 
 
-class Row(NamedTuple):
+class SettledRow(NamedTuple):
     """An entry that was taken; or the number alone of a group that is not held."""
 
     number: int
-    held: Held | None
+    held: TakenEntry | None
 
     @classmethod
-    def of(cls, number: int, *columns: Any) -> Row:
-        return cls(number, None if columns[0] is None else Held(*columns))
+    def of(cls, number: int, *columns: Any) -> SettledRow:
+        return cls(number, None if columns[0] is None else TakenEntry(*columns))
 
 
 def settle(
@@ -199,7 +199,7 @@ def settle_held(
         return lost | settle_groups(groups, now)
 
 
-def settle_groups(groups: Sequence[Group], now: datetime | None) -> set[int]:
+def settle_groups(groups: Sequence[SettlementGroup], now: datetime | None) -> set[int]:
     """Settle the groups that are held, and of others the parts that are.
 
     The first look locks all units of work, so that the next see the same.
@@ -211,7 +211,7 @@ def settle_groups(groups: Sequence[Group], now: datetime | None) -> set[int]:
         if not missing:
             dispose(groups, rows, now)
             break
-        left: list[Group] = []
+        left: list[SettlementGroup] = []
         for number, group in enumerate(groups):
             if number not in missing:
                 left.append(group)
@@ -225,9 +225,9 @@ def settle_groups(groups: Sequence[Group], now: datetime | None) -> set[int]:
 
 def grouped(
     settlements: Sequence[Settlement], actor: str
-) -> tuple[list[Group], set[int]]:
+) -> tuple[list[SettlementGroup], set[int]]:
     """Put together what ends alike; and which name what another before them names."""
-    groups: dict[tuple[int, int, Outcome, str], Group] = {}
+    groups: dict[tuple[int, int, Outcome, str], SettlementGroup] = {}
     named: set[tuple[int, int, int]] = set()
     twice: set[int] = set()
     for place, one in enumerate(settlements):
@@ -237,12 +237,12 @@ def grouped(
         elif entries:
             named |= entries
             key = one.uow, one.queue_id, one.outcome, one.actor or actor
-            group = groups.setdefault(key, Group(*key, {}))
+            group = groups.setdefault(key, SettlementGroup(*key, {}))
             group.members[place] = one.ids
     return list(groups.values()), twice
 
 
-def take(groups: Sequence[Group], now: datetime | None) -> list[Row]:
+def take(groups: Sequence[SettlementGroup], now: datetime | None) -> list[SettledRow]:
     """Take the entries of all groups, or of none; those that are accepted have ended.
 
     Returns:
@@ -258,7 +258,7 @@ def take(groups: Sequence[Group], now: datetime | None) -> list[Row]:
     lasts = list(accumulate(map(len, wanted.values())))
     return sql.fetch(
         "settle_many",
-        Row.of,
+        SettledRow.of,
         uows=[uow for uow, _ in wanted],
         lowest=min(wanted)[0],
         highest=max(wanted)[0],
@@ -273,9 +273,11 @@ def take(groups: Sequence[Group], now: datetime | None) -> list[Row]:
     )
 
 
-def dispose(groups: Sequence[Group], rows: Sequence[Row], now: datetime | None) -> None:
+def dispose(
+    groups: Sequence[SettlementGroup], rows: Sequence[SettledRow], now: datetime | None
+) -> None:
     """Put what was taken where its outcome says."""
-    taken: dict[int, list[Held]] = defaultdict(list)
+    taken: dict[int, list[TakenEntry]] = defaultdict(list)
     for number, held in rows:
         assert held is not None, "all groups are held"
         taken[number].append(held)
@@ -283,7 +285,9 @@ def dispose(groups: Sequence[Group], rows: Sequence[Row], now: datetime | None) 
         put(groups[number], entries, now)
 
 
-def put(group: Group, entries: Sequence[Held], now: datetime | None) -> None:
+def put(
+    group: SettlementGroup, entries: Sequence[TakenEntry], now: datetime | None
+) -> None:
     record = Record(Kind.BACK_OUT, Place.CLAIMED, group.uow, group.actor, now=now)
     match group.outcome:
         case Release(delay, why):

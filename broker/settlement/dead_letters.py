@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from broker.models import DeadLetter, Kind
-from broker.queueing.transfer import Copy, Held, Record, copy
+from broker.queueing.transfer import Copy, Record, TakenEntry, copy
 from broker.settlement.discards import discard
 
 logger = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ UNSET = "no dead letter address is set"
 
 
 def dead_letter(
-    entries: Sequence[Held],
+    entries: Sequence[TakenEntry],
     to: str,
     record: Record,
     *,
@@ -41,7 +41,7 @@ def dead_letter(
     """
     record = replace(record, detail=record.detail | {"cause": cause.value})
 
-    def drop(left: Sequence[Held], why: str) -> None:
+    def drop(left: Sequence[TakenEntry], why: str) -> None:
         logger.warning("%d poison messages are discarded: %s.", len(left), why)
         detail = record.detail | {"to": to}
         discard(left, replace(record, detail=detail), why=why)

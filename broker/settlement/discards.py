@@ -16,7 +16,7 @@ from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.discards import DiscardedExpired, NotInDiscardBin
 from broker.models import Act, AddressSetting, Discarded, Kind, Message, Queue
 from broker.queueing.limits import refusal_now
-from broker.queueing.transfer import Held, Record, columns, end, put_back
+from broker.queueing.transfer import Record, TakenEntry, columns, end, put_back
 from broker.security import audit, authorities
 
 Entry = tuple[int, int]  # message and queue
@@ -58,7 +58,7 @@ class Restored:
 
 
 def discard(
-    entries: Sequence[Held],
+    entries: Sequence[TakenEntry],
     record: Record,
     *,
     why: str,
@@ -183,7 +183,7 @@ def bring_back(
     """The same without its record in the audit; return the queue."""
     now = record.now
     taken = sql.fetch(
-        "restore", Held, message_id=message_id, queue_id=queue_id, now=now
+        "restore", TakenEntry, message_id=message_id, queue_id=queue_id, now=now
     )
     if not taken:
         raise NotInDiscardBin(message_id)

@@ -21,7 +21,7 @@ from broker import sql
 from broker.config.address_settings import Policy, merge, policy_of, settings_for
 from broker.config.auto_create import ensure
 from broker.models import AddressSetting, DeadLetter, Kind, Message, Place, Queue
-from broker.queueing.transfer import Copy, Held, Record, copy, end
+from broker.queueing.transfer import Copy, Record, TakenEntry, copy, end
 from broker.settlement.report_messages import tell_of_expiry
 
 logger = logging.getLogger(__name__)
@@ -51,10 +51,10 @@ SCANS = Scans()
 def expire(*, limit: int, now: datetime | None = None) -> int:
     """End expired entries, at most ``limit`` of each place; return how many."""
     with transaction.atomic():
-        ready = sql.fetch("take_expired_ready", Held, limit=limit, now=now)
+        ready = sql.fetch("take_expired_ready", TakenEntry, limit=limit, now=now)
         end_expired(ready, Place.READY, now=now)
     with transaction.atomic():
-        delayed = sql.fetch("take_expired_delayed", Held, limit=limit, now=now)
+        delayed = sql.fetch("take_expired_delayed", TakenEntry, limit=limit, now=now)
         end_expired(delayed, Place.DELAYED, now=now)
     return max(len(ready), len(delayed))
 
@@ -72,14 +72,14 @@ def expire_on(queue: str, *, limit: int = AT_ONCE, now: datetime | None = None) 
         return 0
     with transaction.atomic():
         met = sql.fetch(
-            "take_expired_on", Held, queue=queue, limit=limit, scan=HEAD, now=now
+            "take_expired_on", TakenEntry, queue=queue, limit=limit, scan=HEAD, now=now
         )
         end_expired(met, Place.READY, now=now)
     return len(met)
 
 
 def end_expired(
-    entries: Sequence[Held],
+    entries: Sequence[TakenEntry],
     came_from: Place | None,
     *,
     uow: int | None = None,
@@ -94,7 +94,7 @@ def end_expired(
     """
     if not entries:
         return
-    by_queue: dict[int, list[Held]] = defaultdict(list)
+    by_queue: dict[int, list[TakenEntry]] = defaultdict(list)
     for entry in entries:
         by_queue[entry.queue_id].append(entry)
     queues = Queue.objects.select_related("address").in_bulk(by_queue)
@@ -113,7 +113,7 @@ def end_expired(
 
 def end_on(
     queue: Queue,
-    entries: Sequence[Held],
+    entries: Sequence[TakenEntry],
     record: Record,
     *,
     rule: AddressSetting | None = None,
@@ -166,7 +166,9 @@ def expiry_target(queue: Queue, rule: AddressSetting) -> str:
     return "" if to == queue.address.name else to
 
 
-def drop_all(queue: Queue, record: Record, entries: Sequence[Held], why: str) -> None:
+def drop_all(
+    queue: Queue, record: Record, entries: Sequence[TakenEntry], why: str
+) -> None:
     """End entries that no queue of the expiry address takes."""
     warn_once(queue, why)
     end(entries, record)
@@ -179,7 +181,9 @@ def warn_once(queue: Queue, why: str) -> None:
         logger.warning("Expired messages of %s are dropped: %s.", queue.name, why)
 
 
-def make_resources(entries: Sequence[Held], to: str, rule: AddressSetting) -> None:
+def make_resources(
+    entries: Sequence[TakenEntry], to: str, rule: AddressSetting
+) -> None:
     """Make the expiry address, and a queue for each address that messages had.
 
     Source:

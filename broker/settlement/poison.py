@@ -27,7 +27,7 @@ from broker.models import AddressSetting, DeadLetter, Kind, Place, Queue
 from broker.queueing import journal, limits
 from broker.queueing.get import Delivery
 from broker.queueing.limits import refusal_now
-from broker.queueing.transfer import Dress, Held, Record, copy, put_back
+from broker.queueing.transfer import Dress, Record, TakenEntry, copy, put_back
 from broker.security import authorities
 from broker.settlement.discards import discard
 from broker.settlement.mq_headers import (
@@ -210,7 +210,7 @@ def foresee(removing: Removing, *, user: Any = None) -> Removal:
 
 
 def move(
-    held: list[Held],
+    held: list[TakenEntry],
     to: str,
     dress: Dress,
     cause: DeadLetter.Cause,

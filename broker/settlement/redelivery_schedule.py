@@ -44,7 +44,7 @@ NOTHING = Span(ZERO, ZERO, ZERO)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RedeliveryStep:
     """The wait after one failed delivery."""
 
     attempt: int  # that failed, from 1
@@ -56,7 +56,7 @@ class Step:
 class Staircase:
     """All waits up to the end, or as many as are shown."""
 
-    steps: Sequence[Step]
+    steps: Sequence[RedeliveryStep]
     limit: int | None  # the delivery that ends it; None: never
     left: int | None  # steps before the end that are not shown; None: without end
     total: Span | None  # of all waits; None: without end, or too many to add up
@@ -83,12 +83,12 @@ def staircase(settings: AddressSetting, *, most: int = MOST) -> Staircase:
     attempts = settings.max_delivery_attempts or 0
     limit = attempts if attempts > 0 else None
     waits = most if limit is None else min(most, limit - 1)
-    steps: list[Step] = []
+    steps: list[RedeliveryStep] = []
     total = NOTHING
     for attempt in range(1, waits + 1):
         wait = wait_after(settings, attempt)
         total += wait
-        steps.append(Step(attempt, wait, total))
+        steps.append(RedeliveryStep(attempt, wait, total))
     return Staircase(
         steps,
         limit,

@@ -30,7 +30,7 @@ from broker.queueing.browse import as_delivery
 from broker.queueing.get import Delivery
 from broker.queueing.limits import refusal_now
 from broker.queueing.store import NewMessage, Receipt, check, store
-from broker.queueing.transfer import Held
+from broker.queueing.transfer import TakenEntry
 from broker.security import authorities
 from broker.settlement.mq_headers import Signature
 from broker.sql.clock import database_now
@@ -253,7 +253,7 @@ def tell_why(
     )
 
 
-def tell_of_expiry(entries: Sequence[Held], *, now: datetime | None) -> None:
+def tell_of_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> None:
     """Send the reports that expired messages ask for; what cannot be sent is logged."""
     held = {entry.id: entry for entry in entries}
     asking = Message.objects.filter(pk__in=held, descriptor__has_key="report")

@@ -16,7 +16,7 @@ from broker.formats.error_fingerprint import readable
 from broker.models import CountsWhenLost, Kind, Place, Queue
 from broker.queueing import processes
 from broker.queueing.get import Delivery
-from broker.queueing.transfer import Held, Record, end, put_back
+from broker.queueing.transfer import Record, TakenEntry, end, put_back
 from broker.settlement.backout import dispose_of
 from broker.settlement.redelivery_policy import Disposition
 
@@ -84,9 +84,9 @@ def release_some(
 
 def take_some(
     uow: int, queue_id: int, ids: Sequence[int], now: datetime | None
-) -> list[Held]:
+) -> list[TakenEntry]:
     held = sql.fetch(
-        "take_some", Held, uow=uow, queue_id=queue_id, ids=list(ids), now=now
+        "take_some", TakenEntry, uow=uow, queue_id=queue_id, ids=list(ids), now=now
     )
     if len(held) != len(set(ids)):
         raise LockLost(uow)
@@ -185,7 +185,7 @@ def end_badly(  # noqa: PLR0913  # as ``back_out``
     now: datetime | None = None,
 ) -> list[Disposition] | None:
     """As ``back_out``; None where the unit of work holds nothing (any more)."""
-    held = sql.fetch("take_unit", Held, uow=uow, now=now)
+    held = sql.fetch("take_unit", TakenEntry, uow=uow, now=now)
     if not held:
         return None
     detail = {"error": readable(error)}
@@ -200,7 +200,7 @@ def release_all(uow: int, *, actor: str = "", now: datetime | None = None) -> in
     Returns:
         How many entries; none where it has ended already.
     """
-    held = sql.fetch("take_unit", Held, uow=uow, now=now)
+    held = sql.fetch("take_unit", TakenEntry, uow=uow, now=now)
     record = Record(Kind.RELEASE, Place.CLAIMED, uow, actor, now=now)
     put_back(held, [0] * len(held), record)
     return len(held)
@@ -228,7 +228,7 @@ def end_lost(
         actor: for the journal.
         now: when; the database's clock when not given.
     """
-    held = sql.fetch("take_unit", Held, uow=uow, now=now)
+    held = sql.fetch("take_unit", TakenEntry, uow=uow, now=now)
     counted, spared = parted(held, first)
     detail = {"error": readable(error)}
     record = Record(Kind.BACK_OUT, Place.CLAIMED, uow, actor, detail, now)
@@ -237,14 +237,16 @@ def end_lost(
     put_back(spared, [0] * len(spared), replace(record, kind=Kind.RELEASE))
 
 
-def parted(held: Sequence[Held], first: int | None) -> tuple[list[Held], list[Held]]:
+def parted(
+    held: Sequence[TakenEntry], first: int | None
+) -> tuple[list[TakenEntry], list[TakenEntry]]:
     """Which entries of a lost holder count, and which do not."""
     queues = Queue.objects.filter(pk__in={entry.queue_id for entry in held})
     rules = dict(queues.values_list("pk", "counts_when_lost"))
     ids = {entry.id for entry in held}
     oldest = first if first in ids else min(ids, default=None)
-    counted: list[Held] = []
-    spared: list[Held] = []
+    counted: list[TakenEntry] = []
+    spared: list[TakenEntry] = []
     for entry in held:
         rule = rules.get(entry.queue_id, CountsWhenLost.ALL)
         counts = rule == CountsWhenLost.ALL or (
@@ -283,9 +285,9 @@ def back_out_ready(
     return dispose_of(held, record, None, rejected=rejected)
 
 
-def held_from(*columns: Any) -> Held:
+def held_from(*columns: Any) -> TakenEntry:
     """What was taken, but for when it was due, which it is already."""
-    return Held(*columns[:-1])
+    return TakenEntry(*columns[:-1])
 
 
 def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:

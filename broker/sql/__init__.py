@@ -79,7 +79,7 @@ def ask(statement: Composed, parameters: dict[str, Any]) -> list[tuple[Any, ...]
         return cursor.fetchall()
 
 
-class Kept(threading.local):
+class KeptCursors(threading.local):
     """The cursors of this thread that remember how the values of a statement travel,
     which is a third of a client's time for one message, or a tenth of a millisecond."""
 
@@ -95,7 +95,7 @@ class Kept(threading.local):
         return self.cursors
 
 
-kept = Kept()
+kept = KeptCursors()
 
 
 def is_little(parameters: dict[str, Any], rows: list[tuple[Any, ...]]) -> bool:

@@ -23,7 +23,7 @@ from broker.errors.units_of_work import NotForced
 from broker.models import Act, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing import processes
-from broker.queueing.transfer import Held
+from broker.queueing.transfer import TakenEntry
 from broker.security import audit
 from broker.security.audit import Thing
 from broker.settlement import settle
@@ -83,7 +83,7 @@ class OpenUnit:
 class HeldEntry:
     """One entry in it, as lists show it."""
 
-    held: Held
+    held: TakenEntry
     claimed_at: datetime
     address: str
     subject: str | None
@@ -92,7 +92,7 @@ class HeldEntry:
 
     @classmethod
     def of(cls, *columns: Any) -> HeldEntry:
-        return cls(Held(*columns[:7]), *columns[7:])
+        return cls(TakenEntry(*columns[:7]), *columns[7:])
 
 
 def open_units(

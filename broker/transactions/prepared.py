@@ -49,7 +49,7 @@ BYTES = ("body", "headers", "envelope")
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedUnitOfWork:
     """A unit of work that waits for its coordinator."""
 
     xid: str
@@ -60,7 +60,7 @@ class Prepared:
     puts: int  # that it sends if it is committed
 
 
-class Part(NamedTuple):
+class PreparedPart(NamedTuple):
     """One thing that is done when it is committed: a put, or a removal."""
 
     fields: dict[str, Any]  # of the put, but for its bytes; or what is taken away
@@ -69,9 +69,9 @@ class Part(NamedTuple):
     envelope: bytes | None
 
 
-def prepared() -> list[Prepared]:
+def prepared() -> list[PreparedUnitOfWork]:
     """All that wait, the oldest first."""
-    return sql.fetch("prepared", Prepared)
+    return sql.fetch("prepared", PreparedUnitOfWork)
 
 
 def prepare(work: UnitOfWork, xid: str) -> None:
@@ -143,9 +143,9 @@ def rehearse(work: UnitOfWork) -> None:
 
 def keep(uow: int, work: UnitOfWork) -> None:
     """Store what is to be done when it is committed, in this order."""
-    parts = [Part(fields_of(put), *bytes_of(put)) for put in work.puts]
+    parts = [PreparedPart(fields_of(put), *bytes_of(put)) for put in work.puts]
     parts += [
-        Part({"removing": removing_of(one, work.user)}, b"", None, None)
+        PreparedPart({"removing": removing_of(one, work.user)}, b"", None, None)
         for one in work.removing
     ]
     if parts:
@@ -192,7 +192,7 @@ def commit_prepared(
     if actor:
         note(Act.COMMIT_PREPARED, uow, xid, reason)
     actor = actor or coordinator
-    parts = sql.fetch("kept_puts", Part, uow=uow)
+    parts = sql.fetch("kept_puts", PreparedPart, uow=uow)
     puts = [message_of(part) for part in parts if "removing" not in part.fields]
     receipts = put_many(puts, uow=uow, actor=actor, now=now) if puts else []
     for part in parts:
@@ -340,7 +340,7 @@ def bytes_of(put: NewMessage) -> tuple[bytes, bytes | None, bytes | None]:
     return put.body, put.headers, put.envelope
 
 
-def message_of(part: Part) -> NewMessage:
+def message_of(part: PreparedPart) -> NewMessage:
     fields = dict(part.fields)
     for field in MOMENTS:
         if field in fields:

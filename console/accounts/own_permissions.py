@@ -24,7 +24,7 @@ SUPERUSER = "superuser"
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class ControlledAction:
     """Something that controls do, and what it takes."""
 
     words: str
@@ -33,31 +33,39 @@ class Deed:
 
 
 DEEDS = (
-    Deed(
+    ControlledAction(
         "See queues, and what lies on them but not in it",
         permissions.LOOK[0],
         "inquire",
     ),
-    Deed("Read bodies and properties", permissions.LOOK[1], "browse"),
-    Deed("Remove, expire, move away or raise messages", permissions.CHANGE, "get"),
-    Deed("Resubmit, move, copy and restore to a queue", permissions.CHANGE, "put"),
-    Deed("Back out or decide units of work", permissions.CHANGE, "set"),
-    Deed("Say something of dead letters", permissions.CHANGE, "inquire"),
-    Deed("Pause, resume, reset counters", "broker.pause_queue", "set"),
-    Deed("Close connections", "broker.close_clientconnection", "set"),
-    Deed("See links of bridges", "broker.view_link", "inquire"),
-    Deed("Start, pause, resume and stop links", "broker.operate_link", "set"),
-    Deed("Decide transactions of links in doubt", "broker.decide_branch", "set"),
-    Deed("Approve what others planned", "broker.approve_operation"),
-    Deed("Write and switch rules", "broker.change_ruletable", "set"),
-    Deed("Read reports", "dashboards.view_report"),
-    Deed("Run reports", "dashboards.run_report"),
-    Deed("Read the audit", "broker.view_auditrecord"),
-    Deed("See credentials", "broker.view_credential"),
-    Deed("Make credentials", "broker.add_credential"),
-    Deed("Revoke credentials", "broker.change_credential"),
-    Deed("Change settings of addresses", "broker.change_addresssetting"),
-    Deed("Grant authorities", "broker.change_authority"),
+    ControlledAction("Read bodies and properties", permissions.LOOK[1], "browse"),
+    ControlledAction(
+        "Remove, expire, move away or raise messages", permissions.CHANGE, "get"
+    ),
+    ControlledAction(
+        "Resubmit, move, copy and restore to a queue", permissions.CHANGE, "put"
+    ),
+    ControlledAction("Back out or decide units of work", permissions.CHANGE, "set"),
+    ControlledAction("Say something of dead letters", permissions.CHANGE, "inquire"),
+    ControlledAction("Pause, resume, reset counters", "broker.pause_queue", "set"),
+    ControlledAction("Close connections", "broker.close_clientconnection", "set"),
+    ControlledAction("See links of bridges", "broker.view_link", "inquire"),
+    ControlledAction(
+        "Start, pause, resume and stop links", "broker.operate_link", "set"
+    ),
+    ControlledAction(
+        "Decide transactions of links in doubt", "broker.decide_branch", "set"
+    ),
+    ControlledAction("Approve what others planned", "broker.approve_operation"),
+    ControlledAction("Write and switch rules", "broker.change_ruletable", "set"),
+    ControlledAction("Read reports", "dashboards.view_report"),
+    ControlledAction("Run reports", "dashboards.run_report"),
+    ControlledAction("Read the audit", "broker.view_auditrecord"),
+    ControlledAction("See credentials", "broker.view_credential"),
+    ControlledAction("Make credentials", "broker.add_credential"),
+    ControlledAction("Revoke credentials", "broker.change_credential"),
+    ControlledAction("Change settings of addresses", "broker.change_addresssetting"),
+    ControlledAction("Grant authorities", "broker.change_authority"),
 )
 
 
@@ -74,7 +82,7 @@ class Grant:
 class Possible:
     """A deed, and whether what it takes is had."""
 
-    deed: Deed
+    deed: ControlledAction
     by: tuple[str, ...]  # who gives the permission; empty: it is missing
     roles: tuple[str, ...]  # that have the permission
     patterns: tuple[str, ...]  # of queues on which the authority is had

@@ -22,7 +22,7 @@ class Definition(Schema):
     value: Any
 
 
-class Decision(Schema):
+class FieldDecision(Schema):
     """How one field was decided."""
 
     field: str
@@ -36,7 +36,7 @@ class Settings(Schema):
     """All settings of an address, each with what decided it."""
 
     address: str
-    settings: list[Decision]
+    settings: list[FieldDecision]
 
 
 @router.get(

@@ -10,7 +10,7 @@ from ninja import Query, Router, Schema
 from pydantic import AwareDatetime, Field
 
 from broker.security import audit
-from broker.security.audit import Wanted
+from broker.security.audit import AuditFilter
 from console.api.problems import NO_NUL, REFUSED, require
 from console.audit_form import told
 from console.views.audit import VIEW
@@ -46,7 +46,7 @@ class Records(Schema):
     next: int | None
 
 
-class Page(Schema):
+class AuditQuery(Schema):
     """Which records, and how many at most."""
 
     actor: str = Field(default="", max_length=500, pattern=NO_NUL)
@@ -61,13 +61,15 @@ class Page(Schema):
 
 
 @router.get("/audit", response={200: Records, **REFUSED}, summary="Who did what")
-def list_records(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
+def list_records(request: HttpRequest, page: Query[AuditQuery]) -> dict[str, Any]:
     """The records that are wanted, the newest first. ``object`` is a name, or a kind
     and a name such as ``queue:orders``; ``act`` is one act, or the part before its dot.
     """
     require(request, VIEW)
     said = page.dict()
-    wanted = Wanted(**{name: said[name] for name in Wanted.__dataclass_fields__})
+    wanted = AuditFilter(
+        **{name: said[name] for name in AuditFilter.__dataclass_fields__}
+    )
     found = list(audit.found(wanted, before=page.after)[: page.limit + 1])
     part = found[: page.limit]
     return {

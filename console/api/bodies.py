@@ -54,7 +54,7 @@ class MessageToPut(Schema):
     expires_at: AwareDatetime | None = None  # or after its time to live, not both
 
 
-class Message(Schema):
+class FullMessage(Schema):
     """A message, whole."""
 
     message_id: int  # the broker's number

@@ -24,7 +24,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
-from broker.amqp.messages.batches import Batch
+from broker.amqp.messages.batches import MessageBatch
 from broker.errors.messages import InvalidBatch
 from broker.errors.redaction import MaskedMessage
 from broker.models import Queue
@@ -213,7 +213,7 @@ def prepare_branch(
 
 
 def prepared(
-    request: HttpRequest, xid: str, batch: Batch, got: dict[str, Any]
+    request: HttpRequest, xid: str, batch: MessageBatch, got: dict[str, Any]
 ) -> dict[str, Any]:
     units.prepare(
         stored_as(request, xid),
@@ -266,7 +266,7 @@ def release_branch(
     return {"held": left}
 
 
-def accepted(batch: Batch) -> list[int] | None:
+def accepted(batch: MessageBatch) -> list[int] | None:
     """Which messages the head of a batch says are to be accepted; None: all.
 
     Raises:

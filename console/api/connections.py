@@ -11,7 +11,7 @@ from pydantic import Field
 
 from broker.models import ClientEndpoint
 from broker.monitoring import connections as clients
-from broker.monitoring.connections import Connected, Wanted
+from broker.monitoring.connections import ClientQuery, Connected
 from console.api.problems import NO_NUL, REFUSED, require
 from console.views.queues.connections import CLOSE, LONGEST_TEXT, ask, seen
 
@@ -65,7 +65,7 @@ class Connections(Schema):
     next: int | None
 
 
-class Page(Schema):
+class ConnectionQuery(Schema):
     """Which connections, and how many at most."""
 
     text: str = Field(default="", max_length=LONGEST_TEXT, pattern=NO_NUL)
@@ -79,7 +79,7 @@ class Close(Schema):
     reason: str = Field(min_length=1, max_length=200)
 
 
-class Asked(Schema):
+class CloseRequested(Schema):
     """Since when it is asked for; the listener does it within a second."""
 
     close_requested_at: datetime
@@ -90,11 +90,13 @@ class Asked(Schema):
     response={200: Connections, **REFUSED},
     summary="The clients that are connected",
 )
-def list_connections(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
+def list_connections(
+    request: HttpRequest, page: Query[ConnectionQuery]
+) -> dict[str, Any]:
     """Those that use a queue which one may inquire, the longest connected first.
     ``text`` is a part of what names a client, its user, its host, or an endpoint."""
     require(request, "broker.view_queue")
-    wanted = Wanted(
+    wanted = ClientQuery(
         text=page.text.strip(),
         after=page.after,
         limit=page.limit + 1,
@@ -124,7 +126,7 @@ def read_connection(request: HttpRequest, connection_id: Path[int]) -> dict[str,
 
 @router.post(
     "/connections/{int:connection_id}/close",
-    response={200: Asked, **REFUSED},
+    response={200: CloseRequested, **REFUSED},
     summary="Close the connection of a client",
 )
 def close_connection(
@@ -143,7 +145,7 @@ def close_connection(
 
 @router.post(
     "/connections/{int:connection_id}/endpoints/{int:endpoint_id}/close",
-    response={200: Asked, **REFUSED},
+    response={200: CloseRequested, **REFUSED},
     summary="Close one endpoint of a client",
 )
 def close_endpoint(

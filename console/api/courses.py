@@ -26,7 +26,7 @@ Canary = Field(default=None, ge=0, le=canary.WATCHED)
 Reason = Field(default="", max_length=500, pattern=NO_NUL)
 
 
-class Why(Schema):
+class GivenReason(Schema):
     """Why something is done; it is kept."""
 
     reason: str = Reason
@@ -49,7 +49,9 @@ class Onwards(Schema):
     response=ANSWERS,
     summary="Take in what is above the ceiling",
 )
-def take_in(request: HttpRequest, operation_id: Path[int], why: Why) -> dict[str, Any]:
+def take_in(
+    request: HttpRequest, operation_id: Path[int], why: GivenReason
+) -> dict[str, Any]:
     """Into a plan, what was left out since it was resubmitted too often before."""
     require(request, permissions.CHANGE)
     planned, _ = seen(request, operation_id)

@@ -48,7 +48,7 @@ class Credentials(Schema):
     next: str | None
 
 
-class Page(Schema):
+class CredentialQuery(Schema):
     """Which credentials, by name, and how many at most."""
 
     after: str = Field(default="", max_length=100, pattern=NO_NUL)
@@ -67,7 +67,7 @@ class NewCredential(Schema):
     expires_at: AwareDatetime | None = None
 
 
-class Made(CredentialState):
+class CreatedCredential(CredentialState):
     """A credential that was just made. Its secret is told this once."""
 
     secret: str
@@ -84,7 +84,9 @@ class Revocation(Schema):
     response={200: Credentials, **REFUSED},
     summary="The credentials of applications",
 )
-def list_credentials(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
+def list_credentials(
+    request: HttpRequest, page: Query[CredentialQuery]
+) -> dict[str, Any]:
     """All of them by name, also those that were revoked or have expired."""
     require(request, VIEW)
     rows = Credential.objects.select_related(*PEOPLE).order_by("name")
@@ -97,7 +99,9 @@ def list_credentials(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
 
 
 @router.post(
-    "/credentials", response={200: Made, **REFUSED}, summary="Make a credential"
+    "/credentials",
+    response={200: CreatedCredential, **REFUSED},
+    summary="Make a credential",
 )
 def create_credential(request: HttpRequest, body: NewCredential) -> dict[str, Any]:
     """Answers with its secret, which is not kept and cannot be read again. It may at

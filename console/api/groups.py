@@ -17,7 +17,7 @@ from broker.errors.groups import NoSuchGroup
 from broker.models import DeadLetterGroup
 from broker.monitoring import dead_letter_groups as groups
 from broker.monitoring import dead_letters
-from broker.monitoring.dead_letters import Group
+from broker.monitoring.dead_letters import DeadLetterCount
 from broker.sql.clock import database_now
 from console.accounts.permissions import CHANGE
 from console.api.problems import NO_NUL, REFUSED, Problem, require
@@ -29,7 +29,7 @@ router = Router(tags=["dead letter groups"])
 REFUSED_TOO = {400: Problem, **REFUSED}
 
 
-class Part(Schema):
+class GroupPart(Schema):
     """Letters of a group from one queue, of one cause, that lie on one queue."""
 
     origin_queue: str
@@ -46,7 +46,7 @@ class GroupState(Schema):
     fingerprint: str
     pattern: str
     messages: int
-    parts: list[Part]
+    parts: list[GroupPart]
     standing: str  # new, back, acknowledged or snoozed
     why: str  # it is back
     owner: str | None
@@ -181,7 +181,7 @@ def seen(request: HttpRequest, fingerprint: str) -> set[tuple[str, str]]:
     return {(group.origin_queue, group.cause) for group in parts}
 
 
-def parts_of(fingerprint: str, names: dict[int, str]) -> list[Group]:
+def parts_of(fingerprint: str, names: dict[int, str]) -> list[DeadLetterCount]:
     """What of a group lies on these queues now.
 
     Raises:
@@ -208,7 +208,7 @@ def state_of(request: HttpRequest, fingerprint: str) -> dict[str, Any]:
 
 
 def told(
-    found: dict[str, list[Group]],
+    found: dict[str, list[DeadLetterCount]],
     names: dict[int, str],
     trends: Mapping[str, groups.Trend],
 ) -> list[dict[str, Any]]:
@@ -228,14 +228,14 @@ def told(
     ]
 
 
-def part_of(part: Group, names: dict[int, str]) -> dict[str, Any]:
+def part_of(part: DeadLetterCount, names: dict[int, str]) -> dict[str, Any]:
     plain = ("origin_queue", "cause", "messages", "first_died_at", "last_died_at")
     fields = {name: getattr(part, name) for name in plain}
     return fields | {"queue": names.get(part.queue_id, "")}
 
 
 def said_in(
-    row: DeadLetterGroup | None, parts: Sequence[Group], at: datetime
+    row: DeadLetterGroup | None, parts: Sequence[DeadLetterCount], at: datetime
 ) -> dict[str, Any]:
     standing = groups.standing(row, parts, at)
     row = row or DeadLetterGroup()

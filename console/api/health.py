@@ -24,7 +24,7 @@ class Finding(Schema):
     remedy: str  # what to do
 
 
-class Waiting(Schema):
+class PreparedUnit(Schema):
     """A prepared unit of work, which waits for its coordinator."""
 
     xid: str
@@ -35,7 +35,7 @@ class Health(Schema):
     """All that was found on the queues that one may inquire."""
 
     findings: list[Finding]
-    prepared: list[Waiting]
+    prepared: list[PreparedUnit]
 
 
 @router.get("/health", response={200: Health, **REFUSED}, summary="Health")

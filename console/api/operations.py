@@ -111,7 +111,7 @@ class Items(Schema):
     next: int | None
 
 
-class Page(Schema):
+class ItemQuery(Schema):
     """Which items, and how many at most."""
 
     status: Literal["planned", "done", "skipped", "left_out"] | None = None
@@ -219,7 +219,7 @@ def fates_of(ledger: results.Ledger) -> dict[str, int]:
     summary="The items of an operation",
 )
 def read_items(
-    request: HttpRequest, operation_id: Path[int], page: Query[Page]
+    request: HttpRequest, operation_id: Path[int], page: Query[ItemQuery]
 ) -> dict[str, Any]:
     """In the order in which they are worked on."""
     found, ledger = seen(request, operation_id)

@@ -24,7 +24,7 @@ class Given(Schema):
     by: str  # you, superuser, or the name of a group
 
 
-class Deed(Schema):
+class PermittedAction(Schema):
     """Something that one does, and whether one has what it takes."""
 
     deed: str  # in words
@@ -49,13 +49,13 @@ class Rights(Schema):
     name: str
     groups: list[str]
     is_superuser: bool
-    deeds: list[Deed]
+    deeds: list[PermittedAction]
     grants: list[Given]
     queues: list[OnQueue]
     next: str | None
 
 
-class Page(Schema):
+class OwnRightsQuery(Schema):
     """Which queues, by name, and how many at most."""
 
     text: str = Field(default="", max_length=255, pattern=NO_NUL)  # in their names
@@ -64,7 +64,7 @@ class Page(Schema):
 
 
 @router.get("/rights", response={200: Rights, **REFUSED}, summary="Your rights")
-def read_rights(request: HttpRequest, page: Query[Page]) -> dict[str, Any]:
+def read_rights(request: HttpRequest, page: Query[OwnRightsQuery]) -> dict[str, Any]:
     """Of whoever asks: a person, or a credential with what it leaves of its user's. No
     permission is needed; queues are those that one may inquire."""
     user = request.user

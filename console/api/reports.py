@@ -17,7 +17,7 @@ from console.api.acting import Nothing
 from console.api.problems import NO_NUL, REFUSED, require
 from dashboards.models import ReportRow, ReportRun
 from dashboards.pages import cells, results, run_requests, schedules
-from dashboards.pages.results import Wanted
+from dashboards.pages.results import ResultsQuery
 from dashboards.reports import Column, Parameter, Report, discover
 
 router = Router(tags=["reports"])
@@ -171,7 +171,7 @@ def list_rows(
     run = done.filter(pk=page.run).first() if page.run else done.first()
     if page.run and run is None:
         raise Http404(f"run {page.run}")
-    wanted = Wanted.of(one, page.dict() | {"run": run.pk if run else ""})
+    wanted = ResultsQuery.of(one, page.dict() | {"run": run.pk if run else ""})
     rows = results.found(request.user, wanted)
     if page.after:
         rows = rows.filter(behind(page.after, one))

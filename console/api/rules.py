@@ -98,7 +98,7 @@ class Passes(Schema):
     next: int | None
 
 
-class Page(Schema):
+class RulesQuery(Schema):
     after: int | None = Field(default=None, ge=1, lt=2**63)
     limit: int = Field(default=20, ge=1, le=200)
 
@@ -180,7 +180,7 @@ def preview_rules(request: HttpRequest, name: Path[str], body: Draft) -> dict[st
     summary="What the rules did",
 )
 def read_passes(
-    request: HttpRequest, name: Path[str], page: Query[Page]
+    request: HttpRequest, name: Path[str], page: Query[RulesQuery]
 ) -> dict[str, Any]:
     """The passes that did something, or would have, the newest first."""
     every = seen_rules(request, name).passes.all()

@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 
 from broker.config import edits, imports
 from broker.config.documents import defined
-from broker.config.imports import FORMATS, Preview
+from broker.config.imports import FORMATS, ImportPreview
 from broker.models import AddressSetting
 from console.api.problems import NO_NUL, REFUSED, require
 
@@ -194,5 +194,5 @@ def told(one: AddressSetting) -> dict[str, Any]:
     return {"match": one.match, "values": defined(one)}
 
 
-def changes_told(found: Preview, *, applied: bool) -> dict[str, Any]:
+def changes_told(found: ImportPreview, *, applied: bool) -> dict[str, Any]:
     return {"applied": applied, "changes": found.changes, "token": found.token}

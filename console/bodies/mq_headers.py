@@ -23,7 +23,7 @@ TOO_LONG = "They are too long to be decoded here. Download them to see what is i
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class MessageFacts:
     """A message as ``Descriptor.of`` wants it."""
 
     message_id: int
@@ -96,8 +96,8 @@ def decoded(
     )
 
 
-def described(message: Message, backout_count: int) -> Described:
-    return Described(
+def described(message: Message, backout_count: int) -> MessageFacts:
+    return MessageFacts(
         message.pk,
         message.message_id,
         backout_count,

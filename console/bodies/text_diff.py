@@ -23,7 +23,7 @@ KEPT = 60  # characters around that
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """One line of a difference."""
 
     kind: str  # same, gone, new, or gap
@@ -40,33 +40,37 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MessageDifference:
     """How one message differs from another."""
 
-    headers: list[Line]
-    body: list[Line]
+    headers: list[DiffLine]
+    body: list[DiffLine]
     notice: str = ""  # how the bodies were made comparable, or why they were not
 
     def __bool__(self) -> bool:
         return bool(self.headers or self.body or self.notice)
 
 
-def difference(before: Subject, after: Subject) -> Difference:
+def difference(before: Subject, after: Subject) -> MessageDifference:
     """What a person should see before a message goes, and later."""
     headers = list(header_lines(before, after))
     if before.body is None or after.body is None:
-        return Difference(headers, [], "The bodies are too long to be compared here.")
+        return MessageDifference(
+            headers, [], "The bodies are too long to be compared here."
+        )
     if before.body == after.body:
-        return Difference(headers, [])
+        return MessageDifference(headers, [])
     try:
         one = text_of(before.body, before.content_type).text
         other = text_of(after.body, after.content_type).text
     except ValueError as error:
-        return Difference(headers, [], f"The bodies cannot be compared: {error}.")
-    return Difference(headers, *compared(one, other))
+        return MessageDifference(
+            headers, [], f"The bodies cannot be compared: {error}."
+        )
+    return MessageDifference(headers, *compared(one, other))
 
 
-def compared(one: str, other: str) -> tuple[list[Line], str]:
+def compared(one: str, other: str) -> tuple[list[DiffLine], str]:
     """The lines that differ, and what was done to get there."""
     if is_long(one) or is_long(other):
         before, after = laid(one), laid(other)
@@ -77,7 +81,7 @@ def compared(one: str, other: str) -> tuple[list[Line], str]:
     return lines, "" if lines else "Only the bytes differ, not the text."
 
 
-def header_lines(before: Subject, after: Subject) -> Iterator[Line]:
+def header_lines(before: Subject, after: Subject) -> Iterator[DiffLine]:
     """But for what the broker writes into every copy."""
     names = dict.fromkeys((*before.headers, *after.headers))
     for name in (one for one in names if not is_own(one)):
@@ -85,9 +89,9 @@ def header_lines(before: Subject, after: Subject) -> Iterator[Line]:
         if one == other:
             continue
         if one is not None:
-            yield Line("gone", f"{name}: {one}")
+            yield DiffLine("gone", f"{name}: {one}")
         if other is not None:
-            yield Line("new", f"{name}: {other}")
+            yield DiffLine("new", f"{name}: {other}")
 
 
 def told(subject: Subject, name: str) -> str | None:
@@ -111,18 +115,18 @@ def laid(text: str) -> str | None:
         return None
 
 
-def body_lines(before: str, after: str) -> list[Line]:
+def body_lines(before: str, after: str) -> list[DiffLine]:
     """What differs, with what stands around it; cut where it is very long."""
     one, other = (
         [line + end for line, end in lines_of(text)] for text in (before, after)
     )
     lines = list(islice(grouped(one, other), MOST + 1))
     if len(lines) > MOST:
-        return [*lines[:MOST], Line("gap", "more lines differ")]
+        return [*lines[:MOST], DiffLine("gap", "more lines differ")]
     return lines
 
 
-def grouped(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+def grouped(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
     codes = opcodes(before, after)
     for place, (tag, i1, i2, j1, j2) in enumerate(codes):
         if tag == "equal":
@@ -133,21 +137,21 @@ def grouped(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
             yield from replaced(before[i1:i2], after[j1:j2])
 
 
-def around(lines: Sequence[str], head: int, tail: int) -> Iterator[Line]:
+def around(lines: Sequence[str], head: int, tail: int) -> Iterator[DiffLine]:
     """The first and the last of lines that are the same."""
     if len(lines) <= head + tail + 1:
-        yield from (Line("same", shown(line)) for line in lines)
+        yield from (DiffLine("same", shown(line)) for line in lines)
         return
-    yield from (Line("same", shown(line)) for line in lines[:head])
+    yield from (DiffLine("same", shown(line)) for line in lines[:head])
     count = len(lines) - head - tail
-    yield Line("gap", f"{count:,} lines the same")
-    yield from (Line("same", shown(line)) for line in lines[len(lines) - tail :])
+    yield DiffLine("gap", f"{count:,} lines the same")
+    yield from (DiffLine("same", shown(line)) for line in lines[len(lines) - tail :])
 
 
-def replaced(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+def replaced(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
     pairs = [trimmed(one, other) for one, other in zip_longest(before, after)]
-    yield from (Line("gone", one) for one, _ in pairs if one is not None)
-    yield from (Line("new", other) for _, other in pairs if other is not None)
+    yield from (DiffLine("gone", one) for one, _ in pairs if one is not None)
+    yield from (DiffLine("new", other) for _, other in pairs if other is not None)
 
 
 def trimmed(one: str | None, other: str | None) -> tuple[str | None, str | None]:

@@ -72,14 +72,14 @@ UNSAID = (
 class Dead:
     """Dead messages of one link, in groups of one cause, the largest first."""
 
-    rows: Sequence[dead_letter_groups.Row]
+    rows: Sequence[dead_letter_groups.DeadLetterGroupRow]
     messages: int
     as_of: datetime
     fields: dict[str, object]  # of the list of all dead letters: these only
     sharing: Sequence[str]  # other links from the same queue, of whose some may be
 
     @property
-    def shown(self) -> Sequence[dead_letter_groups.Row]:
+    def shown(self) -> Sequence[dead_letter_groups.DeadLetterGroupRow]:
         return self.rows[:MOST]
 
     @property

@@ -8,19 +8,19 @@ from django.db.models import Count, Min, QuerySet
 
 from broker.bridges import standing
 from broker.models import Branch, Link, LinkStatus
-from broker.security.authorities import Held
+from broker.security.authorities import GrantedAuthorities
 from dashboards.links import ENDS, ends_here, sees
 
 LOOKED_AT = 200  # links
 PATIENCE = timedelta(minutes=1)  # with what mostly passes by itself
 
 
-def failed(held: Held) -> list[LinkStatus]:
+def failed(held: GrantedAuthorities) -> list[LinkStatus]:
     """Those that stopped by themselves."""
     return seen(standing.failed(), held)
 
 
-def troubled(held: Held, now: datetime) -> list[LinkStatus]:
+def troubled(held: GrantedAuthorities, now: datetime) -> list[LinkStatus]:
     """Those that carried nothing since they began to fail, which is a while ago."""
     every = seen(standing.troubled(), held)
     return [one for one in every if not is_recent(one, now - PATIENCE)]
@@ -32,7 +32,9 @@ def is_recent(one: LinkStatus, since: datetime) -> bool:
     return any(at is not None and at > since for at in known)
 
 
-def in_doubt(held: Held, now: datetime) -> list[tuple[Link, int, datetime]]:
+def in_doubt(
+    held: GrantedAuthorities, now: datetime
+) -> list[tuple[Link, int, datetime]]:
     """Those with transactions that are in doubt for a while: how many, since when."""
     rows = Branch.objects.filter(began_at__lte=now - PATIENCE).values("link")
     told = rows.annotate(branches=Count("pk"), since=Min("began_at")).order_by("since")
@@ -47,7 +49,7 @@ def in_doubt(held: Held, now: datetime) -> list[tuple[Link, int, datetime]]:
     ]
 
 
-def seen(found: QuerySet[LinkStatus], held: Held) -> list[LinkStatus]:
+def seen(found: QuerySet[LinkStatus], held: GrantedAuthorities) -> list[LinkStatus]:
     ends = (f"link__{one}" for one in ENDS)
     every = found.select_related(*ends)[:LOOKED_AT]
     return [one for one in every if sees(held, ends_here(one.link))]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from broker.models import DeadLetter, Link, Queue
-from broker.monitoring.dead_letters import Group
+from broker.monitoring.dead_letters import DeadLetterCount
 
 
-def links_of(groups: Iterable[Group]) -> dict[str, Link]:
+def links_of(groups: Iterable[DeadLetterCount]) -> dict[str, Link]:
     """The links whose dead messages are among groups, by what these name as the queue
     that they came from; those alone where that is no queue of this broker. Two queries,
     or none where no group is of a link."""

@@ -11,17 +11,17 @@ from django.core.paginator import Page, Paginator
 from broker.bridges import standing
 from broker.bridges.states import Command
 from broker.models import Bridge, Link, LinkStatus
-from broker.security.authorities import Held
+from broker.security.authorities import GrantedAuthorities
 from console.bridge_pages import sight, words
 from console.bridge_pages.steps import Figure, figures_of
-from console.bridge_pages.words import End
+from console.bridge_pages.words import EndWords
 from dashboards import links
 
 PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LinkRow:
     """One link."""
 
     link: Link
@@ -46,11 +46,11 @@ class Row:
         return words.chip_of(self.status)
 
     @property
-    def source(self) -> End:
+    def source(self) -> EndWords:
         return words.ends_of(self.link)[0]
 
     @property
-    def target(self) -> End:
+    def target(self) -> EndWords:
         return words.ends_of(self.link)[1]
 
     @property
@@ -77,42 +77,44 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BridgeSection:
     """The links of one bridge, or those that have failed."""
 
     bridge: Bridge | None  # none: of any
-    rows: Sequence[Row]
+    rows: Sequence[LinkRow]
 
 
 @dataclass(frozen=True, slots=True)
 class LinkList:
     """One page of all links that somebody sees."""
 
-    page: Page[Row]
+    page: Page[LinkRow]
     counts: Counter[str]  # of all, by the word on their chips
 
     @property
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[BridgeSection]:
         rows = list(self.page)
         if failed := [row for row in rows if row.has_failed]:
-            yield Part(None, failed)
+            yield BridgeSection(None, failed)
         others = [row for row in rows if not row.has_failed]
         for bridge in dict.fromkeys(row.link.bridge for row in others):
-            yield Part(bridge, [row for row in others if row.link.bridge == bridge])
+            yield BridgeSection(
+                bridge, [row for row in others if row.link.bridge == bridge]
+            )
 
     @property
     def in_words(self) -> str:
         return ", ".join(f"{count:,} {word}" for word, count in self.counts.items())
 
 
-def rows_of(every: Sequence[Link]) -> list[Row]:
+def rows_of(every: Sequence[Link]) -> list[LinkRow]:
     """Links with how they do."""
     statuses = [sight.status_of(one) for one in every]
     rates = links.rates({one.link.pk: one.sent for one in statuses})
-    return [Row(one.link, one, rates[one.link.pk]) for one in statuses]
+    return [LinkRow(one.link, one, rates[one.link.pk]) for one in statuses]
 
 
-def listed(held: Held, number: str | None) -> LinkList:
+def listed(held: GrantedAuthorities, number: str | None) -> LinkList:
     """The page of this number. One query, however many links there are."""
     rows = sorted(rows_of(sight.visible(held)), key=lambda row: not row.has_failed)
     return LinkList(

@@ -20,7 +20,7 @@ OPERATE = "broker.operate_link"
 DECIDE = "broker.decide_branch"
 
 
-def visible(held: authorities.Held) -> list[Link]:
+def visible(held: authorities.GrantedAuthorities) -> list[Link]:
     """The links that somebody may see, by bridge and name. One query."""
     every = Link.objects.select_related("status", *ENDS)
     return [

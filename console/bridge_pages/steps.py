@@ -18,7 +18,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LinkStep:
     """What a link does with each message, and which go no further."""
 
     name: str
@@ -27,13 +27,13 @@ class Step:
     exits: Sequence[Figure] = ()  # of those that do not, or that go elsewhere
 
 
-def steps_of(link: Link, status: LinkStatus) -> Iterator[Step]:
+def steps_of(link: Link, status: LinkStatus) -> Iterator[LinkStep]:
     """The steps of the manual, in their order."""
 
     def figure(name: str, words: str) -> Figure:
         return Figure(name, getattr(status, name), words)
 
-    yield Step(
+    yield LinkStep(
         "Receive",
         "in a transaction" if link.transacted else "one by one, in order",
         [figure("received", "received")],
@@ -42,12 +42,12 @@ def steps_of(link: Link, status: LinkStatus) -> Iterator[Step]:
             figure("looped", "came round in a loop"),
         ],
     )
-    yield Step(
+    yield LinkStep(
         "Check expiry",
         "what has expired is not sent",
         exits=[figure("expired", "expired")],
     )
-    yield Step(
+    yield LinkStep(
         "Transform",
         f"reply-to {'kept' if link.retain_reply_to else 'taken away'}; "
         + ("by a transformer" if link.transformer else "no transformer"),
@@ -58,9 +58,9 @@ def steps_of(link: Link, status: LinkStatus) -> Iterator[Step]:
         ],
     )
     tagged = link.bridge.tag_messages
-    yield Step("Tag", "with the bridge’s name" if tagged else "off for this bridge")
-    yield Step("Send", "to the target", [figure("sent", "sent")])
-    yield Step(
+    yield LinkStep("Tag", "with the bridge’s name" if tagged else "off for this bridge")
+    yield LinkStep("Send", "to the target", [figure("sent", "sent")])
+    yield LinkStep(
         "Commit" if link.transacted else "Acknowledge",
         "both ends at once" if link.transacted else "at the source, once sent",
     )

@@ -46,7 +46,7 @@ GUARANTEES = {
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class EndWords:
     """Where a link receives from, or sends to."""
 
     destination: str  # its name there; empty: that of each message at its source
@@ -60,13 +60,13 @@ class End:
         return self.is_here and self.kind == Kind.QUEUE and bool(self.destination)
 
 
-def ends_of(link: Link) -> tuple[End, End]:
+def ends_of(link: Link) -> tuple[EndWords, EndWords]:
     source = end_of(link.source_factory, link.source)
     return source, end_of(link.target_factory, link.target)
 
 
-def end_of(factory: ConnectionFactory, at: BridgeDestination | None) -> End:
-    return End(
+def end_of(factory: ConnectionFactory, at: BridgeDestination | None) -> EndWords:
+    return EndWords(
         at.name if at else "",
         at.kind if at else "",
         factory.name,

@@ -18,7 +18,7 @@ from typer import Argument, Exit, Option
 from broker.bridges import secrets
 from broker.bridges.commands import command, link_of
 from broker.bridges.config import bridge_import
-from broker.bridges.config.bridge_import import MODES, Preview
+from broker.bridges.config.bridge_import import MODES, BridgeImportPreview
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
 from broker.bridges.states import Command as Order
@@ -223,7 +223,9 @@ def ordered(what: Order, bridge: str, link: str, reason: str) -> list[dict[str, 
     return rows
 
 
-def taken_over(user: Person | None, file: Path, mode: str, *, does: bool) -> Preview:
+def taken_over(
+    user: Person | None, file: Path, mode: str, *, does: bool
+) -> BridgeImportPreview:
     """What a document changes, or changed."""
     for permission in TAKE_OVER:
         people.require(user, permission)
@@ -239,11 +241,11 @@ def taken_over(user: Person | None, file: Path, mode: str, *, does: bool) -> Pre
     return bridge_import.preview(document, chosen)
 
 
-def in_words(found: Preview, *, did: bool) -> str:
+def in_words(found: BridgeImportPreview, *, did: bool) -> str:
     return "\n".join(lines(found, did=did))
 
 
-def lines(found: Preview, *, did: bool) -> Iterator[str]:
+def lines(found: BridgeImportPreview, *, did: bool) -> Iterator[str]:
     for one in found.changes:
         if one.deed != "unchanged":
             yield f"{one.deed} {one.kind} {telling.in_words(one.name)}"

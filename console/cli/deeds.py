@@ -22,7 +22,7 @@ from broker.security import audit, authorities, redaction
 from broker.transactions.scope import unit_of_work
 from console.accounts import masking
 from console.api import bodies
-from console.api.messages.browsing import PLACES, Entry
+from console.api.messages.browsing import PLACES, BrowsedMessage
 from console.api.messages.detail import FoundMessage
 from console.cli import people, works
 from console.cli.people import USAGE
@@ -119,7 +119,7 @@ def browse(  # noqa: PLR0913  # the subcommand's options
     if whole:
         return whole_of(user, found, entries, why)
     return [
-        {name: getattr(one, name) for name in Entry.model_fields}
+        {name: getattr(one, name) for name in BrowsedMessage.model_fields}
         | {"after": one.cursor}
         for one in entries
     ]

@@ -18,7 +18,7 @@ from broker.amqp.protocol import sections
 from broker.amqp.protocol.conditions import Error
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver, Sender
-from broker.amqp.protocol.events import Disposed, Event, Received
+from broker.amqp.protocol.events import Disposed, Event, MessageReceived
 from broker.amqp.protocol.performatives import (
     Accepted,
     DeliveryState,
@@ -138,7 +138,7 @@ class Warehouse:
         receiver.grant(TAKEN_AHEAD)
 
     def told(self, event: Event) -> None:
-        if isinstance(event, Received):
+        if isinstance(event, MessageReceived):
             wait = random.uniform(0, WORK_S)  # noqa: S311  # work, no secret
             loop = asyncio.get_running_loop()
             loop.call_later(wait, self.settle, event.receiver, event.delivery)

@@ -19,7 +19,7 @@ from broker.client.dispatch import stoppages
 from broker.models import Link, LinkStatus, Operation
 from broker.monitoring import connections as clients
 from broker.monitoring import dead_letters, wait_times
-from broker.security.authorities import Held, Principal
+from broker.security.authorities import GrantedAuthorities, Principal
 from broker.transactions import administration
 from broker.transactions.prepared import prepared
 from console.bridge_pages import needing, sight
@@ -69,7 +69,11 @@ class Overview:
 
 
 def overview(
-    queues: Sequence[QueueDepth], held: Held, user: Principal, *, now: datetime
+    queues: Sequence[QueueDepth],
+    held: GrantedAuthorities,
+    user: Principal,
+    *,
+    now: datetime,
 ) -> Overview:
     """What needs this person.
 
@@ -116,7 +120,7 @@ def cut(needs: Iterable[Need], view: str, what: str) -> Iterator[Need]:
         yield Need(when, first.state, first.chip, said, reverse(view), "See them all")
 
 
-def stopped(held: Held) -> Iterator[Need]:
+def stopped(held: GrantedAuthorities) -> Iterator[Need]:
     for one in stoppages.standing():
         if held.on("inquire", one.queue.name):
             yield Need(
@@ -130,7 +134,9 @@ def stopped(held: Held) -> Iterator[Need]:
             )
 
 
-def of_links(user: Principal, held: Held, now: datetime) -> Iterator[Need]:
+def of_links(
+    user: Principal, held: GrantedAuthorities, now: datetime
+) -> Iterator[Need]:
     """Links of bridges that failed, or do not get on, and what is in doubt."""
     if not isinstance(user, User) or not user.has_perm(sight.VIEW):
         return
@@ -202,7 +208,7 @@ def growing(queues: Iterable[QueueDepth]) -> Iterator[Need]:
 
 
 def untaken(
-    queues: Iterable[QueueDepth], waits: Mapping[int, wait_times.Waiting]
+    queues: Iterable[QueueDepth], waits: Mapping[int, wait_times.QueueWait]
 ) -> Iterator[Need]:
     found = [one for one in queues if one.is_untaken]
     for one in sorted(found, key=lambda queue: -queue.ready):
@@ -220,7 +226,7 @@ def untaken(
 
 
 def late(
-    queues: Iterable[QueueDepth], waits: Mapping[int, wait_times.Waiting]
+    queues: Iterable[QueueDepth], waits: Mapping[int, wait_times.QueueWait]
 ) -> Iterator[Need]:
     for one in queues:
         wait = waits.get(one.queue_id)
@@ -271,7 +277,7 @@ def paused(queues: Iterable[QueueDepth]) -> Iterator[Need]:
         )
 
 
-def undecided(held: Held) -> Iterator[Need]:
+def undecided(held: GrantedAuthorities) -> Iterator[Need]:
     works = prepared() if held.everywhere("inquire") else []
     if works:
         yield Need(
@@ -312,7 +318,7 @@ def to_put_right(count: int) -> Iterator[Need]:
 
 
 def oldest_of(
-    queues: Iterable[QueueDepth], waits: Mapping[int, wait_times.Waiting]
+    queues: Iterable[QueueDepth], waits: Mapping[int, wait_times.QueueWait]
 ) -> tuple[QueueDepth, datetime] | None:
     """The message that waits longest on a queue that consumers should empty."""
     found = [

@@ -257,7 +257,7 @@ class Frame:
         return self.may("broker.view_queue")
 
     @cached_property
-    def held(self) -> authorities.Held:
+    def held(self) -> authorities.GrantedAuthorities:
         """What this person may do; asked once for all that stands around the page."""
         return authorities.held_by(self.request.user)
 

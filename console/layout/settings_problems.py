@@ -14,7 +14,7 @@ from django.urls import reverse
 from broker.bridges import secrets
 from broker.config.lint import Advice, advice
 from broker.models import AddressSetting, ConnectionFactory, ModelQueue, Queue
-from broker.security.authorities import Held, Principal
+from broker.security.authorities import GrantedAuthorities, Principal
 from console import second_factors
 from dashboards import kept
 
@@ -37,7 +37,7 @@ LOST = "password-lost"  # and this a connection factory
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SettingsLink:
     """Where something is put right."""
 
     words: str
@@ -51,7 +51,7 @@ class Finding:
 
     advice: Advice
     about: About | None  # none: what it is about does not exist
-    places: Sequence[Place]  # only those where one may do so
+    places: Sequence[SettingsLink]  # only those where one may do so
 
     @property
     def is_of_queue(self) -> bool:
@@ -74,19 +74,19 @@ class Finding:
         return isinstance(self.about, AddressSetting)
 
 
-def advice_for(held: Held) -> list[Advice]:
+def advice_for(held: GrantedAuthorities) -> list[Advice]:
     """All that there is to say of queues that may be inquired: now, or some seconds ago
     where queues are so many that it takes long. Five queries."""
     return seen(held, kept.newest(KEY, advice, KEPT_S))
 
 
-def all_for(user: Principal, held: Held) -> list[Advice]:
+def all_for(user: Principal, held: GrantedAuthorities) -> list[Advice]:
     """The same, after what there is to say of people and of passwords."""
     found = kept.newest(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
     return [*of_people(user), *found, *advice_for(held)]
 
 
-def count(user: Principal, held: Held) -> int:
+def count(user: Principal, held: GrantedAuthorities) -> int:
     """How many there are, or were some seconds ago."""
     found = kept.recent(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
     of_queues = seen(held, kept.recent(KEY, advice, KEPT_S))
@@ -130,7 +130,7 @@ def of_people(user: Principal) -> list[Advice]:
     ]
 
 
-def seen(held: Held, every: Iterable[Advice]) -> list[Advice]:
+def seen(held: GrantedAuthorities, every: Iterable[Advice]) -> list[Advice]:
     """What concerns every queue first, then by queue."""
     found = [one for one in every if held.on("inquire", one.queue)]
     return sorted(found, key=lambda one: one.code not in OF_ALL)
@@ -162,24 +162,26 @@ def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
     ]
 
 
-def places(request: HttpRequest, one: Advice, about: About | None) -> Iterator[Place]:
+def places(
+    request: HttpRequest, one: Advice, about: About | None
+) -> Iterator[SettingsLink]:
     """Where a finding is put right, the most likely place first."""
     if one.code == "dead-letter-queue-fills":
         there = reverse("console:queue", args=[one.queue])
-        yield Place("See its messages", there, leaves=False)
+        yield SettingsLink("See its messages", there, leaves=False)
     if one.code == NO_SUCH_GROUP and may(request, "view", Group):
-        yield Place("Groups", page(Group, "changelist"))
+        yield SettingsLink("Groups", page(Group, "changelist"))
     if about is not None and may(request, "change", type(about)):
-        yield Place("Settings", page(type(about), "change", about.pk))
+        yield SettingsLink("Settings", page(type(about), "change", about.pk))
     missing = {
         "no-dead-letter-queue": one.queue,
         "no-such-backout-queue": getattr(about, "backout_queue", ""),
     }.get(one.code)
     if missing and may(request, "add", Queue):
         query = urlencode({"name": missing})
-        yield Place("Create it", f"{page(Queue, 'add')}?{query}")
+        yield SettingsLink("Create it", f"{page(Queue, 'add')}?{query}")
     if one.code == "threshold-never-reached" and may(request, "change", AddressSetting):
-        yield Place("Address settings", page(AddressSetting, "changelist"))
+        yield SettingsLink("Address settings", page(AddressSetting, "changelist"))
 
 
 def may(request: HttpRequest, deed: str, model: type[Model]) -> bool:

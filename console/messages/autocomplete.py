@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from broker.errors.messages import InvalidFilter, SearchTooLong
 from broker.errors.redaction import MaskedSearch
-from broker.formats.filters import KEYS, PROPERTY, Key, Kind
+from broker.formats.filters import KEYS, PROPERTY, Key, KeyKind
 from broker.formats.filters.keys import ALIASES
 from broker.formats.filters.values import quoted
 from broker.monitoring import search as finding
@@ -28,10 +28,10 @@ from console.messages import search_form
 MOST = 20  # values
 LAST = re.compile(r"(?P<before>(?:.*[ \t])?-?)(?P<term>[^ \t]*)", re.S)
 OF_NEWEST = f"Values of the newest {NEWEST:,} messages that match the rest."
-EXAMPLES: dict[Kind, tuple[str, ...]] = {
-    Kind.NUMBER: ("0", ">0", ">=3", "1..5"),
-    Kind.SIZE: (">10kB", ">1MiB", "<500"),
-    Kind.SPAN: ("<15m", ">1h", ">1d", "1h..2h"),
+EXAMPLES: dict[KeyKind, tuple[str, ...]] = {
+    KeyKind.NUMBER: ("0", ">0", ">=3", "1..5"),
+    KeyKind.SIZE: (">10kB", ">1MiB", "<500"),
+    KeyKind.SPAN: ("<15m", ">1h", ">1d", "1h..2h"),
 }
 
 
@@ -82,7 +82,7 @@ def complete(user: User | AnonymousUser, texts: Sequence[str], text: str) -> Tol
     found = LAST.fullmatch(text)
     assert found, "it matches any text"
     before, term = found["before"], found["term"]
-    asked = Asked(user, [*texts, before.rstrip("- \t")])
+    asked = CompletionScope(user, [*texts, before.rstrip("- \t")])
     try:
         return asked.told(before, term)
     except (
@@ -95,7 +95,7 @@ def complete(user: User | AnonymousUser, texts: Sequence[str], text: str) -> Tol
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompletionScope:
     """Who asks, and what messages have to be."""
 
     user: User | AnonymousUser
@@ -120,11 +120,11 @@ class Asked:
     def values(self, typed: Typed) -> Told:
         """Values of a key: all that there can be, those of messages, or examples."""
         match typed.key.kind:
-            case Kind.CHOICE:
+            case KeyKind.CHOICE:
                 return Told(typed.offer(typed.key.choices))
-            case Kind.TEXT | Kind.PROPERTY:
+            case KeyKind.TEXT | KeyKind.PROPERTY:
                 return self.values_of_messages(typed)
-            case Kind.MOMENT:
+            case KeyKind.MOMENT:
                 return Told(typed.offer(moments(timezone.now()), "in UTC"))
         return Told(typed.offer(EXAMPLES.get(typed.key.kind, ()), "for example"))
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from broker.models import DeadLetter, DeadLetterGroup, Link
 from broker.monitoring import dead_letter_groups as groups
 from broker.monitoring.dead_letter_groups import Attention, Standing, Trend
-from broker.monitoring.dead_letters import Group
+from broker.monitoring.dead_letters import DeadLetterCount
 from console.bridge_pages import origins
 from console.messages.dead_letter_query import fields_of
 
@@ -76,10 +76,10 @@ class Hours:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DeadLetterGroupRow:
     """One group, as a list shows it."""
 
-    group: Group
+    group: DeadLetterCount
     on: str  # the name of the queue where its letters lie
     fields: dict[str, object]
     standing: Standing
@@ -123,12 +123,12 @@ class Sums:
 
 
 def rows_of(
-    chosen: Sequence[Group],
-    every: Sequence[Group],
+    chosen: Sequence[DeadLetterCount],
+    every: Sequence[DeadLetterCount],
     names: Mapping[int, str],
     trends: Mapping[str, Trend],
     at: datetime,
-) -> list[Row]:
+) -> list[DeadLetterGroupRow]:
     """Groups as rows. One query; two more where some are of links.
 
     Args:
@@ -147,7 +147,7 @@ def rows_of(
         if key in keys
     }
     return [
-        Row(
+        DeadLetterGroupRow(
             group,
             names.get(group.queue_id, ""),
             fields_of(group.selection),
@@ -160,7 +160,9 @@ def rows_of(
     ]
 
 
-def kept(rows: Iterable[Row], standing: str, user_id: int | None) -> list[Row]:
+def kept(
+    rows: Iterable[DeadLetterGroupRow], standing: str, user_id: int | None
+) -> list[DeadLetterGroupRow]:
     """The rows of groups that stand so, or that are somebody's."""
     if standing == "mine":
         return [row for row in rows if row.said and row.said.owner_id == user_id]
@@ -169,10 +171,10 @@ def kept(rows: Iterable[Row], standing: str, user_id: int | None) -> list[Row]:
     return [row for row in rows if not standing or row.standing.attention == standing]
 
 
-def sums_by(rows: Sequence[Row], key: str) -> list[Sum]:
+def sums_by(rows: Sequence[DeadLetterGroupRow], key: str) -> list[Sum]:
     """The groups together that came from one queue, or have one cause; the most letters
     first."""
-    parts: dict[str, list[Row]] = {}
+    parts: dict[str, list[DeadLetterGroupRow]] = {}
     for row in rows:
         name = row.group.origin_queue if key == "queue" else row.group.cause
         parts.setdefault(name, []).append(row)
@@ -180,7 +182,7 @@ def sums_by(rows: Sequence[Row], key: str) -> list[Sum]:
     return sorted(found, key=lambda one: (-one.sums.messages, one.name))
 
 
-def sum_of(key: str, name: str, rows: Sequence[Row]) -> Sum:
+def sum_of(key: str, name: str, rows: Sequence[DeadLetterGroupRow]) -> Sum:
     fields: dict[str, object] = {key: name}
     wanted = {r.group.fingerprint for r in rows if r.standing.attention.is_wanted}
     return Sum(
@@ -194,7 +196,7 @@ def sum_of(key: str, name: str, rows: Sequence[Row]) -> Sum:
     )
 
 
-def sums_of(chosen: Sequence[Group]) -> Sums:
+def sums_of(chosen: Sequence[DeadLetterCount]) -> Sums:
     return Sums(
         sum(group.messages for group in chosen),
         min((group.first_died_at for group in chosen), default=None),

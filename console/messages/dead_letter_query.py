@@ -10,7 +10,7 @@ from django import forms
 
 from broker.models import DeadLetter, Queue
 from broker.monitoring import dead_letter_groups
-from broker.monitoring.dead_letters import NEWEST, Group, Selection
+from broker.monitoring.dead_letters import NEWEST, DeadLetterCount, Selection
 from broker.security import authorities
 
 LARGEST = 2**31 - 1  # id of a queue
@@ -73,7 +73,7 @@ def fields_of(selection: Selection) -> dict[str, object]:
     return {name: value for name, value in pairs.items() if value is not None}
 
 
-def matches(group: Group, selection: Selection) -> bool:
+def matches(group: DeadLetterCount, selection: Selection) -> bool:
     """Whether a group is selected; it never is in part."""
     if selection.within is not None and group.queue_id not in selection.within:
         return False

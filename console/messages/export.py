@@ -25,7 +25,7 @@ from broker.security.redaction import Sight
 from broker.sql.clock import database_now
 from console.accounts import masking
 from console.messages.search_form import Search
-from dashboards.pages.csv_safety import Line, harmless
+from dashboards.pages.csv_safety import CsvSink, harmless
 from dashboards.pages.streaming import streamed
 
 PAGE = 500  # messages that are held at once
@@ -73,7 +73,9 @@ def export(
 Rows = list[dict[str, Any]]
 
 
-def pages_from(page: finding.Page, search: Search, now: datetime) -> Iterator[Rows]:
+def pages_from(
+    page: finding.SearchPage, search: Search, now: datetime
+) -> Iterator[Rows]:
     yield [search.told(one) for one in page.rows]
     while page.after:
         page = finding.find(
@@ -85,7 +87,7 @@ def pages_from(page: finding.Page, search: Search, now: datetime) -> Iterator[Ro
 def table(pages: Iterator[Rows]) -> Iterator[bytes]:
     """As CSV. A text that a spreadsheet would take for a formula has a quote before."""
     written: list[str] = []
-    writer = csv.writer(Line(written.append))
+    writer = csv.writer(CsvSink(written.append))
     writer.writerow(NAMES)
     for rows in pages:
         for row in rows:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from broker import operations
 from broker.security import authorities
-from console.bodies.text_diff import Difference, difference
+from console.bodies.text_diff import MessageDifference, difference
 from console.messages.detail import Story
 from console.messages.timeline import Life
 
@@ -24,10 +24,10 @@ class Kin:
     parent: int
     child: int
     operation: int | None
-    difference: Difference | None  # none: a message is past its retention
+    difference: MessageDifference | None  # none: a message is past its retention
 
 
-def kin_of(story: Story, held: authorities.Held) -> list[Kin]:
+def kin_of(story: Story, held: authorities.GrantedAuthorities) -> list[Kin]:
     """The repairs of which a message is the parent or the child, for who may read both:
     what went from the one stood in the other."""
     lives = {life.message_id: life for life in story.lives}
@@ -56,6 +56,6 @@ def told(found: list[tuple[int, int, int | None]]) -> Iterator[Kin]:
         yield Kin(parent, child, operation, differs)
 
 
-def may_read(held: authorities.Held, life: Life) -> bool:
+def may_read(held: authorities.GrantedAuthorities, life: Life) -> bool:
     queues = {step.road.queue for step in life.steps} - {""}
     return held.everywhere("browse") or any(held.on("browse", one) for one in queues)

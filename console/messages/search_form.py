@@ -80,7 +80,7 @@ def search(
     )
 
 
-def require_clear(held: authorities.Held, wanted: Filter) -> None:
+def require_clear(held: authorities.GrantedAuthorities, wanted: Filter) -> None:
     """Go on only if a filter asks for nothing that is masked.
 
     Copies of a message may lie on any queue, so it is refused on all of them.
@@ -96,7 +96,7 @@ def require_clear(held: authorities.Held, wanted: Filter) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FilterFault:
     """What of a filter cannot be read, and what can."""
 
     readable: Filter
@@ -113,7 +113,7 @@ class Fault:
         return self.error.filter[self.error.position - 1 :]
 
 
-def fault_of(texts: Sequence[str], whole: InvalidFilter) -> Fault:
+def fault_of(texts: Sequence[str], whole: InvalidFilter) -> FilterFault:
     """Tell what can be read of filters that together cannot.
 
     Args:
@@ -132,4 +132,4 @@ def fault_of(texts: Sequence[str], whole: InvalidFilter) -> Fault:
         filters.parse(rest)
     except InvalidFilter as error:
         whole = error
-    return Fault(Filter(tuple(dict.fromkeys(readable))), rest, whole)
+    return FilterFault(Filter(tuple(dict.fromkeys(readable))), rest, whole)

@@ -40,7 +40,7 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SearchResultRow:
     """One entry that was found, and the filter that found it."""
 
     found: Found
@@ -124,17 +124,19 @@ def chips_of(wanted: Filter) -> list[Chip]:
     ]
 
 
-def rows_of(page: finding.Page, search: search_form.Search) -> list[Row]:
+def rows_of(
+    page: finding.SearchPage, search: search_form.Search
+) -> list[SearchResultRow]:
     queries: dict[tuple[str, str | int], str] = {}
     return [
-        Row(one, search.within[one.queue_id], search.filter, queries)
+        SearchResultRow(one, search.within[one.queue_id], search.filter, queries)
         for one in page.rows
         if one.queue_id in search.within
     ]
 
 
 def counted(
-    search: search_form.Search, page: finding.Page, *, is_first: bool
+    search: search_form.Search, page: finding.SearchPage, *, is_first: bool
 ) -> finding.Count:
     """How many there are in all. The first page knows the beginning, and often all."""
     start = page.count

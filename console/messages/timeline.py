@@ -41,7 +41,7 @@ class Road:
 
 
 @dataclass(slots=True)
-class Step:
+class TimelineStep:
     """One thing that happened; an attempt, where ``attempt`` is its number."""
 
     kind: Kind
@@ -66,7 +66,7 @@ class Step:
     hops: list[Hop] = field(default_factory=list)  # over links, with this step
     after: timedelta | None = None  # since the step before it ended
     same_error: bool = False  # as in the step before it
-    alike: list[Step] = field(default_factory=list)  # before it, folded away
+    alike: list[TimelineStep] = field(default_factory=list)  # before it, folded away
 
     @property
     def name(self) -> str:
@@ -106,7 +106,7 @@ class Step:
         return self.road.limit if (self.attempt or 0) <= self.road.limit else None
 
     @property
-    def unfolded(self) -> list[Step]:
+    def unfolded(self) -> list[TimelineStep]:
         return self.alike[:LONGEST_MIDDLE]
 
 
@@ -116,10 +116,10 @@ class Life:
 
     message_id: int
     was: int | None  # the message it is a copy of
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TimelineStep] = field(default_factory=list)
 
     @property
-    def last(self) -> Step | None:
+    def last(self) -> TimelineStep | None:
         return self.steps[-1] if self.steps else None
 
     @property
@@ -172,11 +172,15 @@ def arrivals(life: Life | None) -> list[str]:
     return [step.road.label for step in begun if step.kind == Kind.PUT]
 
 
-def steps(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[Step]:
+def steps(
+    events: Iterable[LifelineEvent], roads: Mapping[int, Road]
+) -> list[TimelineStep]:
     """The events of one message, with what belongs together in one step."""
-    told: list[Step] = []
-    held: dict[tuple[int, int | None], Step] = {}  # got, by queue and unit of work
-    delayed: dict[int, Step] = {}  # by queue
+    told: list[TimelineStep] = []
+    held: dict[
+        tuple[int, int | None], TimelineStep
+    ] = {}  # got, by queue and unit of work
+    delayed: dict[int, TimelineStep] = {}  # by queue
     backouts: Counter[int] = Counter()  # by queue
     for event in events:
         queue_id = event.queue_id
@@ -190,7 +194,7 @@ def steps(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[St
         goes_on = event.kind == Kind.RESET  # whatever holds it
         step = None if goes_on else held.pop((queue_id, uow), None)
         if step is None:
-            step = Step(event.kind, event.at, road)
+            step = TimelineStep(event.kind, event.at, road)
             told.append(step)
         if event.kind == Kind.GET:
             step.attempt = backouts[queue_id] + 1
@@ -199,7 +203,7 @@ def steps(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[St
         tell(step, event)
         count(step, event, backouts)
         if event.kind == Kind.SKIP:  # the attempt goes on in another unit of work
-            held[queue_id, event.uow] = kept = Step(Kind.GET, event.at, road)
+            held[queue_id, event.uow] = kept = TimelineStep(Kind.GET, event.at, road)
             kept.attempt, kept.got_at = step.attempt, event.at
             told.append(kept)
         if step.is_delayed:
@@ -208,7 +212,9 @@ def steps(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[St
 
 
 def carried(
-    event: LifelineEvent, held: Mapping[tuple[int, int | None], Step], told: list[Step]
+    event: LifelineEvent,
+    held: Mapping[tuple[int, int | None], TimelineStep],
+    told: list[TimelineStep],
 ) -> bool:
     """Write how a link carried the message into the step that it belongs to: the
     attempt that goes on, or what came last; whether there is one."""
@@ -222,7 +228,7 @@ def carried(
     return step is not None
 
 
-def count(step: Step, event: LifelineEvent, backouts: Counter[int]) -> None:
+def count(step: TimelineStep, event: LifelineEvent, backouts: Counter[int]) -> None:
     """Number the attempts on a queue; one that was taken away unread is none."""
     queue_id = event.queue_id
     if event.kind in BEGIN_AGAIN:
@@ -237,7 +243,7 @@ def count(step: Step, event: LifelineEvent, backouts: Counter[int]) -> None:
     step.backouts = backouts[queue_id]
 
 
-def tell(step: Step, event: LifelineEvent) -> None:
+def tell(step: TimelineStep, event: LifelineEvent) -> None:
     """Write into a step what an event adds to it."""
     detail = event.detail
     step.kind, step.at = event.kind, event.at
@@ -257,7 +263,7 @@ def tell(step: Step, event: LifelineEvent) -> None:
         step.hops.append(hop_of(detail))
 
 
-def compared(told: list[Step]) -> list[Step]:
+def compared(told: list[TimelineStep]) -> list[TimelineStep]:
     """The same steps, each compared with the one before it."""
     for before, step in pairwise(told):
         step.after = step.began_at - before.ended_at
@@ -265,10 +271,10 @@ def compared(told: list[Step]) -> list[Step]:
     return told
 
 
-def folded(told: list[Step]) -> list[Step]:
+def folded(told: list[TimelineStep]) -> list[TimelineStep]:
     """The same steps, but of a long run of like backouts only its ends stand."""
-    result: list[Step] = []
-    run: list[Step] = []
+    result: list[TimelineStep] = []
+    run: list[TimelineStep] = []
     for step in told:
         if run and sort_of(step) != sort_of(run[-1]):
             result += ends_of(run)
@@ -277,14 +283,14 @@ def folded(told: list[Step]) -> list[Step]:
     return result + ends_of(run)
 
 
-def sort_of(step: Step) -> object:
+def sort_of(step: TimelineStep) -> object:
     """What is equal for steps that are alike; each other step is its own sort."""
     if step.kind == Kind.BACK_OUT:
         return step.road.queue_id, fingerprint(step.error).key
     return id(step)
 
 
-def ends_of(run: list[Step]) -> list[Step]:
+def ends_of(run: list[TimelineStep]) -> list[TimelineStep]:
     if len(run) <= 2 * STANDS + 1:
         return run
     first, middle, last = run[:STANDS], run[STANDS:-STANDS], run[-STANDS:]

@@ -11,7 +11,7 @@ from django.conf import settings
 from broker import operations as orders
 from broker.models import Course, Operation
 from broker.operations import Lane, canary, copy_outcomes
-from broker.operations.canary import Halt, Why
+from broker.operations.canary import Halt, StopReason
 from console.operations.follow_up import Aftermath
 from console.operations.results import SHORTEST, Ledger
 from console.operations.wording import messages, words_of
@@ -19,17 +19,23 @@ from console.operations.wording import messages, words_of
 State, Trial = Operation.State, Course.Stage
 
 LATE = timedelta(seconds=10)  # since a worker was there
-HALTS: dict[Why, str] = {
-    Why.AGAIN: "{n} of {tried} died again, of the same as before: “{pattern}”.",
-    Why.NEW: "{n} of {tried} died of something new: “{pattern}”.",
-    Why.EXPIRED: "{n} of {tried} expired before anybody had processed one.",
-    Why.UNTAKEN: "No consumer has taken {n} of the {tried} that were tried.",
+HALTS: dict[StopReason, str] = {
+    StopReason.AGAIN: "{n} of {tried} died again, of the same as before: “{pattern}”.",
+    StopReason.NEW: "{n} of {tried} died of something new: “{pattern}”.",
+    StopReason.EXPIRED: "{n} of {tried} expired before anybody had processed one.",
+    StopReason.UNTAKEN: "No consumer has taken {n} of the {tried} that were tried.",
 }
-REMEDIES: dict[Why, str] = {
-    Why.AGAIN: "Mend the cause first. Or continue, and they are not counted any more.",
-    Why.NEW: "Look at it first. Or continue, and it is not counted any more.",
-    Why.EXPIRED: "Look at how long messages live there, and whether a consumer runs.",
-    Why.UNTAKEN: "Look whether a consumer runs. Continue, and it waits once more.",
+REMEDIES: dict[StopReason, str] = {
+    StopReason.AGAIN: (
+        "Mend the cause first. Or continue, and they are not counted any more."
+    ),
+    StopReason.NEW: "Look at it first. Or continue, and it is not counted any more.",
+    StopReason.EXPIRED: (
+        "Look at how long messages live there, and whether a consumer runs."
+    ),
+    StopReason.UNTAKEN: (
+        "Look whether a consumer runs. Continue, and it waits once more."
+    ),
 }
 LANES = {"canary": "Tried first", "ramp": "Larger parts", "rest": "The rest"}
 

@@ -60,7 +60,7 @@ def aftermath_of(
         return None  # what was taken back has not finished
     if not ledger.done:
         return None
-    ends, seen = Counter(ledger.ends), copy_outcomes.Look()
+    ends, seen = Counter(ledger.ends), copy_outcomes.OutcomeCheck()
     unseen = ends.pop((None, ""), 0)
     if 0 < unseen <= TRACED:
         seen = copy_outcomes.look(copy_outcomes.open_items(operation.pk, limit=TRACED))

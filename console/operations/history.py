@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from broker.models import Act, AuditRecord, Operation, Queue
-from broker.security.audit import Wanted, found
+from broker.security.audit import AuditFilter, found
 
 RECENT = 10  # acts on a queue
 LONGEST = 200  # acts with one operation
@@ -21,7 +21,7 @@ Words = str | Callable[[dict[str, Any]], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class HistoryEntry:
     """Who did what, and why."""
 
     actor: str
@@ -72,13 +72,13 @@ ON_IT = {
 }
 
 
-def of_operation(operation: Operation) -> list[Deed]:
+def of_operation(operation: Operation) -> list[HistoryEntry]:
     """From its plan on, with what takes it back; its reason stands elsewhere, once."""
     undo = Operation.objects.filter(undoes=operation).first()
-    records = found(Wanted(operation=operation.pk, outcome=DONE))[:LONGEST]
+    records = found(AuditFilter(operation=operation.pk, outcome=DONE))[:LONGEST]
     deeds = list(told(records, WITH_IT))
     if undo is not None:
-        records = found(Wanted(operation=undo.pk, outcome=DONE))[:LONGEST]
+        records = found(AuditFilter(operation=undo.pk, outcome=DONE))[:LONGEST]
         deeds += told(
             records,
             {
@@ -89,23 +89,25 @@ def of_operation(operation: Operation) -> list[Deed]:
     return sorted(deeds, key=lambda deed: deed.at)
 
 
-def told(records: Iterable[AuditRecord], of: Mapping[str, Words]) -> Iterable[Deed]:
+def told(
+    records: Iterable[AuditRecord], of: Mapping[str, Words]
+) -> Iterable[HistoryEntry]:
     """Newest first in, oldest first out."""
     for one in reversed(list(records)):
         if (words := of.get(one.act)) is not None:
             said = words if isinstance(words, str) else words(one.details)
-            yield Deed(one.actor, said, one.at)
+            yield HistoryEntry(one.actor, said, one.at)
 
 
-def of_queue(queue: Queue) -> list[Deed]:
+def of_queue(queue: Queue) -> list[HistoryEntry]:
     """The last that was done on it, the newest first."""
-    done = found(Wanted(outcome=DONE)).filter(
+    done = found(AuditFilter(outcome=DONE)).filter(
         object_kind="queue",
         object_id=str(queue.pk),
         object_name=queue.name,
         act__in=ON_IT,
     )
     return [
-        Deed(one.actor, ON_IT[Act(one.act)], one.at, one.reason)
+        HistoryEntry(one.actor, ON_IT[Act(one.act)], one.at, one.reason)
         for one in done[:RECENT]
     ]

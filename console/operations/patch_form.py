@@ -18,7 +18,7 @@ from broker.security import authorities, redaction
 from broker.security.redaction import Sight, Veil
 from broker.security.redaction.masking import marked
 from console.accounts import permissions
-from console.bodies.text_diff import Line
+from console.bodies.text_diff import DiffLine
 from console.messages.search_form import BROWSE
 from console.operations.results import Ledger
 
@@ -147,11 +147,11 @@ class Alike:
     messages: int
     example: int
     kinds: str
-    lines: list[Line]
+    lines: list[DiffLine]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PatchPanel:
     """What the page of an operation says of its repair."""
 
     patch: OperationPatch | None
@@ -169,7 +169,7 @@ class Part:
 
 def part_of(
     user: Any, found: Operation, ledger: Ledger, form: PatchForm | None
-) -> Part | None:
+) -> PatchPanel | None:
     """None where there is nothing to say: its kind sends nothing on, or it has begun
     without a patch."""
     patch = OperationPatch.objects.filter(pk=found.pk).first()
@@ -188,7 +188,7 @@ def part_of(
     laid_out = lossless_json.dumps(
         lossless_json.loads(document or "{}"), lossless_json.INDENTED
     ).splitlines()
-    return Part(
+    return PatchPanel(
         patch,
         form or PatchForm(document=document),
         is_plan and may and (patch is None or patch.body is None),
@@ -224,8 +224,8 @@ def alike_of(patch: OperationPatch, sight: Sight) -> Iterator[Alike]:
             line
             for where, before, after in one["changes"]
             for line in (
-                None if before is None else Line("gone", f"{where}: {before}"),
-                None if after is None else Line("new", f"{where}: {after}"),
+                None if before is None else DiffLine("gone", f"{where}: {before}"),
+                None if after is None else DiffLine("new", f"{where}: {after}"),
             )
             if line is not None
         ]

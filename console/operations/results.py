@@ -26,7 +26,7 @@ STAYS = {Operation.Kind.PRIORITY, Operation.Kind.DELIVER}  # on its queue
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class MessageRoute:
     """Where some of the messages are, and where they go; empty where no queue is."""
 
     on: str
@@ -46,7 +46,7 @@ class Ledger:
     skipped: int
     left_out: int  # of the plan; they are not in the total
     ends: Counter[End]  # of what was done
-    ways: list[Way]
+    ways: list[MessageRoute]
     names: dict[int, str]  # of the queues that the messages were on, by id
     sources: set[str]  # the same, with an empty one for those that are gone
     why_skipped: list[tuple[str, int]]  # the most frequent first
@@ -100,7 +100,7 @@ def ledger_of(operation: Operation) -> Ledger:
         counts[Status.SKIPPED],
         counts[Status.LEFT_OUT],
         ends,
-        [Way(*way, messages) for way, messages in ways.most_common()],
+        [MessageRoute(*way, messages) for way, messages in ways.most_common()],
         names,
         {names.get(row[0], "") for row in rows},
         notes.most_common(),
@@ -146,7 +146,7 @@ def said_of(operation: Operation, ledger: Ledger) -> Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class OperationRow:
     """One operation, as a list shows it."""
 
     operation: Operation
@@ -185,15 +185,15 @@ class Row:
         return undo_until(self.operation, self.done)
 
 
-def rows_of(operations: Sequence[Operation]) -> list[Row]:
+def rows_of(operations: Sequence[Operation]) -> list[OperationRow]:
     """Operations with the counts of their items. One query."""
     undoing = [one for one in map(undoing_of, operations) if one]
     counts = counts_of({one.pk for one in (*operations, *undoing)})
     undos = {one.undoes_id: counts[one.pk] for one in undoing}
-    return [Row(one, counts[one.pk], undos.get(one.pk)) for one in operations]
+    return [OperationRow(one, counts[one.pk], undos.get(one.pk)) for one in operations]
 
 
-def row_of(operation: Operation, ledger: Ledger) -> Row:
+def row_of(operation: Operation, ledger: Ledger) -> OperationRow:
     """One operation, whose items were counted already. One query, if it is undone."""
     counts = Counter(
         {
@@ -205,7 +205,7 @@ def row_of(operation: Operation, ledger: Ledger) -> Row:
     )
     undoing = undoing_of(operation)
     undo = counts_of([undoing.pk])[undoing.pk] if undoing else None
-    return Row(operation, counts, undo)
+    return OperationRow(operation, counts, undo)
 
 
 def counts_of(ids: Iterable[int]) -> dict[int, Counter[str]]:

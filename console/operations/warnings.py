@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from django.db.models import Count
 
 from broker.models import Kind, Operation, Queue
-from broker.operations import Preview, error_history
+from broker.operations import OperationPreview, error_history
 from broker.operations.error_history import Cause
 from broker.queueing import journal
 from broker.settlement.discards import retentions_s
@@ -20,7 +20,7 @@ KEPT_S = 15  # what the messages of a large plan had died of
 
 
 def warnings_of(
-    operation: Operation, ledger: Ledger, seen: Preview | None
+    operation: Operation, ledger: Ledger, seen: OperationPreview | None
 ) -> Iterator[str]:
     """What a person should know before these messages go.
 
@@ -51,7 +51,7 @@ def warnings_of_the_bin(operation: Operation) -> Iterator[str]:
             )
 
 
-def warnings_of_outlook(operation: Operation, seen: Preview) -> Iterator[str]:
+def warnings_of_outlook(operation: Operation, seen: OperationPreview) -> Iterator[str]:
     """That nothing would be done, or that messages would be on no queue."""
     if not seen.will_go:
         yield f"None of them can be {words_of(operation).nothing} now."

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from broker.models import Kind as Done
 from broker.models import Operation
-from broker.operations import Outcome, Preview
+from broker.operations import OperationPreview, Outcome
 from broker.security.authorities import Authority
 
 Kind = Operation.Kind
@@ -306,7 +306,7 @@ class Said:
         return text.format(n=messages(count), on=self.on, to=self.to)
 
 
-def outlook(operation: Operation, seen: Preview) -> list[tuple[int, str]]:
+def outlook(operation: Operation, seen: OperationPreview) -> list[tuple[int, str]]:
     """What a start would come to now: numbers, each with its words; first how many
     would be done, last those of which nothing is known."""
     is_undo = operation.undoes_id is not None
@@ -317,7 +317,7 @@ def outlook(operation: Operation, seen: Preview) -> list[tuple[int, str]]:
     return [(seen.will_go, f"can be {words_of(operation).nothing}"), *parts]
 
 
-def dropped(operation: Operation, seen: Preview) -> Counter[str]:
+def dropped(operation: Operation, seen: OperationPreview) -> Counter[str]:
     """How many of each queue would end, since there is no address for them."""
     ends = Counter[str]()
     if operation.undoes_id is None and operation.kind in ADDRESSES:

@@ -25,7 +25,7 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SettingRow:
     """One field of an address: what it is, and why."""
 
     title: str
@@ -36,11 +36,11 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SettingGroup:
     """Rows that belong together."""
 
     title: str
-    rows: Sequence[Row]
+    rows: Sequence[SettingRow]
 
 
 def exact(span: timedelta | int) -> str:
@@ -156,16 +156,16 @@ def words(field: str, value: Any) -> str:
     raise KeyError(field)
 
 
-def groups(decisions: Sequence[Decision], merged: AddressSetting) -> list[Group]:
+def groups(decisions: Sequence[Decision], merged: AddressSetting) -> list[SettingGroup]:
     """Every field in its group, as words."""
     by_field = {one.field: one for one in decisions}
     return [
-        Group(title, [row(by_field[name], merged) for name in names])
+        SettingGroup(title, [row(by_field[name], merged) for name in names])
         for title, names in GROUPS.items()
     ]
 
 
-def row(decision: Decision, merged: AddressSetting) -> Row:
+def row(decision: Decision, merged: AddressSetting) -> SettingRow:
     said, why = "", decision.why if decision.decided_by else "Built-in default."
     if decision.value is not None:
         said = words(decision.field, decision.value)
@@ -182,7 +182,7 @@ def row(decision: Decision, merged: AddressSetting) -> Row:
         Passed(one.match, words(decision.field, one.value))
         for one in decision.passed_over
     ]
-    return Row(TITLES[decision.field], said, decision.decided_by, why, passed)
+    return SettingRow(TITLES[decision.field], said, decision.decided_by, why, passed)
 
 
 def as_counted(merged: AddressSetting) -> AddressSetting:

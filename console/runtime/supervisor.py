@@ -75,7 +75,7 @@ class Terminal:
             self.printer.write(message)
 
 
-class Kept:
+class SupervisedProgram:
     """A running program that is started again, ever more slowly, when it ends."""
 
     def __init__(self, program: Program, terminal: Terminal) -> None:
@@ -189,7 +189,7 @@ class Kept:
                 self.terminal.line(self.program, line)
 
 
-def stop(kept: Sequence[Kept]) -> None:
+def stop(kept: Sequence[SupervisedProgram]) -> None:
     """Stop them together, each within its own time."""
     for one in kept:
         one.stop()
@@ -198,7 +198,7 @@ def stop(kept: Sequence[Kept]) -> None:
 
 
 @contextmanager
-def stopped_by_signals(kept: Sequence[Kept] = ()) -> Iterator[None]:
+def stopped_by_signals(kept: Sequence[SupervisedProgram] = ()) -> Iterator[None]:
     """Raise KeyboardInterrupt, once, for whatever asks this process to end.
 
     Asked again, it does not wait for the programs any longer but kills them.

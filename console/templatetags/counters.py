@@ -24,7 +24,7 @@ WORDS = {  # what each counts, as operators say it; and what that is here
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CounterRow:
     """One counter, as a page shows it."""
 
     name: str
@@ -36,11 +36,11 @@ class Row:
 
 
 @register.simple_tag
-def counters_of(queue_id: int) -> list[Row]:
+def counters_of(queue_id: int) -> list[CounterRow]:
     """All counters of a queue, in their order. Two queries."""
     counted, since = counters.shown(queue_id)
     return [
-        Row(
+        CounterRow(
             name,
             *WORDS[name],
             getattr(counted, name),

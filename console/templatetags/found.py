@@ -29,7 +29,9 @@ def messages_url(*pairs: str) -> str:
 
 
 @register.simple_tag
-def adding(row: search_results.Row, key: str, text: str = "") -> SafeString | str:
+def adding(
+    row: search_results.SearchResultRow, key: str, text: str = ""
+) -> SafeString | str:
     """A value of a row, as a link that adds it to the filter.
 
     Args:

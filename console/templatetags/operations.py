@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.messages.timeline import Step
+from console.messages.timeline import TimelineStep
 from console.operations.wording import DEEDS
 from console.templatetags.console import duration
 
@@ -31,7 +31,7 @@ def countdown(until: datetime, now: datetime | None = None) -> SafeString:
 
 
 @register.filter
-def ordered(step: Step) -> str:
+def ordered(step: TimelineStep) -> str:
     """What an operation did to a message in one step of its life."""
     text = DEEDS.get(step.kind, "{what} on {on}")
     if step.is_repaired and step.copy:

@@ -17,7 +17,7 @@ from console.templatetags.hostile import shown
 from dashboards.models import cause_word
 from dashboards.pages.cells import Cell
 from dashboards.pages.charts import Drawing, Series
-from dashboards.pages.results import NUMBERS, Wanted
+from dashboards.pages.results import NUMBERS, ResultsQuery
 from dashboards.reports import Column
 
 register = template.Library()
@@ -33,7 +33,7 @@ WORDS: Mapping[str, Callable[[Any], str]] = {
 
 
 @register.simple_tag
-def cell(one: Cell, wanted: Wanted) -> SafeString | str:
+def cell(one: Cell, wanted: ResultsQuery) -> SafeString | str:
     """A cell of a table, with the link to what it is about."""
     column, value = one.column, one.value
     if value is None or value == "":
@@ -47,7 +47,7 @@ def cell(one: Cell, wanted: Wanted) -> SafeString | str:
     return link(where, words) if where else words
 
 
-def address_of(one: Cell, wanted: Wanted) -> str:
+def address_of(one: Cell, wanted: ResultsQuery) -> str:
     """Where more is to be seen of it."""
     if one.column.type == "queue":
         said = {"days": wanted.days, "queue": one.value}
@@ -131,7 +131,7 @@ def is_number(column: Column) -> bool:
 
 
 @register.simple_tag
-def sorting(column: Column, wanted: Wanted, query: str) -> SafeString:
+def sorting(column: Column, wanted: ResultsQuery, query: str) -> SafeString:
     """The head of a column: a link that sorts by it, numbers from the largest down."""
     down, up = f"-{column.name}", column.name
     first = usual_order(column)
@@ -147,7 +147,7 @@ def usual_order(column: Column) -> str:
 
 
 @register.filter
-def orders(wanted: Wanted) -> list[tuple[str, str]]:
+def orders(wanted: ResultsQuery) -> list[tuple[str, str]]:
     """What there is to choose from where columns have no heads: the report's own order,
     each column from its usual end, and the order that is."""
     found = {"": "as the report has it"}
@@ -159,7 +159,7 @@ def orders(wanted: Wanted) -> list[tuple[str, str]]:
 
 
 @register.filter
-def order_of(column: Column, wanted: Wanted) -> str:
+def order_of(column: Column, wanted: ResultsQuery) -> str:
     """As ``aria-sort`` has it."""
     orders = {f"-{column.name}": "descending", column.name: "ascending"}
     return orders.get(wanted.sort, "none")

@@ -27,7 +27,7 @@ FILES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class AuditedField:
     """One field of what was changed; None where there was no such thing."""
 
     name: str
@@ -66,7 +66,7 @@ def record(request: HttpRequest, record_id: int) -> HttpResponse:
     detail = one.details
     changed = detail.pop("changed", {})
     fields = [
-        Field(name, said(both.get("before")), said(both.get("after")))
+        AuditedField(name, said(both.get("before")), said(both.get("after")))
         for name, both in sorted(changed.items())
     ]
     context = {

@@ -38,7 +38,7 @@ DONE = {  # what is said once it is ordered; it takes until the message in hand 
 }
 
 
-class ReasonForm(forms.Form):
+class BranchReasonForm(forms.Form):
     """Why a transaction is ended by hand."""
 
     reason = forms.CharField(
@@ -227,7 +227,7 @@ def decided(
     branch = Branch.objects.filter(link=one, xid=xid).first()
     if branch is None:
         raise Http404(xid)
-    form = ReasonForm(request.POST if request.method == "POST" else None)
+    form = BranchReasonForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         reason = form.cleaned_data["reason"]
         try:

@@ -22,7 +22,7 @@ MOST = 10  # queues
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class GoToTarget:
     """Somewhere one may have meant."""
 
     name: str
@@ -48,20 +48,20 @@ def go(request: HttpRequest) -> HttpResponse:
     return render(request, template, {"wanted": wanted, "ways": ways})
 
 
-def ways_to(request: HttpRequest, wanted: str) -> Iterator[Way]:
+def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
     """Places first, then queues; a number may be that of a message."""
     for place in Frame(request).destinations:
         if wanted.casefold() in place.name.casefold():
-            yield Way(place.name, "page", place.icon, place.url)
+            yield GoToTarget(place.name, "page", place.icon, place.url)
     if wanted.isdecimal() and 0 < int(wanted) <= NEWEST:
         number = int(wanted)
-        yield Way(
+        yield GoToTarget(
             f"Message {number}",
             "by its number",
             "search",
             reverse("console:message", args=[number]),
         )
-        yield Way(
+        yield GoToTarget(
             f"Unit of work {number}",
             "by its number",
             "in-flight",
@@ -76,18 +76,22 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[Way]:
     ]
     seen.sort(key=lambda name: (not name.startswith(wanted), len(name)))
     for name in seen[:MOST]:
-        yield Way(name, "queue", "queues", reverse("console:queue", args=[name]))
+        yield GoToTarget(name, "queue", "queues", reverse("console:queue", args=[name]))
     if more := len(seen) - MOST if len(seen) > MOST else 0:
         url = f"{reverse('console:queues')}?{urlencode({'q': wanted})}"
-        yield Way(f"{more} more queues", "with this in their names", "queues", url)
+        yield GoToTarget(
+            f"{more} more queues", "with this in their names", "queues", url
+        )
     if request.user.has_perm(sight.VIEW):
         yield from ways_to_links(held, wanted)
 
 
-def ways_to_links(held: authorities.Held, wanted: str) -> Iterator[Way]:
+def ways_to_links(
+    held: authorities.GrantedAuthorities, wanted: str
+) -> Iterator[GoToTarget]:
     """Links of bridges that are called so, with the name of their bridge or without."""
     part = wanted.casefold()
     names = [one for one in sight.visible(held) if part in str(one).casefold()]
     for one in names[:MOST]:
         url = reverse("console:link", args=[one.bridge.name, one.name])
-        yield Way(str(one), "link of a bridge", "bridges", url)
+        yield GoToTarget(str(one), "link of a bridge", "bridges", url)

@@ -10,7 +10,7 @@ from django.db.models import Case, DateTimeField, F, FloatField, Sum, Value, Whe
 from django.db.models.functions import Cast, Trunc
 
 from dashboards.pages.charts import Drawing, Points, Series, draw, every_step
-from dashboards.pages.results import Found, Wanted, text_of, value_of
+from dashboards.pages.results import Found, ResultsQuery, text_of, value_of
 from dashboards.reports import Chart, Column, Report
 
 MOST_SERIES = 7  # that have a colour of their own; all others are drawn as one
@@ -25,13 +25,13 @@ LENGTHS = {
 }
 
 
-def drawings(rows: Found, wanted: Wanted) -> list[Drawing]:
+def drawings(rows: Found, wanted: ResultsQuery) -> list[Drawing]:
     """The charts of a report, of the rows that are asked for; none of no rows."""
     drawn = (drawing(rows, one, wanted) for one in wanted.report.charts)
     return [one for one in drawn if one]
 
 
-def drawing(rows: Found, chart: Chart, wanted: Wanted) -> Drawing | None:
+def drawing(rows: Found, chart: Chart, wanted: ResultsQuery) -> Drawing | None:
     columns = {one.name: one for one in wanted.report.columns}
     x, y = columns[chart.x], columns[chart.y]
     by = part_of_time(wanted) if x.type == "moment" else ""
@@ -42,7 +42,7 @@ def drawing(rows: Found, chart: Chart, wanted: Wanted) -> Drawing | None:
     return draw(replace(plan, series=points.series), points)
 
 
-def part_of_time(wanted: Wanted) -> str:
+def part_of_time(wanted: ResultsQuery) -> str:
     """What of a moment is drawn together, so that a line has no more than a picture."""
     if not wanted.report.is_by_day:
         return "hour"
@@ -50,7 +50,7 @@ def part_of_time(wanted: Wanted) -> str:
     return next(one for one, length in LENGTHS.items() if span / length <= MOST_PLACES)
 
 
-def points_of(rows: Found, wanted: Wanted, plan: Drawing) -> Points:
+def points_of(rows: Found, wanted: ResultsQuery, plan: Drawing) -> Points:
     x, y, of, by = plan.x, plan.y, plan.of, plan.by
     place = place_of(x, wanted.report, by)
     amount = Cast(text_of(y), FloatField())
@@ -92,7 +92,7 @@ def series_of(
     return [Series(key, n, totals[key]) for n, key in enumerate(order)]
 
 
-def places_of(sums: Sums, wanted: Wanted, x: Column, by: str) -> list[Any]:
+def places_of(sums: Sums, wanted: ResultsQuery, x: Column, by: str) -> list[Any]:
     """All of a period, where that is what is drawn; otherwise what there is."""
     there = sorted({place for place, _ in sums})
     if not there:

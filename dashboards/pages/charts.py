@@ -56,7 +56,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     series: Series
     path: str
 
@@ -87,7 +87,7 @@ class Drawing:
     of: Column | None  # that tells the series apart
     by: str = ""  # what of a moment is drawn together: minute, hour, day
     shapes: list[Shape] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
+    lines: list[ChartLine] = field(default_factory=list)
     values: list[Mark] = field(default_factory=list)
     places: list[Mark] = field(default_factory=list)
     names: list[Mark] = field(default_factory=list)  # of a grid's rows
@@ -198,7 +198,7 @@ def lines(drawing: Drawing, points: Points) -> Drawing:
             if value is not None:
                 stops.append((x, HEIGHT - BOTTOM - max(value, 0) * scale))
         if stops:
-            drawing.lines.append(Line(one, path(stops, is_stairs=is_stairs)))
+            drawing.lines.append(ChartLine(one, path(stops, is_stairs=is_stairs)))
     most = LONG_LABELS if drawing.by in ("minute", "hour") else LABELS
     for n in every_so_many(len(points.places), most):
         at = min(max(across[n], LEFT), WIDTH - EDGE)

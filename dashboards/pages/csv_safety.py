@@ -9,7 +9,7 @@ from typing import Any
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-class Line:
+class CsvSink:
     """What a writer of CSV writes to."""
 
     def __init__(self, write: Callable[[str], Any]) -> None:

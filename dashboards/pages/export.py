@@ -16,8 +16,8 @@ from django.template.loader import render_to_string
 
 from dashboards.models import ReportRun
 from dashboards.pages import cells, results
-from dashboards.pages.csv_safety import Line, harmless
-from dashboards.pages.results import Found, Wanted
+from dashboards.pages.csv_safety import CsvSink, harmless
+from dashboards.pages.results import Found, ResultsQuery
 from dashboards.reports import Report
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ Values = dict[str, Any]
 
 
 def write(
-    kind: str, rows: Found, wanted: Wanted, run: ReportRun | None
+    kind: str, rows: Found, wanted: ResultsQuery, run: ReportRun | None
 ) -> Iterator[bytes]:
     """The file of rows in their order, in pieces.
 
@@ -71,7 +71,7 @@ def headers(kind: str, report: Report, now: datetime) -> dict[str, str]:
 def table(rows: Iterator[Values], report: Report) -> Iterator[bytes]:
     """As CSV; a text that a spreadsheet would take for a formula has a quote before."""
     written: list[str] = []
-    writer = csv.writer(Line(written.append))
+    writer = csv.writer(CsvSink(written.append))
     writer.writerow([one.name for one in report.columns])
     for n, row in enumerate(rows, 1):
         writer.writerow(
@@ -115,7 +115,7 @@ def schema_of(report: Report) -> pa.Schema:
 
 
 def letter(
-    every: list[Values], rows: Found, wanted: Wanted, run: ReportRun | None
+    every: list[Values], rows: Found, wanted: ResultsQuery, run: ReportRun | None
 ) -> bytes:
     """As a page of its own, without a script or a picture from elsewhere."""
     report = wanted.report
@@ -146,7 +146,7 @@ WRITERS: dict[str, Callable[[Iterator[Values], Report], Iterator[bytes]]] = {
 }
 
 
-def shown_run(report: Report, wanted: Wanted) -> ReportRun | None:
+def shown_run(report: Report, wanted: ResultsQuery) -> ReportRun | None:
     """The run whose numbers are shown: the last that came to its end, or the one that
     is asked for."""
     done = ReportRun.objects.filter(report=report.slug, state=ReportRun.State.DONE)

@@ -40,7 +40,7 @@ Found = QuerySet[ReportRow]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ResultsQuery:
     """What is asked for, as a URL says it; what makes no sense there is passed over."""
 
     report: Report
@@ -51,7 +51,7 @@ class Wanted:
     sort: str = ""  # the name of a column, with a minus where the largest is first
 
     @classmethod
-    def of(cls, report: Report, said: Mapping[str, Any]) -> Wanted:
+    def of(cls, report: Report, said: Mapping[str, Any]) -> ResultsQuery:
         days, run = str(said.get("days", "")), str(said.get("run", ""))
         sort = str(said.get("sort", ""))
         names = {one.name for one in report.columns}
@@ -80,7 +80,7 @@ def number(text: str) -> int | None:
     return int(text) if fits and int(text) <= LARGEST else None
 
 
-def found(user: authorities.Principal, wanted: Wanted) -> Found:
+def found(user: authorities.Principal, wanted: ResultsQuery) -> Found:
     """The rows that are asked for, without those that somebody may not see."""
     every = ReportRow.objects.filter(report=wanted.report.slug)
     if wanted.report.is_by_day:
@@ -131,7 +131,7 @@ def may_read(user: authorities.Principal) -> bool:
     return bool(getattr(user, "has_perm", bool)(BROWSE))
 
 
-def on_queue(rows: Found, wanted: Wanted) -> Found:
+def on_queue(rows: Found, wanted: ResultsQuery) -> Found:
     """Those that name the queue, in any of their columns."""
     if not wanted.queue:
         return rows
@@ -171,7 +171,7 @@ def value_of(column: Column, report: Report) -> Combinable:
     return text  # days and moments are written so that they sort
 
 
-def in_order(rows: Found, wanted: Wanted) -> Found:
+def in_order(rows: Found, wanted: ResultsQuery) -> Found:
     """By the column that is asked for; otherwise the newest day first, by queue."""
     name = wanted.sort.removeprefix("-")
     by: list[Any] = ["-day"]

@@ -34,7 +34,7 @@ from dashboards.pages import (
     streaming,
 )
 from dashboards.pages import export as exports
-from dashboards.pages.results import PERIODS, Wanted
+from dashboards.pages.results import PERIODS, ResultsQuery
 from dashboards.pipeline import runs
 from dashboards.reports import Report, discover
 
@@ -104,7 +104,7 @@ def shown(
 
 
 def table(
-    about: Report, page: Page[ReportRow], wanted: Wanted, rows: results.Found
+    about: Report, page: Page[ReportRow], wanted: ResultsQuery, rows: results.Found
 ) -> dict[str, Any]:
     listed = [cells.shown(about, row) for row in page.object_list]
     sums = results.sums(rows, about) if listed else {}
@@ -195,7 +195,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponseBase:
     return streaming.streamed(request, content, headers)
 
 
-def wanted_of(request: HttpRequest, about: Report) -> Wanted:
+def wanted_of(request: HttpRequest, about: Report) -> ResultsQuery:
     """What the URL says; of a report with parameters, the last run that ended well
     where it says none."""
     said = request.GET.dict()
@@ -205,7 +205,7 @@ def wanted_of(request: HttpRequest, about: Report) -> Wanted:
         seen = results.runs_seen_by(request.user, about)
         last = seen.filter(state=ReportRun.State.DONE).first()
         said["run"] = str(last.pk) if last else ""
-    return Wanted.of(about, said)
+    return ResultsQuery.of(about, said)
 
 
 def page_of(about: Report, one: ReportRun | None) -> str:

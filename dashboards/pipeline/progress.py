@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from dashboards.models import ReportRun
 from dashboards.pipeline import runs
 from dashboards.reports.errors import Cancelled
-from dashboards.spark.control import Asked, named
+from dashboards.spark.control import NamedJob, named
 
 EVERY_S = 1.0
 
@@ -33,7 +33,7 @@ def watched(
     name = f"run {run.pk} from {begin}"
     ended = Event()
 
-    def follow(asked: Asked) -> None:
+    def follow(asked: NamedJob) -> None:
         while not ended.wait(EVERY_S):
             try:
                 runs.go_on(run, begin + (end - begin) * asked.share_done())

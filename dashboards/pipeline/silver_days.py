@@ -50,7 +50,7 @@ Around = Callable[[float, float], AbstractContextManager[None]]
 KEPT = StorageLevel.MEMORY_AND_DISK
 
 
-class Made(NamedTuple):
+class WrittenDay(NamedTuple):
     """A day's files, where this run wrote them, and what is known of it."""
 
     files: list[ArchiveFile]
@@ -123,7 +123,7 @@ def last_before(day: date) -> PublishedDay | None:
     return earlier.order_by("day").last()
 
 
-def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> Made:
+def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> WrittenDay:
     """Compute a day under the name of a run, and check it. Nobody sees it yet."""
     folder = folder_of(day, run_id)
     clear(folder)
@@ -149,7 +149,7 @@ def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> Made:
     silver.check(found, entries, *rows)
     require_equal("every transfer of a link is a row", transfers, of_links)
     known = [one for one in (floor, found.floor) if one is not None]
-    return Made(files, min(known, default=None), found.lines)
+    return WrittenDay(files, min(known, default=None), found.lines)
 
 
 def counted(journal: DataFrame) -> tuple[int, int]:
@@ -241,7 +241,7 @@ def gathered(day: date, folder: Path) -> list[ArchiveFile]:
 
 
 @transaction.atomic
-def publish(day: date, run_id: int, made: Made) -> None:
+def publish(day: date, run_id: int, made: WrittenDay) -> None:
     """Put a day in the place of what was published of it, at once and whole."""
     before = last_before(day)
     source = touching(BRONZE, Span(day, day)).aggregate(n=Max("window"))["n"]

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from broker.errors.messages import InvalidFilter
-from broker.formats.filters import KEYS, PROPERTY, Kind, Term, equal, parse
+from broker.formats.filters import KEYS, PROPERTY, KeyKind, Term, equal, parse
 from broker.formats.filters.values import Alternative, Between, Is, Text, Value
 from dashboards.reports import Column, Inputs, Parameter, Rows, Values, report
 from dashboards.reports.declaration import DAYS
@@ -63,20 +63,20 @@ def alike(cells: Mapping[str, Any]) -> str:
         return ""
 
 
-def wanted(kind: Kind, how: str, value: str) -> Alternative:
+def wanted(kind: KeyKind, how: str, value: str) -> Alternative:
     """What a key is compared with. A text that was cut stands for all that begin so."""
     if how in (HAS, HAS_NOT):
         return Is(Text(("", "")))
     if how == BETWEEN:
         low, _, high = value.partition("..")
         return Between(figure_of(kind, low), figure_of(kind, high))
-    if kind == Kind.NUMBER:
+    if kind == KeyKind.NUMBER:
         return Is(int(value))
     return Is(Text((value[:-1], "") if value.endswith(CUT) else (value,)))
 
 
-def figure_of(kind: Kind, text: str) -> Value:
-    return Decimal(text) if kind == Kind.PROPERTY else int(Decimal(text))
+def figure_of(kind: KeyKind, text: str) -> Value:
+    return Decimal(text) if kind == KeyKind.PROPERTY else int(Decimal(text))
 
 
 def tells(cells: Mapping[str, Any]) -> Mapping[str, Any]:

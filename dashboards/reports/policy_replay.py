@@ -51,7 +51,7 @@ class Policy:
         return self.max_delivery_attempts <= 0
 
 
-class Seen(Enum):
+class AttemptKnowledge(Enum):
     """What is known of an attempt at some time."""
 
     FAILS = auto()
@@ -93,14 +93,18 @@ class Story:
     usual_lag: int  # from due to got, where that was not seen
     until: int = FOR_EVER  # then it had gone another way, or the record ends
 
-    def at(self, moment: int) -> Seen:
+    def at(self, moment: int) -> AttemptKnowledge:
         """What an attempt that began then would have come to."""
         if self.succeeds_from is not None and moment >= self.succeeds_from:
-            return Seen.SUCCEEDS
+            return AttemptKnowledge.SUCCEEDS
         last = self.tries[-1]
         if is_final(last) and moment >= last.got_at:
-            return Seen.DIES
-        return Seen.FAILS if moment <= self.fails_through else Seen.UNKNOWN
+            return AttemptKnowledge.DIES
+        return (
+            AttemptKnowledge.FAILS
+            if moment <= self.fails_through
+            else AttemptKnowledge.UNKNOWN
+        )
 
     def took(self, attempt: int) -> int:
         """How long an attempt is held before it fails: as long as that one was."""
@@ -161,17 +165,19 @@ def replay(
     end = LEFT
     while attempts < MOST and (not attempts or start < story.until):
         seen = story.at(start)
-        if seen is Seen.UNKNOWN and not hopeful and goes_on(story, policy):
+        if seen is AttemptKnowledge.UNKNOWN and not hopeful and goes_on(story, policy):
             break
         attempts, got_at = attempts + 1, start
-        if seen is Seen.SUCCEEDS or (seen is Seen.UNKNOWN and hopeful):
+        if seen is AttemptKnowledge.SUCCEEDS or (
+            seen is AttemptKnowledge.UNKNOWN and hopeful
+        ):
             end = RESCUED
             break
         took = story.took(attempts)
         failing += took
         fell = (dice or spread)(story, policy, attempts)
         disposition = dispose(policy, attempts, fell, address="")
-        if seen is Seen.DIES or not isinstance(disposition, Redeliver):
+        if seen is AttemptKnowledge.DIES or not isinstance(disposition, Redeliver):
             end = DIED
             break
         start += took + disposition.after // MICROSECOND + story.lag(attempts)

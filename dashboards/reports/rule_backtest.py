@@ -154,7 +154,9 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
 
     found = groups(inputs, values["queue"])
     table = rule_evaluation.table_of(values["queue"], values["rules"])
-    told = (rule_evaluation.Group(**row.asDict()) for row in found.toLocalIterator())
+    told = (
+        rule_evaluation.LetterGroup(**row.asDict()) for row in found.toLocalIterator()
+    )
     rows = list(rule_evaluation.judged(table, told))
     names = list(rows[0])
     types = {"rule": "string", "action": "string"}

@@ -36,7 +36,7 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Group:
+class LetterGroup:
     """Letters of which the archive knows the same."""
 
     origin: str  # the queue they died on
@@ -92,9 +92,9 @@ def table_of(queue: str, text: str) -> Table:
         raise ReportError(str(error)) from error
 
 
-def judged(table: Table, groups: Iterable[Group]) -> Iterator[dict[str, Any]]:
+def judged(table: Table, groups: Iterable[LetterGroup]) -> Iterator[dict[str, Any]]:
     """Rows of the report: one for each rule, and one for what none is for."""
-    found: dict[int, list[tuple[Group, bool]]] = {}
+    found: dict[int, list[tuple[LetterGroup, bool]]] = {}
     for group in groups:
         number, is_sure = met(table, group.letter)
         found.setdefault(number, []).append((group, is_sure))
@@ -108,7 +108,9 @@ def judged(table: Table, groups: Iterable[Group]) -> Iterator[dict[str, Any]]:
         }
 
 
-def counted(rule: Rule | None, met: Iterable[tuple[Group, bool]]) -> dict[str, int]:
+def counted(
+    rule: Rule | None, met: Iterable[tuple[LetterGroup, bool]]
+) -> dict[str, int]:
     """How many letters met a rule, and what became of them."""
     groups = list(met)
     sure = [group for group, is_sure in groups if is_sure]

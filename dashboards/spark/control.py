@@ -17,7 +17,7 @@ from pyspark.sql.utils import is_remote
 
 
 @dataclass(frozen=True)
-class Asked:
+class NamedJob:
     """Work that Spark was given under a name."""
 
     share_done: Callable[[], float]  # from 0 to 1, of what is planned so far
@@ -25,7 +25,7 @@ class Asked:
 
 
 @contextmanager
-def named(spark: SparkSession, name: str, about: str) -> Iterator[Asked]:
+def named(spark: SparkSession, name: str, about: str) -> Iterator[NamedJob]:
     """What this thread asks of Spark within the block, under a name."""
     if is_remote():
         with named_far_away(spark, name) as asked:
@@ -34,11 +34,11 @@ def named(spark: SparkSession, name: str, about: str) -> Iterator[Asked]:
     context = spark.sparkContext
     context.setJobGroup(name, about)
     tracker = context.statusTracker()
-    yield Asked(lambda: share(tracker, name), lambda: context.cancelJobGroup(name))
+    yield NamedJob(lambda: share(tracker, name), lambda: context.cancelJobGroup(name))
 
 
 @contextmanager
-def named_far_away(spark: SparkSession, name: str) -> Iterator[Asked]:
+def named_far_away(spark: SparkSession, name: str) -> Iterator[NamedJob]:
     last = [0.0]
 
     def hear(stages: Iterable[Any] | None = None, **_: Any) -> None:
@@ -50,7 +50,7 @@ def named_far_away(spark: SparkSession, name: str) -> Iterator[Asked]:
     spark.addTag(name)
     spark.registerProgressHandler(handler)
     try:
-        yield Asked(lambda: last[0], lambda: spark.interruptTag(name))
+        yield NamedJob(lambda: last[0], lambda: spark.interruptTag(name))
     finally:
         spark.removeProgressHandler(handler)
         spark.removeTag(name)

@@ -9,7 +9,7 @@ from typing import Protocol
 from broker.amqp.protocol import sections
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Sender
-from broker.amqp.protocol.events import Attached, Disposed, Event, Received
+from broker.amqp.protocol.events import Attached, Disposed, Event, MessageReceived
 from broker.amqp.protocol.performatives import Accepted, DeliveryState, Source, Target
 from broker.amqp.protocol.session import Session
 from console.demo.caller import Caller, Program
@@ -130,7 +130,7 @@ class Gets:
         self.receiver = session.receiver("get", source, target)
 
     def told(self, event: Event) -> None:
-        if isinstance(event, Received):
+        if isinstance(event, MessageReceived):
             self.came.append(event.delivery)
         elif isinstance(event, Attached):
             self.grant()

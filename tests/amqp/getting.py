@@ -10,7 +10,13 @@ from typing import Any
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver
-from broker.amqp.protocol.events import Attached, Begun, Detached, Drained, Received
+from broker.amqp.protocol.events import (
+    Attached,
+    Begun,
+    Detached,
+    Drained,
+    MessageReceived,
+)
 from broker.amqp.protocol.frames import Frames
 from broker.amqp.protocol.performatives import decode_performative
 from broker.amqp.protocol.session import Session
@@ -52,7 +58,7 @@ class Getting:
     def get(self, count: int = 1) -> list[Delivery]:
         """As many more, which are waited for."""
         new = [
-            self.wire.expect(Received, receiver=self.receiver).delivery
+            self.wire.expect(MessageReceived, receiver=self.receiver).delivery
             for _ in range(count)
         ]
         self.got += new
@@ -64,10 +70,12 @@ class Getting:
         new = [
             event.delivery
             for event in self.wire.events
-            if isinstance(event, Received) and event.receiver is self.receiver
+            if isinstance(event, MessageReceived) and event.receiver is self.receiver
         ]
         self.wire.events = [
-            event for event in self.wire.events if not isinstance(event, Received)
+            event
+            for event in self.wire.events
+            if not isinstance(event, MessageReceived)
         ]
         self.got += new
         return new

@@ -30,8 +30,8 @@ from broker.amqp.protocol.events import (
     Ended,
     Event,
     Flowed,
+    MessageReceived,
     Opened,
-    Received,
 )
 from broker.amqp.protocol.performatives import Accepted, Source, Target
 from broker.amqp.protocol.sasl.server import ClientSasl
@@ -205,7 +205,7 @@ class Wire:
         gets = session.receiver(name, Source(queue), Target())
         self.expect(Attached, endpoint=gets)
         gets.grant(1)
-        got = self.expect(Received, receiver=gets).delivery
+        got = self.expect(MessageReceived, receiver=gets).delivery
         assert body in got.payload
         session.settle([got], Accepted())
         session.end()

@@ -19,7 +19,7 @@ from broker.amqp.protocol.events import (
     Detached,
     Disposed,
     Flowed,
-    Received,
+    MessageReceived,
 )
 from broker.amqp.protocol.sections import (
     DATA,
@@ -167,7 +167,8 @@ class Speaker:
     def get(self, receiver: Receiver, count: int = 1) -> list[Delivery]:
         """Wait for messages."""
         return [
-            self.wire.expect(Received, receiver=receiver).delivery for _ in range(count)
+            self.wire.expect(MessageReceived, receiver=receiver).delivery
+            for _ in range(count)
         ]
 
     def detach(self, endpoint: Endpoint, *, closed: bool = True) -> None:

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 
 from broker.amqp.protocol import sections
-from broker.amqp.protocol.events import Attached, Disposed, Event, Received
+from broker.amqp.protocol.events import Attached, Disposed, Event, MessageReceived
 from broker.amqp.protocol.performatives import Accepted, Source, Target
 from broker.amqp.protocol.session import Session
 from console.demo.caller import Caller
@@ -44,7 +44,7 @@ class Served:
         match event:
             case Attached(endpoint=endpoint) if endpoint is self.receiver:
                 self.receiver.grant(AHEAD)
-            case Received():
+            case MessageReceived():
                 self.got(event.delivery.payload)
                 self.receiver.session.settle([event.delivery], Accepted())
                 self.receiver.grant(AHEAD)

@@ -11,7 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker.amqp.messages import batches
-from broker.amqp.messages.batches import FIXED, MAGIC, Part, opened, sealed, unpacked
+from broker.amqp.messages.batches import (
+    FIXED,
+    MAGIC,
+    BatchPart,
+    opened,
+    sealed,
+    unpacked,
+)
 from broker.amqp.protocol.types.types import Int, Timestamp
 from broker.errors import InvalidMessage
 from broker.errors.messages import InvalidBatch
@@ -236,7 +243,7 @@ def test_what_is_no_batch_is_told(body: bytes, why: str) -> None:
 )
 def test_what_is_no_message_is_told(fields: dict[str, Any]) -> None:
     with pytest.raises(InvalidMessage):
-        unpacked(Part(fields, b"\0\x53"))
+        unpacked(BatchPart(fields, b"\0\x53"))
 
 
 @example(b"BOM1\xff\xff\xff\xff")

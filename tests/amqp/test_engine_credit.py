@@ -10,7 +10,7 @@ from broker.amqp.protocol.events import (
     Detached,
     Drained,
     Flowed,
-    Received,
+    MessageReceived,
 )
 from broker.amqp.protocol.performatives import (
     Detach,
@@ -60,7 +60,7 @@ def test_a_drain_is_answered_behind_the_messages_that_wait_for_the_window() -> N
     sender.session.send_flow(sender)  # as an echo would
     ends.run()
     kinds = [type(event) for event in ends.client_told[-4:]]
-    assert kinds == [Received, Received, Received, Drained]
+    assert kinds == [MessageReceived, MessageReceived, MessageReceived, Drained]
     assert sender.credit == receiver.credit == 0
     assert sender.delivery_count == receiver.delivery_count == 5
 
@@ -82,7 +82,7 @@ def test_a_message_beyond_the_credit_detaches(count: int, is_good: bool) -> None
     client = begun()
     receiver = client.putting(credit=3)
     told = client.say(*(part(number) for number in range(count)))
-    assert len(of(Received, told)) == min(count, 3)
+    assert len(of(MessageReceived, told)) == min(count, 3)
     detached = of(Detached, told)
     assert bool(detached) != is_good
     for event in detached:
@@ -102,7 +102,7 @@ def test_messages_by_an_older_and_higher_grant_are_taken() -> None:
     told = client.say(part(0), part(1))
     receiver.grant(1)
     told += client.say(part(2))
-    assert len(of(Received, told)) == 3
+    assert len(of(MessageReceived, told)) == 3
     assert of(Detached, client.say(part(3)))
 
 

@@ -13,7 +13,7 @@ from broker.amqp.protocol.conditions import Error
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.dispositions import ranges
 from broker.amqp.protocol.endpoints import Sender
-from broker.amqp.protocol.events import Disposed, Ended, Received
+from broker.amqp.protocol.events import Disposed, Ended, MessageReceived
 from broker.amqp.protocol.performatives import (
     Accepted,
     DeliveryState,
@@ -38,7 +38,7 @@ def received(count: int) -> tuple[RawClient, Session, list[Delivery]]:
     told = client.say(*(part(number) for number in range(count)))
     session = receiver.session
     assert isinstance(session, Session)
-    return client, session, [one.delivery for one in of(Received, told)]
+    return client, session, [one.delivery for one in of(MessageReceived, told)]
 
 
 def sent(count: int, client: RawClient | None = None) -> tuple[RawClient, Sender]:
@@ -107,7 +107,7 @@ def test_deliveries_of_both_directions_are_told_apart() -> None:
     sender.send(b"a", tag=b"a")
     outgoing = gets.send(b"b", tag=b"b")
     ends.run()
-    (event,) = of(Received, ends.server_told)
+    (event,) = of(MessageReceived, ends.server_told)
     assert outgoing.id == event.delivery.id == 0
 
     gets.session.settle([outgoing, event.delivery], Accepted())
@@ -186,7 +186,7 @@ def test_a_range_over_several_endpoints_is_told_to_each() -> None:
     for number, sender in enumerate([first, second, first]):
         sender.send(b"a", tag=b"%d" % number)
     ends.run()
-    got = [event.delivery for event in of(Received, ends.client_told)]
+    got = [event.delivery for event in of(MessageReceived, ends.client_told)]
 
     session.settle(got, Accepted())
     ends.run()
@@ -229,7 +229,7 @@ def test_what_was_sent_settled_is_not_to_be_settled() -> None:
     receiver, sender = ends.getting(ends.begin(), credit=1)
     delivery = sender.send(b"a", tag=b"a", settled=True)
     ends.run()
-    (event,) = of(Received, ends.client_told)
+    (event,) = of(MessageReceived, ends.client_told)
     receiver.session.settle([event.delivery], Accepted())
     sender.session.settle([delivery], Accepted())
     assert ends.client.outgoing() == ends.server.outgoing() == b""

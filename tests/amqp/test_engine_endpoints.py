@@ -13,7 +13,7 @@ from broker.amqp.protocol.events import (
     Closed,
     Detached,
     Ended,
-    Received,
+    MessageReceived,
 )
 from broker.amqp.protocol.performatives import (
     Attach,
@@ -302,7 +302,7 @@ def test_what_waits_for_the_window_goes_with_its_endpoint() -> None:
         second.send(b"second", tag=b"%d" % number)
     first.detach()
     ends.run()
-    got = [event.delivery.payload for event in of(Received, ends.client_told)]
+    got = [event.delivery.payload for event in of(MessageReceived, ends.client_told)]
     assert got == [b"first", b"second", b"second", b"second"]
     assert not [event for event in ends.client_told if isinstance(event, Closed)]
 

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from broker.amqp.protocol.connection import Connection, Limits
-from broker.amqp.protocol.events import Attached, Closed, Opened, Received
+from broker.amqp.protocol.events import Attached, Closed, MessageReceived, Opened
 from broker.amqp.protocol.frames import AMQP_HEADER, frame
 from broker.amqp.protocol.performatives import (
     Accepted,
@@ -136,7 +136,7 @@ class Server:
                     event.endpoint.accept()
                     if event.endpoint.role:
                         event.endpoint.grant(8)  # type: ignore[attr-defined]
-                case Received():
+                case MessageReceived():
                     event.receiver.session.settle([event.delivery], Accepted())
                 case Closed():
                     self.closed += 1

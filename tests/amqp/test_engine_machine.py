@@ -49,7 +49,7 @@ class Side:
                 self.connection.open()
             case events.Attached():
                 self.attached(event)
-            case events.Received():
+            case events.MessageReceived():
                 self.received(event)
             case events.Disposed():
                 self.outcomes += len(event.deliveries)
@@ -64,7 +64,7 @@ class Side:
         elif isinstance(endpoint, Receiver):
             self.receivers[endpoint.name] = endpoint
 
-    def received(self, event: events.Received) -> None:
+    def received(self, event: events.MessageReceived) -> None:
         self.got.append(event.delivery.payload)
         if not event.delivery.settled:
             self.open_deliveries.append(event.delivery)

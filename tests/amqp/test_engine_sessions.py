@@ -8,8 +8,14 @@ import pytest
 
 from broker.amqp.protocol import conditions
 from broker.amqp.protocol.connection import Limits
-from broker.amqp.protocol.events import Begun, Ended, Received, Resumed
-from broker.amqp.protocol.performatives import Accepted, Attach, Begin, End, Flow
+from broker.amqp.protocol.events import Begun, Ended, MessageReceived, Resumed
+from broker.amqp.protocol.performatives import (
+    Accepted,
+    Attach,
+    Begin,
+    End,
+    Flow,
+)
 from tests.amqp.ends import Ends, begun, of, opened, part, put_attach
 
 BEGIN = Begin(next_outgoing_id=0, incoming_window=9, outgoing_window=9)
@@ -117,7 +123,7 @@ def test_the_peer_may_send_as_many_frames_as_it_was_told(
 
     told = client.say(*(part(number) for number in range(count)))
 
-    assert len(of(Received, told)) == min(count, 4)
+    assert len(of(MessageReceived, told)) == min(count, 4)
     ended = of(Ended, told)
     assert bool(ended) != is_good
     for event in ended:
@@ -137,7 +143,7 @@ def test_what_the_peer_s_window_keeps_back_goes_when_it_opens() -> None:
 
     assert sender.session.can_send
     assert of(Resumed, ends.server_told) == [Resumed(sender.session)]
-    got = [event.delivery.payload for event in of(Received, ends.client_told)]
+    got = [event.delivery.payload for event in of(MessageReceived, ends.client_told)]
     assert got == [b"m%d" % number for number in range(10)]
     assert receiver.credit == sender.credit == 0
 
@@ -198,7 +204,7 @@ def test_windows_and_ids_pass_zero() -> None:
         (ends.server_told, receiver.session, b"p"),
         (ends.client_told, get.session, b"g"),
     ):
-        got = [event.delivery for event in of(Received, told)]
+        got = [event.delivery for event in of(MessageReceived, told)]
         assert [one.payload for one in got] == [kind + b"%d" % n for n in range(20)]
         assert [one.id for one in got][:5] == [LAST - 2, LAST - 1, LAST, 0, 1]
         side.settle(got, Accepted())

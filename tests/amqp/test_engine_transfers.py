@@ -17,7 +17,7 @@ from broker.amqp.protocol.events import (
     Detached,
     Ended,
     Event,
-    Received,
+    MessageReceived,
 )
 from broker.amqp.protocol.frames import frame
 from broker.amqp.protocol.performatives import (
@@ -78,7 +78,7 @@ def test_a_message_arrives_as_it_was_sent(
     ends.run()
 
     for told, taker in ((ends.server_told, receiver), (ends.client_told, gets)):
-        first, second = (event.delivery for event in of(Received, told))
+        first, second = (event.delivery for event in of(MessageReceived, told))
         assert first.payload == payload
         assert first.tag == tag
         assert first.message_format == message_format
@@ -94,7 +94,7 @@ def test_a_message_of_many_frames_may_arrive_byte_by_byte() -> None:
     sender, _ = ends.putting(ends.begin(), credit=1)
     sender.send(b"abc" * 1000, tag=b"a")
     ends.run()
-    (received,) = of(Received, ends.server_told)
+    (received,) = of(MessageReceived, ends.server_told)
     assert received.delivery.payload == b"abc" * 1000
 
 
@@ -120,7 +120,7 @@ def test_a_message_can_be_sent_with_a_state(size: int) -> None:
     state = TransactionalState(b"t")
     sender.send(b"a" * size, tag=b"a", message_format=7, state=state)
     ends.run()
-    (received,) = of(Received, ends.server_told)
+    (received,) = of(MessageReceived, ends.server_told)
     assert received.delivery.payload == b"a" * size
     assert received.delivery.state == state
     assert received.delivery.message_format == 7
@@ -135,7 +135,7 @@ def test_messages_of_two_endpoints_may_come_mixed() -> None:
     told += client.say(part(1, 1, more=True), payload=b"b1")
     told += client.say(Transfer(0), payload=b"a2")
     told += client.say(Transfer(1, 1), payload=b"b2")
-    got = [(one.delivery.id, one.delivery.payload) for one in of(Received, told)]
+    got = [(one.delivery.id, one.delivery.payload) for one in of(MessageReceived, told)]
     assert got == [(0, b"a1a2"), (1, b"b1b2")]
 
 
@@ -145,7 +145,7 @@ def test_any_frame_of_a_message_may_settle_it_and_say_its_state() -> None:
     client.say(part(0, more=True))
     client.say(Transfer(0, settled=True, state=state, more=True))
     (received,) = client.say(Transfer(0))
-    assert isinstance(received, Received)
+    assert isinstance(received, MessageReceived)
     assert received.delivery.settled
     assert received.delivery.state == state
     assert received.receiver.unsettled == {}
@@ -160,7 +160,7 @@ def test_a_message_too_large_detaches(size: int, fits: bool, frames: int) -> Non
         told = client.say(Transfer(0), payload=bytes(size - 50))
     else:
         told = client.say(part(0), payload=bytes(size))
-    assert bool(of(Received, told)) == fits
+    assert bool(of(MessageReceived, told)) == fits
     if not fits:
         assert detached_for(told) == conditions.MESSAGE_SIZE_EXCEEDED
         assert client.heard_of(Detach)[0].closed
@@ -194,7 +194,7 @@ def test_a_message_that_never_ends_takes_no_memory() -> None:
     assert sum(s.size_diff for s in after.compare_to(before, "filename")) < 300_000
     assert client.say(Detach(0, closed=True)) == []
     client.putting(0, credit=1)
-    assert of(Received, client.say(part(1)))
+    assert of(MessageReceived, client.say(part(1)))
 
 
 def test_frames_without_bytes_take_no_memory() -> None:
@@ -203,7 +203,7 @@ def test_frames_without_bytes_take_no_memory() -> None:
     for _ in range(1000):
         client.say(Transfer(0, more=True))
     (received,) = client.say(Transfer(0))
-    assert isinstance(received, Received)
+    assert isinstance(received, MessageReceived)
     assert received.delivery.payload == b""
 
 
@@ -241,7 +241,7 @@ def test_a_message_given_up_is_no_message_but_uses_credit() -> None:
     assert receiver.unsettled == {}
     assert client.server.partial_bytes == 0
     (received,) = client.say(part(2), payload=b"c")
-    assert isinstance(received, Received)
+    assert isinstance(received, MessageReceived)
     assert received.delivery.payload == b"c"
 
 
@@ -284,7 +284,7 @@ def test_a_transfer_to_what_sends_itself_ends_the_session() -> None:
 def test_an_id_is_not_used_again_before_it_is_settled() -> None:
     client = putting()
     (received,) = client.say(part(7))
-    assert isinstance(received, Received)
+    assert isinstance(received, MessageReceived)
     received.receiver.session.settle([received.delivery], Accepted())
     client.say(part(7))
     assert ended_for(client.say(part(7))) == conditions.NOT_ALLOWED
@@ -303,7 +303,7 @@ def test_what_is_not_settled_is_bounded(count: int, is_good: bool) -> None:
 def test_a_sender_may_settle_what_the_receiver_has_not() -> None:
     client = putting()
     told = client.say(*(part(number) for number in range(3)))
-    deliveries = [event.delivery for event in of(Received, told)]
+    deliveries = [event.delivery for event in of(MessageReceived, told)]
 
     assert client.say(Disposition(role=False, first=0, last=1, settled=True)) == []
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from django.db import connection, transaction
 
-from broker.amqp.protocol.events import Attached, Received
+from broker.amqp.protocol.events import Attached, MessageReceived
 from broker.amqp.protocol.performatives import Source, Target
 from broker.amqp.protocol.sections import split
 from broker.models import Authority, ClientConnection, Queue
@@ -24,7 +24,7 @@ def count_of_next(client: Wire) -> int:
     gets = session.receiver("gets", Source("orders"), Target())
     client.expect(Attached)
     gets.grant(1)
-    payload = client.expect(Received).delivery.payload
+    payload = client.expect(MessageReceived).delivery.payload
     header = split(payload).header
     return header.delivery_count if header is not None else 0
 

@@ -15,7 +15,7 @@ from broker.amqp.clients import cbs
 from broker.amqp.clients.access import Access
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
-from broker.amqp.protocol.events import Received
+from broker.amqp.protocol.events import MessageReceived
 from broker.amqp.protocol.sections import Properties, encode_section, map_of, split
 from broker.amqp.protocol.types.encoding import encode
 from broker.models import ClientConnection, Credential
@@ -57,7 +57,7 @@ def shown(client: Speaker, written: object, operation: str = "put-token") -> int
         + encode_section(0x77, written)
     )
     assert client.ask(sender, payload) == p.Accepted()
-    got = client.wire.expect(Received, receiver=answers).delivery
+    got = client.wire.expect(MessageReceived, receiver=answers).delivery
     status = map_of(split(got.payload).application_properties)["status-code"]
     client.detach(answers)
     client.detach(sender)
@@ -142,7 +142,7 @@ def shown_twice(client: Speaker, *tokens: str) -> list[int]:
     for one in tokens:
         said = encode_section(0x74, {"operation": "put-token"})
         client.ask(sender, said + encode_section(0x77, one))
-        got = client.wire.expect(Received, receiver=answers).delivery
+        got = client.wire.expect(MessageReceived, receiver=answers).delivery
         answer = map_of(split(got.payload).application_properties)
         statuses.append(int(answer["status-code"]))
     return statuses

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.protocol.events import Event, Received
+from broker.amqp.protocol.events import Event, MessageReceived
 from broker.amqp.protocol.performatives import Accepted
 from broker.amqp.protocol.sections import DATA, encode_section
 from tests.amqp.ends import Ends, of
@@ -78,7 +78,7 @@ class Timed(Ends):
 
 
 def deliveries(told: list[Event]) -> list[Delivery]:
-    return [event.delivery for event in of(Received, told)]
+    return [event.delivery for event in of(MessageReceived, told)]
 
 
 def measure() -> Iterator[Figure]:

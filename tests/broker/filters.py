@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from broker.formats.filters import KEYS, PROPERTY, WORD, Filter, Key, Kind, Term
+from broker.formats.filters import KEYS, PROPERTY, WORD, Filter, Key, KeyKind, Term
 from broker.formats.filters.building import place
 from broker.formats.filters.values import (
     Alternative,
@@ -53,24 +53,24 @@ def moments(draw: st.DrawFn) -> Moment:
     return Moment(minute.replace(hour=0, minute=0), timedelta(days=1))
 
 
-MEASURES: dict[Kind, st.SearchStrategy[Any]] = {
-    Kind.NUMBER: NUMBERS,
-    Kind.SIZE: NUMBERS,
-    Kind.MOMENT: moments(),
-    Kind.SPAN: SPANS,
-    Kind.PROPERTY: EXACT,
+MEASURES: dict[KeyKind, st.SearchStrategy[Any]] = {
+    KeyKind.NUMBER: NUMBERS,
+    KeyKind.SIZE: NUMBERS,
+    KeyKind.MOMENT: moments(),
+    KeyKind.SPAN: SPANS,
+    KeyKind.PROPERTY: EXACT,
 }
 
 
 def alternatives(key: Key) -> st.SearchStrategy[Alternative]:
     found: list[st.SearchStrategy[Alternative]] = []
-    if key.kind == Kind.CHOICE:
+    if key.kind == KeyKind.CHOICE:
         found.append(st.sampled_from(key.choices).map(lambda one: Is(Text((one,)))))
-    elif key.kind in (Kind.TEXT, Kind.PROPERTY):
+    elif key.kind in (KeyKind.TEXT, KeyKind.PROPERTY):
         found.append(st.builds(Is, TEXTS))
-    elif key.kind == Kind.WORDS:
+    elif key.kind == KeyKind.WORDS:
         found.append(st.builds(Is, WORDS))
-    elif key.kind != Kind.SPAN:
+    elif key.kind != KeyKind.SPAN:
         found.append(st.builds(Is, MEASURES[key.kind]))
     values = MEASURES.get(key.kind)
     if values is not None:

@@ -39,7 +39,7 @@ from playwright.sync_api import (
 
 from console.management.commands import run
 from console.runtime import socket_paths, supervisor
-from console.runtime.supervisor import MARK, Kept, Program, Terminal
+from console.runtime.supervisor import MARK, Program, SupervisedProgram, Terminal
 from tests.console.ports import HOST, kept_port
 from tests.console.until import until
 from tests.tools import chromium
@@ -80,7 +80,7 @@ def programs_running(
     shutil.copytree(Path(collected().name, "static"), var / "static")
     said = {name: io.StringIO() for name in programs}
     kept = [
-        Kept(serving(program, application), Terminal(said[program.name]))
+        SupervisedProgram(serving(program, application), Terminal(said[program.name]))
         for program in run.table(settings.BASE_DIR / "Procfile", None, environment)
         if program.name in programs
     ]

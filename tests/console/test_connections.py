@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from broker.models import ClientConnection, ClientEndpoint
 from broker.monitoring import connections
-from broker.monitoring.connections import Wanted
+from broker.monitoring.connections import ClientQuery
 from console.layout import settings_problems
 from tests.console.conftest import SignIn
 from tests.console.wire import (
@@ -250,7 +250,7 @@ def test_a_list_is_not_longer_than_it_is_asked_to_be() -> None:
         for node in "abc":
             make_endpoint(one, node)
 
-    found = connections.connections(None, Wanted(limit=2, endpoints=2))
+    found = connections.connections(None, ClientQuery(limit=2, endpoints=2))
 
     assert [len(one.endpoints) for one in found] == [2, 2]
     assert [one.used.endpoints for one in found] == [3, 3]

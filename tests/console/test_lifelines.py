@@ -12,7 +12,7 @@ from broker.queueing import delayed, journal
 from broker.queueing.put import put
 from broker.settlement import discards, expiry, hardening
 from broker.transactions.scope import UnitOfWork, unit_of_work
-from console.messages.timeline import Life, Road, Step, lives
+from console.messages.timeline import Life, Road, TimelineStep, lives
 from tests.console.letters import attempt, die, make_places
 from tests.console.poison import make_payments, poison, remove
 from tests.make import (
@@ -33,7 +33,7 @@ def lives_of(message_id: int) -> list[Life]:
     return lives(journal.lifeline(message_id), roads)
 
 
-def steps_of(message_id: int) -> list[Step]:
+def steps_of(message_id: int) -> list[TimelineStep]:
     (life,) = lives_of(message_id)
     return life.steps
 
@@ -157,7 +157,7 @@ def test_a_message_on_two_queues_has_attempts_on_each() -> None:
 
 
 def test_a_joined_unit_of_work_leaves_a_backout_without_a_get() -> None:
-    step = Step(Kind.BACK_OUT, NOON, Road(7))
+    step = TimelineStep(Kind.BACK_OUT, NOON, Road(7))
 
     assert (step.took, step.began_at) == (None, NOON)
     assert step.road.label == "queue 7 (gone)"

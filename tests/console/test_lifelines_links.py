@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.bridges.books import Entry, Outcome
+from broker.bridges.books import Outcome, TransferEntry
 from broker.models import DeadLetter, Queue
 from broker.monitoring.explain import explain
 from broker.queueing import journal
@@ -84,7 +84,7 @@ def test_what_was_backed_out_before_it_was_carried_has_two_attempts() -> None:
 def test_a_hop_of_which_the_journal_knows_no_more_is_a_step_of_its_own(
     orders: Queue,
 ) -> None:
-    tell([Entry(orders.pk, 4711, Outcome.TRANSFERRED, "ID:1")], "target")
+    tell([TransferEntry(orders.pk, 4711, Outcome.TRANSFERRED, "ID:1")], "target")
 
     (life,) = lives_of(4711)
 

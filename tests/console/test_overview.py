@@ -15,7 +15,7 @@ from broker.models import Operation, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.queueing.put import put, put_many
 from broker.security import authorities
-from broker.transactions.prepared import Prepared
+from broker.transactions.prepared import PreparedUnitOfWork
 from broker.transactions.scope import UnitOfWork
 from console.layout.home import MOST, undecided
 from dashboards.depths import QueueDepth
@@ -211,7 +211,7 @@ def test_the_list_of_queues_has_its_usual_address_too(sign_in: SignIn) -> None:
 def test_prepared_units_of_work_are_counted_in_good_english(
     monkeypatch: pytest.MonkeyPatch, count: int, sentence: str
 ) -> None:
-    waiting = [Prepared("x", 1, 1, NOON, 1, 0)] * count
+    waiting = [PreparedUnitOfWork("x", 1, 1, NOON, 1, 0)] * count
     monkeypatch.setattr("console.layout.home.prepared", lambda: waiting)
 
     (need,) = undecided(authorities.EVERYTHING)

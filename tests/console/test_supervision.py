@@ -14,10 +14,15 @@ import psutil
 import pytest
 
 from console.runtime import supervisor
-from console.runtime.supervisor import Kept, Program, Terminal, stop_left_behind
+from console.runtime.supervisor import (
+    Program,
+    SupervisedProgram,
+    Terminal,
+    stop_left_behind,
+)
 from tests.console.until import until
 
-Keep = Callable[[str], Kept]
+Keep = Callable[[str], SupervisedProgram]
 STUBBORN = "trap '' TERM; echo ready; while :; do sleep 1; done"
 
 
@@ -28,16 +33,16 @@ def output() -> io.StringIO:
 
 @pytest.fixture
 def keep(output: io.StringIO, tmp_path: Path) -> Iterator[Keep]:
-    all_kept: list[Kept] = []
+    all_kept: list[SupervisedProgram] = []
 
-    def keep(script: str) -> Kept:
+    def keep(script: str) -> SupervisedProgram:
         program = Program(
             name="example",
             arguments=["/bin/sh", "-c", script],
             environment=os.environ | {supervisor.MARK: str(tmp_path)},
             signals=[(signal.SIGTERM, 0.2)],
         )
-        all_kept.append(Kept(program, Terminal(output)))
+        all_kept.append(SupervisedProgram(program, Terminal(output)))
         all_kept[-1].start()
         return all_kept[-1]
 
@@ -89,7 +94,9 @@ def test_a_program_that_does_not_stop_when_asked_is_killed(
 
 
 def test_a_program_that_never_ran_can_be_stopped() -> None:
-    kept = Kept(Program(name="example", arguments=["true"]), Terminal(sys.stdout))
+    kept = SupervisedProgram(
+        Program(name="example", arguments=["true"]), Terminal(sys.stdout)
+    )
 
     supervisor.stop([kept])
 

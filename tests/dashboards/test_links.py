@@ -68,7 +68,8 @@ def test_a_link_has_failed_that_stopped_by_itself_with_an_error() -> None:
 def test_it_is_told_to_those_who_may_inquire_its_queues() -> None:
     fail(make_link(source="orders"), ERROR)
     some, others = (
-        authorities.Held({"inquire": [one]}) for one in ("orders", "invoices")
+        authorities.GrantedAuthorities({"inquire": [one]})
+        for one in ("orders", "invoices")
     )
 
     assert links.failed(some) == ["shop/out"]

@@ -50,14 +50,14 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TokenRequest:
     """What a client puts on the node."""
 
     id: Any  # of its message, for the answer
     token: Token | None  # None where it cannot be read
 
 
-def read(payload: bytes) -> Asked:
+def read(payload: bytes) -> TokenRequest:
     """What is asked for.
 
     Raises:
@@ -72,7 +72,7 @@ def read(payload: bytes) -> Asked:
     token = None
     if said.get("operation") == OPERATION:  # of whatever type: some call all "jwt"
         token = parse(text(sections.body_of(found.body).value))
-    return Asked(properties.message_id, token)
+    return TokenRequest(properties.message_id, token)
 
 
 def text(value: object) -> str:
@@ -116,7 +116,7 @@ def verify(token: Token, now_s: float) -> Credential | None:
     return credential
 
 
-def answer(asked: Asked, status: int) -> bytes:
+def answer(asked: TokenRequest, status: int) -> bytes:
     """The message that answers."""
     said = {"status-code": Int(status), "status-description": WORDS[status]}
     properties = sections.Properties(correlation_id=asked.id)

@@ -62,7 +62,9 @@ class Visit:
                 self.connection.open()
             case events.Attached(endpoint):
                 self.attached(endpoint)
-            case events.Received(receiver, delivery) if receiver.context is not None:
+            case events.MessageReceived(receiver, delivery) if (
+                receiver.context is not None
+            ):
                 receiver.context.received([delivery])
             case events.Flowed(sender) if sender.context is not None:
                 sender.context.flowed()

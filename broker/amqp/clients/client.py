@@ -36,7 +36,7 @@ from broker.amqp.protocol.types.types import Symbol
 from broker.amqp.transactions import finish as ending
 from broker.amqp.transactions.pending import Retired, Transaction
 from broker.models.clients import Credential
-from broker.security.authorities import Authority, Held
+from broker.security.authorities import Authority, GrantedAuthorities
 
 LINGERS_S = 2.0  # after our close, for the client's
 MOST_UNSENT = 8  # times the bytes above which nothing is dispatched
@@ -66,7 +66,7 @@ class Client(Guarded, asyncio.Protocol):
     transport: asyncio.Transport
     hearing: Hearing
     identity: Identity
-    held: Held
+    held: GrantedAuthorities
     rights: Rights
     remote: Open
 
@@ -218,7 +218,9 @@ class Client(Guarded, asyncio.Protocol):
         self.linger()
         self.hang_up()
 
-    def logged_in(self, identity: Identity, held: Held, rest: bytes) -> None:
+    def logged_in(
+        self, identity: Identity, held: GrantedAuthorities, rest: bytes
+    ) -> None:
         """SASL is over, and well; ``rest`` came behind it."""
         self.identity, self.held = identity, held
         self.login = None

@@ -38,7 +38,7 @@ class Conversation:
         """Do what events ask for, in their order; messages in a row are one call."""
         for receiver, run in groupby(told, receiver_of):
             if receiver is not None:
-                came = [one for one in run if isinstance(one, events.Received)]
+                came = [one for one in run if isinstance(one, events.MessageReceived)]
                 self.received(receiver, [one.delivery for one in came])
                 continue
             for event in run:
@@ -93,4 +93,4 @@ class Conversation:
 
 def receiver_of(event: events.Event) -> Receiver | None:
     """Of a message that came; None of all else."""
-    return event.receiver if isinstance(event, events.Received) else None
+    return event.receiver if isinstance(event, events.MessageReceived) else None

@@ -19,7 +19,7 @@ from broker.amqp.protocol.performatives import Open
 from broker.amqp.protocol.types.types import Symbol
 from broker.amqp.threads import Pool
 from broker.models.clients import Credential
-from broker.security.authorities import Held
+from broker.security.authorities import GrantedAuthorities
 
 ClientT = TypeVar("ClientT")
 
@@ -71,7 +71,7 @@ class ConnectedClient(NodeClient, Protocol):
     host: str
     login: LoginStep | None
     identity: Identity
-    held: Held
+    held: GrantedAuthorities
 
     @property
     def listener(self) -> LoginListener: ...
@@ -83,7 +83,9 @@ class ConnectedClient(NodeClient, Protocol):
 
     def turn_away(self) -> None: ...
 
-    def logged_in(self, identity: Identity, held: Held, rest: bytes) -> None: ...
+    def logged_in(
+        self, identity: Identity, held: GrantedAuthorities, rest: bytes
+    ) -> None: ...
 
     async def open(self, said: Open) -> None: ...
 

@@ -96,7 +96,7 @@ class Rounds:
                 client.guard(client.force, BY_OPERATOR)
         self.close_endpoints(asked)
 
-    def close_endpoints(self, asked: registry_rows.Asked) -> None:
+    def close_endpoints(self, asked: registry_rows.CloseRequests) -> None:
         error = AmqpError(DETACH_FORCED, BY_OPERATOR)
         for row_id in asked.endpoints:
             found = self.listener.register.endpoint(row_id)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from broker.amqp.clients.identity import Identity
 from broker.models.clients import Credential
 from broker.security import authorities, credentials
-from broker.security.authorities import Authority, Held
+from broker.security.authorities import Authority, GrantedAuthorities
 
 MOST_ANSWERS = 10_000  # that are remembered of one principal
 
@@ -39,7 +39,7 @@ class Rights:
     the credential revoked or expired.
     """
 
-    held: Held | None
+    held: GrantedAuthorities | None
     connections: int = 0
     answers: dict[tuple[str, str], bool] = field(default_factory=dict)
 
@@ -53,7 +53,7 @@ class Rights:
         self.answers[authority, name] = answer
         return answer
 
-    def change(self, held: Held | None) -> bool:
+    def change(self, held: GrantedAuthorities | None) -> bool:
         """Take what is held now; say whether that is something else."""
         if held == self.held:
             return False
@@ -68,7 +68,7 @@ class Principals:
     def __init__(self) -> None:
         self.known: dict[Key, Rights] = {}
 
-    def enter(self, key: Key, held: Held | None) -> Rights:
+    def enter(self, key: Key, held: GrantedAuthorities | None) -> Rights:
         """One more connection of a principal, of which ``held`` was just read."""
         rights = self.known.setdefault(key, Rights(held))
         rights.change(held)
@@ -81,7 +81,7 @@ class Principals:
         if not rights.connections:
             del self.known[key]
 
-    def change(self, held: dict[Key, Held | None]) -> set[Key]:
+    def change(self, held: dict[Key, GrantedAuthorities | None]) -> set[Key]:
         """Take what was read; say for whom it is something else than before."""
         return {
             key
@@ -90,7 +90,7 @@ class Principals:
         }
 
 
-def held_by(identity: Identity) -> Held | None:
+def held_by(identity: Identity) -> GrantedAuthorities | None:
     """What somebody may do who has just said who it is; as ``look``."""
     key = Key.of(identity)
     return look([key])[key]
@@ -98,7 +98,7 @@ def held_by(identity: Identity) -> Held | None:
 
 def look(
     keys: Collection[Key], *, now: datetime | None = None
-) -> dict[Key, Held | None]:
+) -> dict[Key, GrantedAuthorities | None]:
     """What principals may do now. Two queries, in a thread of the database's.
 
     Args:
@@ -112,8 +112,8 @@ def look(
 
 
 def rest_of(
-    key: Key, held: dict[int, Held], good: dict[int, Credential]
-) -> Held | None:
+    key: Key, held: dict[int, GrantedAuthorities], good: dict[int, Credential]
+) -> GrantedAuthorities | None:
     """What is left of the authorities of a user for one of its credentials."""
     of_user = held.get(key.user_id)
     if key.credential_id is None or of_user is None:

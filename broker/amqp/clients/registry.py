@@ -208,7 +208,7 @@ class Register:
         if noted.written is not None:
             self.gone_endpoints.append(noted.row.pk)
 
-    async def write(self) -> registry_rows.Asked:
+    async def write(self) -> registry_rows.CloseRequests:
         """Write down what happened since the last time; return what is to be closed.
 
         Raises:
@@ -217,14 +217,16 @@ class Register:
         """
         now, written = self.round()
         try:
-            asked: registry_rows.Asked = await self.rounds(registry_rows.write, now)
+            asked: registry_rows.CloseRequests = await self.rounds(
+                registry_rows.write, now
+            )
         except BaseException as error:
             self.gone_connections += now.gone_connections
             self.gone_endpoints += now.gone_endpoints
             self.is_anew |= bool(now.everything)
             if isinstance(error, registry_rows.OwnerChanged | IntegrityError):
                 self.is_anew = True
-                return registry_rows.Asked(frozenset(), frozenset())
+                return registry_rows.CloseRequests(frozenset(), frozenset())
             raise
         for noted, snapshot in written:
             self.confirm(noted, snapshot)

@@ -30,7 +30,7 @@ AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
 
 
-class Asked(NamedTuple):
+class CloseRequests(NamedTuple):
     """What operators want closed: ids of rows."""
 
     connections: frozenset[int]
@@ -138,7 +138,7 @@ def in_the_way(row: ClientEndpoint) -> bool:
     return bool(live)
 
 
-def write(now: Round) -> Asked:
+def write(now: Round) -> CloseRequests:
     """Write down all that happened since the last time.
 
     Raises:
@@ -200,7 +200,7 @@ def held(queue_ids: Collection[int]) -> QuerySet[ClientEndpoint, int | None]:
     return holders.values_list("queue_id", flat=True)
 
 
-def note(changed: dict[int, Snapshot]) -> Asked:
+def note(changed: dict[int, Snapshot]) -> CloseRequests:
     now = list(changed.values())
     asked = sql.fetch(
         "note_clients",
@@ -211,7 +211,7 @@ def note(changed: dict[int, Snapshot]) -> Asked:
         messages=[one.messages for one in now],
         owner_id=processes.current(KIND),
     )
-    return Asked(
+    return CloseRequests(
         connections=frozenset(one for is_endpoint, one in asked if not is_endpoint),
         endpoints=frozenset(one for is_endpoint, one in asked if is_endpoint),
     )

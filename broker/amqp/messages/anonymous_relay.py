@@ -25,7 +25,7 @@ DESTINATION = "x-opt-jms-dest"  # how JMS says what ``to`` is
 NO_TO = "Say in each message where it goes to: this endpoint has no address."
 
 
-class Place(NamedTuple):
+class RelayTarget(NamedTuple):
     """Where messages go."""
 
     address: str
@@ -77,7 +77,7 @@ def meant_by(payload: bytes) -> Meant:
     )
 
 
-def look_up(meant: Meant) -> Place | BrokerError:
+def look_up(meant: Meant) -> RelayTarget | BrokerError:
     """As ``place_of``; why it means nothing is its answer, too."""
     try:
         return place_of(meant)
@@ -85,7 +85,7 @@ def look_up(meant: Meant) -> Place | BrokerError:
         return error
 
 
-def place_of(meant: Meant) -> Place:
+def place_of(meant: Meant) -> RelayTarget:
     """Where a producer sends whose destination has this name.
 
     What is sent to a topic reaches those alone who each get it, and what is sent to a
@@ -111,7 +111,7 @@ def place_of(meant: Meant) -> Place:
     else:
         address = address_of(name)
     needs = address if queue is None else queue.name
-    return Place(address, needs, routing_type_of(address, meant.kind))
+    return RelayTarget(address, needs, routing_type_of(address, meant.kind))
 
 
 def routing_type_of(address: str, kind: Kind) -> RoutingType | None:
@@ -131,16 +131,16 @@ class Places:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
-        self.known: dict[Meant, tuple[Place | BrokerError, float]] = {}
+        self.known: dict[Meant, tuple[RelayTarget | BrokerError, float]] = {}
 
-    def find(self, meant: Meant) -> Place | BrokerError | None:
+    def find(self, meant: Meant) -> RelayTarget | BrokerError | None:
         """What a name means, or why it means nothing; None if it must be asked."""
         found = self.known.get(meant)
         if found is None or found[1] < self.clock():
             return None
         return found[0]
 
-    def note(self, meant: Meant, found: Place | BrokerError) -> None:
+    def note(self, meant: Meant, found: RelayTarget | BrokerError) -> None:
         if len(self.known) >= MOST:
             self.known.clear()
         self.known[meant] = (found, self.clock() + KNOWN_S)

@@ -44,7 +44,7 @@ AMQP, SIZE, HEADERS = "amqp", "size", "headers"  # of the contents, in the head
 MORE = "more"  # what is told of a message, and no part of it
 
 
-class Part(NamedTuple):
+class BatchPart(NamedTuple):
     """A message as it came; not looked at yet."""
 
     fields: dict[str, Any]
@@ -60,11 +60,11 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class MessageBatch:
     """What came in one body."""
 
     head: Mapping[str, Any]  # what is said of all of them
-    parts: Sequence[Part]
+    parts: Sequence[BatchPart]
 
 
 def sealed(
@@ -114,14 +114,14 @@ def written(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def opened(body: bytes) -> Batch:
+def opened(body: bytes) -> MessageBatch:
     """Take a body apart; one that is empty has no messages.
 
     Raises:
         InvalidBatch: it is none.
     """
     if not body:
-        return Batch({}, ())
+        return MessageBatch({}, ())
     head, at = head_of(body)
     listed = head.pop("messages", [])
     if not isinstance(listed, list):
@@ -131,11 +131,11 @@ def opened(body: bytes) -> Batch:
         size = fields.pop(SIZE, None) if isinstance(fields, dict) else None
         if type(size) is not int or not 0 <= size <= len(body) - at:
             raise InvalidBatch("a message of it has no right size")
-        parts.append(Part(fields, body[at : at + size]))
+        parts.append(BatchPart(fields, body[at : at + size]))
         at += size
     if at != len(body):
         raise InvalidBatch("it is longer than its messages")
-    return Batch(head, parts)
+    return MessageBatch(head, parts)
 
 
 def head_of(body: bytes) -> tuple[dict[str, Any], int]:
@@ -154,7 +154,7 @@ def head_of(body: bytes) -> tuple[dict[str, Any], int]:
     return head, end
 
 
-def unpacked(part: Part, whose: str | None = None) -> NewMessage:
+def unpacked(part: BatchPart, whose: str | None = None) -> NewMessage:
     """The message of a part.
 
     Args:
@@ -199,7 +199,7 @@ def from_columns(content: bytes, fields: dict[str, Any]) -> NewMessage:
     return message
 
 
-def from_amqp(part: Part, fields: dict[str, Any], whose: str | None) -> NewMessage:
+def from_amqp(part: BatchPart, fields: dict[str, Any], whose: str | None) -> NewMessage:
     """A message that travels as AMQP, with what the head knows better.
 
     Raises:

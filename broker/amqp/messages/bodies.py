@@ -94,7 +94,7 @@ def text_type(content_type: str | None) -> str:
     return content_type
 
 
-class Made(NamedTuple):
+class EncodedBody(NamedTuple):
     """A body that is made of what somebody put without AMQP."""
 
     section: bytes
@@ -102,7 +102,7 @@ class Made(NamedTuple):
     jms_type: int  # of x-opt-jms-msg-type
 
 
-def made(delivery: Delivery) -> Made:
+def made(delivery: Delivery) -> EncodedBody:
     """The body of a message that has no envelope.
 
     Plain text is a string; other text is data, and a text message for JMS all the same.
@@ -110,15 +110,15 @@ def made(delivery: Delivery) -> Made:
     """
     body, content_type = delivery.body, delivery.content_type
     if content_type == ENCODED and is_map(body):
-        return Made(body, None, MAP_MESSAGE)
+        return EncodedBody(body, None, MAP_MESSAGE)
     is_text = format_of(content_type) == Format.STRING
     if is_text and content_type.strip().lower().startswith("text/plain"):
         try:
-            return Made(VALUE + encode(body.decode()), None, TEXT_MESSAGE)
+            return EncodedBody(VALUE + encode(body.decode()), None, TEXT_MESSAGE)
         except UnicodeDecodeError:
             is_text = False
     kind = TEXT_MESSAGE if is_text else BYTES_MESSAGE
-    return Made(DATA + encode(body), content_type, kind)
+    return EncodedBody(DATA + encode(body), content_type, kind)
 
 
 def is_map(sections: bytes) -> bool:

@@ -20,7 +20,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker.amqp.messages.anonymous_relay import Meant, Place, bare, checked, place_of
+from broker.amqp.messages.anonymous_relay import (
+    Meant,
+    RelayTarget,
+    bare,
+    checked,
+    place_of,
+)
 from broker.amqp.nodes import sources, temporary
 from broker.amqp.nodes.interfaces import NodeClient
 from broker.amqp.nodes.source_request import QUEUES, TOPICS, kind_of
@@ -95,14 +101,14 @@ def granted(target: p.Target, address: str | None, **more: Any) -> p.Target:
     )
 
 
-async def place_for(client: NodeClient, meant: Meant) -> Place:
+async def place_for(client: NodeClient, meant: Meant) -> RelayTarget:
     """Where a client puts by a name, if it may.
 
     Raises:
         NoSuchAddress: the name means nothing.
         NotAuthorized: the client may not put there.
     """
-    place: Place = await client.listener.database(place_of, meant)
+    place: RelayTarget = await client.listener.database(place_of, meant)
     needed = place.needs or place.address
     if needed in client.temporaries:
         return place._replace(needs=None)

@@ -33,7 +33,7 @@ OUTCOMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SourceRequest:
     """A source, as it is meant.
 
     Attributes:
@@ -58,7 +58,7 @@ class Wanted:
     has_mark: bool = False
 
 
-def wanted(attach: p.Attach, container_id: str) -> Wanted:
+def wanted(attach: p.Attach, container_id: str) -> SourceRequest:
     """What an attach asks for.
 
     Args:
@@ -73,7 +73,7 @@ def wanted(attach: p.Attach, container_id: str) -> Wanted:
     assert source is not None, "one without asks for something else"
     asked = {str(one).lower() for one in source.capabilities}
     selector, no_local, filters = filters_of(source)
-    return Wanted(
+    return SourceRequest(
         name=checked(bare(source.address or "")),
         kind=kind_of(source.capabilities),
         subscription=subscription_name(attach),
@@ -138,7 +138,7 @@ def selector_of(value: object) -> str:
 
 def granted(
     attach: p.Attach,
-    what: Wanted,
+    what: SourceRequest,
     address: str | None,
     *,
     is_durable: bool,

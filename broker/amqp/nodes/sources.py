@@ -29,7 +29,7 @@ from broker.amqp.nodes import temporary
 from broker.amqp.nodes.detach import Consumes, Remembered, Share
 from broker.amqp.nodes.interfaces import NodeClient
 from broker.amqp.nodes.source_request import (
-    Wanted,
+    SourceRequest,
     check_name,
     granted,
     subscription_name,
@@ -89,7 +89,7 @@ async def to_get(client: NodeClient, endpoint: Sender, attach: p.Attach) -> None
         await from_queue(client, endpoint, what, node.queue)
 
 
-def find(what: Wanted) -> Node:
+def find(what: SourceRequest) -> Node:
     """What is meant; in a thread.
 
     Raises:
@@ -154,7 +154,9 @@ def check_own(client: NodeClient, queue: Queue) -> bool:
     return True
 
 
-def look(client: NodeClient, endpoint: Sender, what: Wanted, queue: Queue) -> None:
+def look(
+    client: NodeClient, endpoint: Sender, what: SourceRequest, queue: Queue
+) -> None:
     if not check_own(client, queue):
         check_may(client, "browse", queue.name)
     endpoint.context = Looks(client, endpoint, queue, what.selector)
@@ -165,7 +167,7 @@ def look(client: NodeClient, endpoint: Sender, what: Wanted, queue: Queue) -> No
 
 
 async def from_queue(
-    client: NodeClient, endpoint: Sender, what: Wanted, queue: Queue
+    client: NodeClient, endpoint: Sender, what: SourceRequest, queue: Queue
 ) -> None:
     is_own = check_own(client, queue)
     if not is_own:
@@ -183,7 +185,9 @@ async def from_queue(
     await begin(gets, what, is_exclusive=what.is_exclusive)
 
 
-async def from_temporary(client: NodeClient, endpoint: Sender, what: Wanted) -> None:
+async def from_temporary(
+    client: NodeClient, endpoint: Sender, what: SourceRequest
+) -> None:
     made = await temporary.make(client)
     gets = Consumes(
         client,
@@ -198,7 +202,7 @@ async def from_temporary(client: NodeClient, endpoint: Sender, what: Wanted) -> 
 
 
 async def from_topic(
-    client: NodeClient, endpoint: Sender, what: Wanted, topic: str
+    client: NodeClient, endpoint: Sender, what: SourceRequest, topic: str
 ) -> None:
     """Subscribe, or take a subscription up again."""
     check_may(client, "get", topic)
@@ -229,7 +233,7 @@ async def from_topic(
         )
 
 
-def subscribe(what: Wanted, topic: str, busy: frozenset[int]) -> Subscription:
+def subscribe(what: SourceRequest, topic: str, busy: frozenset[int]) -> Subscription:
     """In a thread.
 
     Raises:
@@ -259,7 +263,7 @@ def subscribe(what: Wanted, topic: str, busy: frozenset[int]) -> Subscription:
 
 async def begin(
     gets: Consumes,
-    what: Wanted,
+    what: SourceRequest,
     *,
     is_exclusive: bool = False,
     is_durable: bool = False,

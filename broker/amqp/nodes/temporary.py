@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from broker.amqp.messages.anonymous_relay import Place
+from broker.amqp.messages.anonymous_relay import RelayTarget
 from broker.amqp.nodes.detach import end_later, surely
 from broker.amqp.nodes.interfaces import NodeClient
 from broker.amqp.protocol import performatives as p
@@ -51,7 +51,7 @@ class TemporaryPuts(Puts):
         self, client: NodeClient, endpoint: Receiver, made: Subscription
     ) -> None:
         name = made.queue.name
-        super().__init__(client, endpoint, Place(name, None), node=name)
+        super().__init__(client, endpoint, RelayTarget(name, None), node=name)
         self.made = made
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End

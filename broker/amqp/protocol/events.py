@@ -44,7 +44,7 @@ class Attached:
 
 
 @dataclass(slots=True)
-class Received:
+class MessageReceived:
     """A whole message came, with as many frames as it had."""
 
     receiver: Receiver
@@ -141,7 +141,7 @@ Event = (
     Opened
     | Begun
     | Attached
-    | Received
+    | MessageReceived
     | Flowed
     | Drained
     | Disposed

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Bytes = bytes | memoryview
 
 
-class Waiting(Protocol):
+class BufferedSender(Protocol):
     """A ``Sender`` whose frames may have to wait."""
 
     kept: int
@@ -40,14 +40,21 @@ class Outlet:
         self.room = 0
         self.first_id = first_id
         self.next_id = first_id
-        self.waiting: deque[tuple[Waiting, bytes, Sequence[Bytes], bool]] = deque()
+        self.waiting: deque[tuple[BufferedSender, bytes, Sequence[Bytes], bool]] = (
+            deque()
+        )
 
     @property
     def is_open(self) -> bool:
         return self.room > 0 and not self.waiting
 
     def send(
-        self, sender: Waiting, head: bytes, rest: Sequence[Bytes], *, begins: bool
+        self,
+        sender: BufferedSender,
+        head: bytes,
+        rest: Sequence[Bytes],
+        *,
+        begins: bool,
     ) -> None:
         """Write one frame, or keep it behind those that wait.
 
@@ -82,7 +89,7 @@ class Outlet:
                 sender.let_out()
         return self.is_open and not was_open
 
-    def forget(self, sender: Waiting) -> None:
+    def forget(self, sender: BufferedSender) -> None:
         """Drop what waits of one sender; what has gone out has gone out."""
         if self.waiting:
             self.waiting = deque(frame for frame in self.waiting if frame[0] != sender)

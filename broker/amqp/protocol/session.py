@@ -18,7 +18,7 @@ from broker.amqp.protocol.events import (
     Ended,
     Event,
     Flowed,
-    Received,
+    MessageReceived,
     Resumed,
 )
 from broker.amqp.protocol.interfaces import ConnectionOutput
@@ -253,7 +253,7 @@ class Session:
                 self.fail(self.fault(number))
                 return
             held[number] = receiver.unsettled[number] = delivery
-        self.connection.events.append(Received(receiver, delivery))
+        self.connection.events.append(MessageReceived(receiver, delivery))
 
     def drained(self, receiver: Receiver) -> None:
         """The credit of a Receiver was given back."""

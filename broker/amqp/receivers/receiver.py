@@ -16,7 +16,7 @@ from django.db import Error as DatabaseError
 
 from broker.amqp.interfaces import End, Snapshot
 from broker.amqp.messages import convert as messages
-from broker.amqp.messages.anonymous_relay import Meant, Place, look_up, meant_by
+from broker.amqp.messages.anonymous_relay import Meant, RelayTarget, look_up, meant_by
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
@@ -60,7 +60,7 @@ class Puts(End):
         self,
         client: TransactionClient,
         endpoint: Receiver,
-        place: Place | None,
+        place: RelayTarget | None,
         node: str = "",
     ) -> None:
         """Begin.
@@ -133,7 +133,7 @@ class Puts(End):
         self.is_waiting = False
         self.advance()
 
-    def place_for(self, delivery: Delivery) -> Place | BrokerError | None:
+    def place_for(self, delivery: Delivery) -> RelayTarget | BrokerError | None:
         """Where a message goes, or why nowhere; None if it is to be looked up first."""
         meant = meant_by(delivery.payload)
         listener = self.client.listener
@@ -146,7 +146,7 @@ class Puts(End):
         return found
 
     def looked_up(
-        self, meant: Meant, future: asyncio.Future[Place | BrokerError]
+        self, meant: Meant, future: asyncio.Future[RelayTarget | BrokerError]
     ) -> None:
         if future.cancelled():
             return
@@ -159,16 +159,16 @@ class Puts(End):
             self.take(error)
         self.advance()
 
-    def take(self, found: Place | Exception) -> None:
+    def take(self, found: RelayTarget | Exception) -> None:
         """Handle the first of those that came."""
         deliveries = self.came.popleft().deliveries
-        if isinstance(found, Place):
+        if isinstance(found, RelayTarget):
             self.handle(deliveries, found)
         else:
             self.fail(deliveries, found)
         transactions.come(self.client, states_of(deliveries))
 
-    def handle(self, deliveries: Sequence[Delivery], place: Place) -> None:
+    def handle(self, deliveries: Sequence[Delivery], place: RelayTarget) -> None:
         """Check all that can be refused before the database is asked."""
         needed = place.needs or place.address
         if not self.may("put", needed):
@@ -195,7 +195,7 @@ class Puts(End):
             done = partial(self.client.guard, self.answer)
             self.client.listener.puts.add(puts, done, size)
 
-    def reader(self, place: Place, needed: str) -> Callable[[Delivery], Put]:
+    def reader(self, place: RelayTarget, needed: str) -> Callable[[Delivery], Put]:
         """What makes of messages for a place what is put there."""
         actor, user = self.client.actor, self.client.user.get_username()
         producer, now = self.client.container_id, self.client.listener.now()

@@ -16,7 +16,7 @@ from broker.formats.selectors import Selector
 from broker.models import Queue
 from broker.queueing.browse import Browsed, browsed, whole
 from broker.queueing.get import HIGHEST, LOWEST, NEW, PRIORITIES, Delivery
-from broker.queueing.selective_get import LOOKS, SCAN, Place, Walk, lanes_of
+from broker.queueing.selective_get import LOOKS, SCAN, LanePosition, Walk, lanes_of
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class Viewer:
             lows=self.lows,
             limit=limit,
         )
-        self.note([Place(2 * (9 - one.priority), one.pos) for one in entries])
+        self.note([LanePosition(2 * (9 - one.priority), one.pos) for one in entries])
         return entries, len(entries) < limit
 
     def chosen(self, selector: Selector, limit: int) -> tuple[list[Browsed], bool]:
@@ -80,7 +80,7 @@ class Viewer:
                 bound for low in self.lows for bound in (min(low, NEW), max(low, NEW))
             ]
             walk = Walk(self.queue.name, selector, lows, though_paused=True)
-        places: list[Place] = []
+        places: list[LanePosition] = []
         for _ in range(LOOKS):
             if len(places) == limit or walk.at_end:
                 break
@@ -97,7 +97,7 @@ class Viewer:
         )
         return entries, walk.at_end
 
-    def note(self, places: list[Place]) -> None:
+    def note(self, places: list[LanePosition]) -> None:
         """Go on behind these, next time."""
         for lane, pos in places:
             level = 9 - PRIORITIES[lane]

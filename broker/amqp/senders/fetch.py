@@ -14,7 +14,7 @@ from datetime import datetime
 from django.conf import settings
 
 from broker.amqp.messages.convert import to_send
-from broker.amqp.senders.in_flight import Entry
+from broker.amqp.senders.in_flight import InFlightEntry
 from broker.errors import LockLost
 from broker.models import AddressSetting, Queue
 from broker.queueing.get import Delivery
@@ -33,7 +33,7 @@ TOO_LARGE = "Message %d of %s has %d bytes; a client takes at most %d. It stays 
 class Taken:
     """What one look found."""
 
-    entries: list[Entry]  # for the client
+    entries: list[InFlightEntry]  # for the client
     count: int  # of all, with those that are not
     unfit: list[Delivery]  # went back, and would come again
 
@@ -77,7 +77,7 @@ class Taker:
         got = self.stranded = self.prefetched.get(limit)
         own: list[Delivery] = []
         unfit: list[Delivery] = []
-        entries: list[Entry] = []
+        entries: list[InFlightEntry] = []
         for one in got:
             if one.producer == self.wishes.not_from:
                 own.append(one)
@@ -93,7 +93,7 @@ class Taker:
         self.stranded = []
         return Taken(entries, len(got), unfit)
 
-    def encoded(self, got: Delivery, now: datetime) -> Entry | None:
+    def encoded(self, got: Delivery, now: datetime) -> InFlightEntry | None:
         """An entry as it is sent; None if it cannot be."""
         try:
             payload = to_send(got, now=now)
@@ -107,7 +107,7 @@ class Taker:
             logger.error(TOO_LARGE, got.message_id, self.queue.name, size, largest)
             return None
         got.body, got.headers, got.envelope = b"", None, None
-        return Entry(got, payload, len(payload))
+        return InFlightEntry(got, payload, len(payload))
 
     def accept(self, deliveries: Sequence[Delivery]) -> None:
         """Accept what the client will not settle.

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Protocol
 
 from broker.amqp.senders.fetch import Taken
-from broker.amqp.senders.in_flight import Entry
+from broker.amqp.senders.in_flight import InFlightEntry
 from broker.amqp.senders.interfaces import SenderContext
 from broker.amqp.senders.settle import Settling
 from broker.queueing import notifications
@@ -138,7 +138,7 @@ class Looking:
         else:
             self.consider()
 
-    def learn(self, entries: list[Entry]) -> None:
+    def learn(self, entries: list[InFlightEntry]) -> None:
         if entries:
             mean = sum(entry.size for entry in entries) // len(entries) + 1
             self.typical = max(mean, (self.typical + mean) // 2)

@@ -16,7 +16,7 @@ QUIET_S = 60.0  # after which an entry's releases are forgotten
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class InFlightEntry:
     """One entry in the hands of a Sender, or of its client."""
 
     got: Got  # without its body, which is in the payload
@@ -33,8 +33,8 @@ class InFlight:
 
     def __init__(self, client: ClientContext) -> None:
         self.client = client
-        self.entries: dict[Entry, None] = {}
-        self.unsent: deque[Entry] = deque()  # in the order of the queue
+        self.entries: dict[InFlightEntry, None] = {}
+        self.unsent: deque[InFlightEntry] = deque()  # in the order of the queue
         self.hidden: OrderedDict[tuple[int, int], None] = OrderedDict()
         self.size = 0  # in bytes
         self.settled = 0  # entries, since the beginning
@@ -42,16 +42,16 @@ class InFlight:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[InFlightEntry]:
         return iter(self.entries)
 
-    def take(self, entries: Iterable[Entry]) -> None:
+    def take(self, entries: Iterable[InFlightEntry]) -> None:
         for entry in entries:
             self.entries[entry] = None
             self.unsent.append(entry)
             self.count(entry.size)
 
-    def drop(self, entries: Iterable[Entry]) -> None:
+    def drop(self, entries: Iterable[InFlightEntry]) -> None:
         """They are not ours any more. Harmless where they were not."""
         for entry in entries:
             if entry in self.entries:
@@ -65,7 +65,7 @@ class InFlight:
         while len(self.hidden) > MOST_HIDDEN:
             self.hidden.popitem(last=False)
 
-    def pass_by(self) -> list[Entry]:
+    def pass_by(self) -> list[InFlightEntry]:
         """What was taken though it is hidden, because both happened at once."""
         hidden = [one for one in self.unsent if is_among(self.hidden, one)]
         if hidden:
@@ -80,7 +80,7 @@ class InFlight:
         self.size += size
         self.client.in_flight_bytes += size
 
-    def idle(self) -> list[Entry]:
+    def idle(self) -> list[InFlightEntry]:
         """Those of which nothing is decided."""
         return [one for one in self.entries if not (one.is_ending or one.is_enlisted)]
 
@@ -89,7 +89,7 @@ class InFlight:
         return any(one.is_ending or one.is_enlisted for one in self.entries)
 
 
-def is_among(hidden: Collection[tuple[int, int]], entry: Entry) -> bool:
+def is_among(hidden: Collection[tuple[int, int]], entry: InFlightEntry) -> bool:
     return bool(hidden) and (entry.got.priority, entry.got.message_id) in hidden
 
 

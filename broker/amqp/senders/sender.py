@@ -19,7 +19,7 @@ from broker.amqp.protocol.endpoints import Sender
 from broker.amqp.senders.closing import AWAY_S, Parting, why_it_ends
 from broker.amqp.senders.fetch import Taker, Wishes
 from broker.amqp.senders.fetch_policy import Looking
-from broker.amqp.senders.in_flight import Entry, InFlight
+from broker.amqp.senders.in_flight import InFlight, InFlightEntry
 from broker.amqp.senders.interfaces import SenderClient
 from broker.amqp.senders.settle import Settling
 from broker.formats.selectors import parse
@@ -164,7 +164,7 @@ class Gets(End):
     def dispatch(self) -> None:
         """Send what was taken, as far as the client has room."""
         unsent, now = self.held.unsent, self.client.listener.now()
-        endpoint, expired = self.endpoint, list[Entry]()
+        endpoint, expired = self.endpoint, list[InFlightEntry]()
         session, is_paused = endpoint.session, self.client.paused
         while unsent and endpoint.credit > 0 and session.can_send and not is_paused:
             entry = unsent.popleft()
@@ -178,7 +178,7 @@ class Gets(End):
             self.settling.release(expired)
         self.client.flush()
 
-    def send(self, entry: Entry) -> None:
+    def send(self, entry: InFlightEntry) -> None:
         tag = TAG.pack(entry.got.message_id, self.messages)
         delivery = self.endpoint.send(entry.payload, tag=tag, settled=self.is_settled)
         entry.payload = b""

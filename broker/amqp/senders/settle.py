@@ -15,7 +15,7 @@ from itertools import groupby
 
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.delivery import Delivery
-from broker.amqp.senders.in_flight import Entry, Releases
+from broker.amqp.senders.in_flight import InFlightEntry, Releases
 from broker.amqp.senders.interfaces import SenderContext
 from broker.amqp.senders.outcomes import (
     NO_OUTCOME,
@@ -41,7 +41,7 @@ class Gathered:
 
     verdict: Verdict
     answer: p.Outcome | None
-    entries: list[Entry]
+    entries: list[InFlightEntry]
 
 
 class Settling:
@@ -82,7 +82,7 @@ class Settling:
         if isinstance(state, p.Accepted):
             self.settle(ACCEPTED, [one.context for one in fresh], answer)
             return
-        groups: dict[Verdict, list[Entry]] = defaultdict(list)
+        groups: dict[Verdict, list[InFlightEntry]] = defaultdict(list)
         for one in fresh:
             verdict = self.verdict(one.context, state, is_settled=is_settled)
             if verdict is not None:
@@ -91,7 +91,7 @@ class Settling:
             self.settle(verdict, entries, answer)
 
     def verdict(
-        self, entry: Entry, state: p.DeliveryState | None, *, is_settled: bool
+        self, entry: InFlightEntry, state: p.DeliveryState | None, *, is_settled: bool
     ) -> Verdict | None:
         """See ``outcomes.decide``."""
         loop, listener = self.client.listener.loop, self.client.listener
@@ -113,7 +113,10 @@ class Settling:
         return verdict
 
     def settle(
-        self, verdict: Verdict, entries: Sequence[Entry], answer: p.Outcome | None
+        self,
+        verdict: Verdict,
+        entries: Sequence[InFlightEntry],
+        answer: p.Outcome | None,
     ) -> None:
         """Have the database told what becomes of entries, at the end of this turn.
 
@@ -144,7 +147,9 @@ class Settling:
                 partial(self.client.guard, self.settled, one),
             )
 
-    def one(self, uow: int, verdict: Verdict, entries: Sequence[Entry]) -> Settlement:
+    def one(
+        self, uow: int, verdict: Verdict, entries: Sequence[InFlightEntry]
+    ) -> Settlement:
         ids = [entry.got.message_id for entry in entries]
         outcome, actor = verdict.outcome, self.client.actor
         return Settlement(uow, self.gets.queue_id, ids, outcome, actor)
@@ -164,7 +169,7 @@ class Settling:
             self.end(gathered.entries, gathered.answer)
             self.gets.go_on()
 
-    def end(self, entries: Sequence[Entry], answer: p.Outcome | None) -> None:
+    def end(self, entries: Sequence[InFlightEntry], answer: p.Outcome | None) -> None:
         """Settle on our side; an answer of None says nothing."""
         sent = [entry.sent for entry in entries if entry.sent is not None]
         self.held.settled += len(sent)
@@ -172,7 +177,7 @@ class Settling:
             self.gets.endpoint.session.settle(sent, answer)
             self.client.flush()
 
-    def release(self, entries: Sequence[Entry]) -> None:
+    def release(self, entries: Sequence[InFlightEntry]) -> None:
         """Give back what the client has not seen; uncounted."""
         self.settle(RELEASED, entries, None)
 
@@ -197,7 +202,7 @@ class Settling:
         self, deliveries: Sequence[Delivery], outcome: p.Outcome | None
     ) -> list[Settlement]:
         """What a commit has to carry out for deliveries that were enlisted."""
-        groups: dict[tuple[int, Verdict], list[Entry]] = defaultdict(list)
+        groups: dict[tuple[int, Verdict], list[InFlightEntry]] = defaultdict(list)
         for entry in entries_of(deliveries):
             verdict = self.verdict(entry, outcome, is_settled=True) or FAILED
             if verdict.hides:
@@ -256,7 +261,11 @@ def goes_back(verdict: Verdict) -> bool:
 def is_open(delivery: Delivery) -> bool:
     """Whether an outcome was not given yet."""
     entry = delivery.context
-    return isinstance(entry, Entry) and not entry.is_ending and not entry.is_enlisted
+    return (
+        isinstance(entry, InFlightEntry)
+        and not entry.is_ending
+        and not entry.is_enlisted
+    )
 
 
 def is_release(state: p.DeliveryState | None) -> bool:
@@ -265,5 +274,5 @@ def is_release(state: p.DeliveryState | None) -> bool:
     return isinstance(state, p.Released)
 
 
-def entries_of(deliveries: Sequence[Delivery]) -> list[Entry]:
-    return [one.context for one in deliveries if isinstance(one.context, Entry)]
+def entries_of(deliveries: Sequence[Delivery]) -> list[InFlightEntry]:
+    return [one.context for one in deliveries if isinstance(one.context, InFlightEntry)]

@@ -42,7 +42,7 @@ class Sleeper(Protocol):
         """Look now. ``Waking.looked`` or ``Waking.leave`` has to follow."""
 
 
-class Seen(NamedTuple):
+class QueueState(NamedTuple):
     """What there is on a queue."""
 
     queue_id: int
@@ -50,7 +50,7 @@ class Seen(NamedTuple):
     due_s: float | None  # until the next delayed entry falls due
 
 
-class Line:
+class WaitingLine:
     """Some who wait for one queue, in the order in which they began."""
 
     def __init__(self) -> None:
@@ -65,16 +65,16 @@ class Lines:
     """All who wait for one queue."""
 
     def __init__(self) -> None:
-        self.takers, self.choosers = Line(), Line()
+        self.takers, self.choosers = WaitingLine(), WaitingLine()
         self.told_at = (
             -math.inf
         )  # when they were told that there is something, though it
         # had not changed: it may be nothing for them
 
-    def of(self, sleeper: Sleeper) -> Line:
+    def of(self, sleeper: Sleeper) -> WaitingLine:
         return self.choosers if sleeper.chooses else self.takers
 
-    def all(self) -> tuple[Line, Line]:
+    def all(self) -> tuple[WaitingLine, WaitingLine]:
         return self.takers, self.choosers
 
     def is_left(self) -> bool:
@@ -164,10 +164,10 @@ class Waking:
         if lines.is_left():
             del self.lines[sleeper.queue_id]
 
-    def line_of(self, sleeper: Sleeper) -> Line:
+    def line_of(self, sleeper: Sleeper) -> WaitingLine:
         return self.lines.setdefault(sleeper.queue_id, Lines()).of(sleeper)
 
-    def wake_next(self, queue_id: int, line: Line) -> None:
+    def wake_next(self, queue_id: int, line: WaitingLine) -> None:
         """Wake the first of a line, unless one is awake or nothing is new to it."""
         version = notifications.version(queue_id)
         if line.awake is not None or line.empty_at == version:
@@ -228,7 +228,7 @@ class Waking:
         self.is_checking = True
         self.database(what_is_on, queue_ids).add_done_callback(self.checked)
 
-    def checked(self, future: asyncio.Future[list[Seen]]) -> None:
+    def checked(self, future: asyncio.Future[list[QueueState]]) -> None:
         """Wake those for whom there is something, and plan the next look."""
         self.is_checking = False
         if future.cancelled():
@@ -245,7 +245,7 @@ class Waking:
             notifications.here().note(there)
         self.check_in(max(AGAIN_S, min([notifications.POLL_S, *left_s])))
 
-    def is_for_somebody(self, seen: Seen) -> bool:
+    def is_for_somebody(self, seen: QueueState) -> bool:
         """Whether to wake those who wait. What lies there they may have passed by, so
         that this is told once in ``POLL_S``."""
         lines = self.lines.get(seen.queue_id)
@@ -260,13 +260,13 @@ class Waking:
         return True
 
 
-def what_is_on(queue_ids: Sequence[int]) -> list[Seen]:
+def what_is_on(queue_ids: Sequence[int]) -> list[QueueState]:
     """What there is on queues; one that is gone is to be looked at, too."""
     parts = range(0, len(queue_ids), AT_ONCE)
     return [one for at in parts for one in some(queue_ids[at : at + AT_ONCE])]
 
 
-def some(queue_ids: Sequence[int]) -> list[Seen]:
+def some(queue_ids: Sequence[int]) -> list[QueueState]:
     """One statement; it reads one entry of an index for each queue and place."""
     clock = Func(function="clock_timestamp", output_field=DateTimeField())
     ready = Ready.objects.filter(queue_id=OuterRef("pk"))
@@ -280,7 +280,7 @@ def some(queue_ids: Sequence[int]) -> list[Seen]:
         .values_list("pk", "paused", "is_ready", F("left"))
     )
     seen = {
-        queue_id: Seen(
+        queue_id: QueueState(
             queue_id,
             is_ready and not paused,
             None if left is None or paused else left.total_seconds(),
@@ -288,6 +288,6 @@ def some(queue_ids: Sequence[int]) -> list[Seen]:
         for queue_id, paused, is_ready, left in found
     }
     return [
-        seen.get(queue_id, Seen(queue_id, is_ready=True, due_s=None))
+        seen.get(queue_id, QueueState(queue_id, is_ready=True, due_s=None))
         for queue_id in queue_ids
     ]

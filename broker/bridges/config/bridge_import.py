@@ -24,7 +24,7 @@ from broker.bridges.config.documents import (
     values_of,
 )
 from broker.bridges.config.edits import reasons_to_keep
-from broker.bridges.config.faults import Fault, Part
+from broker.bridges.config.faults import FieldFault, Part
 from broker.bridges.config.validation import faults_of, feeding, noun
 from broker.config.imports import ACTS, DEEDS, MODES, Deed, Difference, Mode
 from broker.errors.bridges import SecretsLost, StillNeeded, WrongBridge
@@ -40,14 +40,22 @@ from broker.security import audit
 from broker.security.audit import Thing
 
 Key = tuple[type, str]  # a model, and a name
-__all__ = ["MODES", "Change", "Mode", "Preview", "apply", "preview", "read"]
+__all__ = [
+    "MODES",
+    "BridgeImportPreview",
+    "Mode",
+    "PartChange",
+    "apply",
+    "preview",
+    "read",
+]
 
 OWN = {"id", "key", "bridge", "secret"}  # columns that no document says
 LAST = (DeadMessageQueue, Link, BridgeDestination, ConnectionFactory)  # to be removed
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PartChange:
     """What becomes of one part."""
 
     kind: str  # "link", "connection factory", …
@@ -57,15 +65,15 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class BridgeImportPreview:
     """What an import does, or did."""
 
     bridge: str
     mode: Mode
-    changes: Sequence[Change]
+    changes: Sequence[PartChange]
     left_open: Sequence[LeftOpen]
 
-    def of(self, deed: Deed) -> list[Change]:
+    def of(self, deed: Deed) -> list[PartChange]:
         return [one for one in self.changes if one.deed == deed]
 
     @property
@@ -112,7 +120,7 @@ def problems(document: Document) -> Iterator[str]:
         yield from (f"{noun(part)}: {one.sentence}" for one in wrong)
 
 
-def is_left_open(part: Part, fault: Fault) -> bool:
+def is_left_open(part: Part, fault: FieldFault) -> bool:
     """Whether a link can wait, disabled, for somebody to say it."""
     if isinstance(part, ConnectionFactory):
         is_unknown = fault.field == "provider" and not part.provider
@@ -122,7 +130,7 @@ def is_left_open(part: Part, fault: Fault) -> bool:
     return fault.field == "transformer"
 
 
-def preview(document: Document, mode: Mode) -> Preview:
+def preview(document: Document, mode: Mode) -> BridgeImportPreview:
     """What an import would do now; nothing is done. Five queries."""
     return compared(stored_as(document), document, mode)
 
@@ -132,7 +140,9 @@ def stored_as(document: Document) -> Document | None:
     return None if bridge is None else stored(bridge)
 
 
-def compared(before: Document | None, document: Document, mode: Mode) -> Preview:
+def compared(
+    before: Document | None, document: Document, mode: Mode
+) -> BridgeImportPreview:
     """What a document changes of a bridge."""
     keep_places(before, document)
     old = by_key(before) if before else {}
@@ -141,10 +151,10 @@ def compared(before: Document | None, document: Document, mode: Mode) -> Preview
     if mode == "replace":
         gone = [one for key, one in old.items() if key not in wanted]
         changes += [
-            Change(kind_of(one), name_of(one), "removed", differences(one, None))
+            PartChange(kind_of(one), name_of(one), "removed", differences(one, None))
             for one in gone
         ]
-    return Preview(document.bridge.name, mode, changes, document.left_open)
+    return BridgeImportPreview(document.bridge.name, mode, changes, document.left_open)
 
 
 def keep_places(before: Document | None, document: Document) -> None:
@@ -165,13 +175,15 @@ def kind_of(part: Part) -> str:
     return str(part._meta.verbose_name)
 
 
-def change_of(old: Part | None, new: Part) -> Change:
+def change_of(old: Part | None, new: Part) -> PartChange:
     found = differences(old, new)
     if isinstance(old, DeadMessageQueue) and isinstance(new, DeadMessageQueue):
         places = old.position, new.position
         found += [Difference("position", *places)] * (places[0] != places[1])
     deed: Deed = "changed" if found else "unchanged"
-    return Change(kind_of(new), name_of(new), "added" if old is None else deed, found)
+    return PartChange(
+        kind_of(new), name_of(new), "added" if old is None else deed, found
+    )
 
 
 def differences(old: Part | None, new: Part | None) -> list[Difference]:
@@ -216,7 +228,9 @@ def is_same_password(old: ConnectionFactory, new: ConnectionFactory) -> bool:
     return known == secrets.decrypt(new.secret, factory=name)
 
 
-def apply(document: Document, mode: Mode, *, token: str | None = None) -> Preview:
+def apply(
+    document: Document, mode: Mode, *, token: str | None = None
+) -> BridgeImportPreview:
     """Do what a preview says, all of it or nothing.
 
     Args:
@@ -290,7 +304,7 @@ REFERENCES = (
 )
 
 
-def store(part: Part, change: Change, mode: Mode) -> None:
+def store(part: Part, change: PartChange, mode: Mode) -> None:
     before = {} if change.deed == "added" else audit.state_of(part)
     part.save()
     changed = audit.changes(before, audit.state_of(part))

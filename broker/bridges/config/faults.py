@@ -27,37 +27,39 @@ UNSEEN = re.compile(  # what no document can hold, and some of it no database
 )
 
 
-class Fault(NamedTuple):
+class FieldFault(NamedTuple):
     """What is wrong, and of which field."""
 
     field: str  # of the model; empty for all of it
     sentence: str
 
 
-def fields_wrong(part: Part) -> Iterator[Fault]:
+def fields_wrong(part: Part) -> Iterator[FieldFault]:
     """Values out of range, reserved names, texts that cannot be kept."""
     relations = [one.name for one in part._meta.fields if one.is_relation]
     try:
         part.clean_fields(exclude=relations)
     except ValidationError as error:
         for name, sentences in error.message_dict.items():
-            yield from (Fault(name, one) for one in sentences)
+            yield from (FieldFault(name, one) for one in sentences)
     for column in part._meta.fields:
         value = getattr(part, column.attname)
         if isinstance(value, str) and UNSEEN.search(value):
-            yield Fault(column.name, "It has a character that no document can hold.")
+            yield FieldFault(
+                column.name, "It has a character that no document can hold."
+            )
 
 
-def of_reference(part: Link | DeadMessageQueue, name: str) -> Iterator[Fault]:
+def of_reference(part: Link | DeadMessageQueue, name: str) -> Iterator[FieldFault]:
     """That what is referred to is there, and of the same bridge."""
     field = part._meta.get_field(name)
     found = getattr(part, name, None)
     if found is None:
         if not field.null:
             words = "connection factory" if "factory" in name else "destination"
-            yield Fault(name, f"Choose a {words}.")
+            yield FieldFault(name, f"Choose a {words}.")
     elif found.bridge != getattr(part, "bridge", None):
-        yield Fault(
+        yield FieldFault(
             name,
             f"{str(found)!r} belongs to another bridge. Choose one of this bridge.",
         )
@@ -65,34 +67,36 @@ def of_reference(part: Link | DeadMessageQueue, name: str) -> Iterator[Fault]:
 
 def of_topic(
     field: str, factory: ConnectionFactory, destination: BridgeDestination
-) -> Iterator[Fault]:
+) -> Iterator[FieldFault]:
     found = registry.PROVIDERS.get(factory.provider)
     is_topic = destination.kind == BridgeDestination.Kind.TOPIC
     if found and is_topic and Capability.TOPICS not in found.capabilities:
-        yield Fault(
+        yield FieldFault(
             field,
             f"{destination.name!r} is a topic, and {found.label} has none here. Choose"
             " a queue.",
         )
 
 
-def of_properties(properties: object, *, secret: bool = False) -> Iterator[Fault]:
+def of_properties(properties: object, *, secret: bool = False) -> Iterator[FieldFault]:
     """That they are texts by name, which a document can have.
 
     Args:
         secret: whether there is a password that would stand somewhere else.
     """
     if not isinstance(properties, dict) or not all(map(is_kept, properties.items())):
-        yield Fault("properties", 'Properties are texts by name: {"name": "text"}.')
+        yield FieldFault(
+            "properties", 'Properties are texts by name: {"name": "text"}.'
+        )
         return
     for name in properties:
         if name.startswith(OURS):
-            yield Fault(
+            yield FieldFault(
                 "properties",
                 f"{name!r}: names that begin with {OURS!r} are ours. Take another.",
             )
         elif secret and SECRET.search(name):
-            yield Fault(
+            yield FieldFault(
                 "properties",
                 f"{name!r} is shown to everybody, and not encrypted. Give the password"
                 " of the connection factory instead.",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from broker.bridges.config.faults import Fault, is_same, of_reference, of_topic
+from broker.bridges.config.faults import FieldFault, is_same, of_reference, of_topic
 from broker.bridges.providers import registry
 from broker.bridges.providers.interface import Capability
 from broker.bridges.providers.registry import HERE, Provider
@@ -18,7 +18,7 @@ from broker.formats.selectors import parse
 from broker.models import BridgeDestination, Link
 
 
-def of_link(link: Link) -> Iterator[Fault]:
+def of_link(link: Link) -> Iterator[FieldFault]:
     for name in ("source_factory", "source", "target_factory", "target"):
         yield from of_reference(link, name)
     yield from of_batch(link)
@@ -37,23 +37,23 @@ def providers_of(link: Link) -> tuple[Provider, Provider] | None:
     return found[0], found[1]
 
 
-def of_ends(link: Link, source: Provider, target: Provider) -> Iterator[Fault]:
+def of_ends(link: Link, source: Provider, target: Provider) -> Iterator[FieldFault]:
     if HERE not in (source.key, target.key):
-        yield Fault(
+        yield FieldFault(
             "target_factory",
             f"Its source is {source.label} and its target is {target.label}: neither is"
             " this broker. Make two links, over a queue here.",
         )
     for field, one in (("source_factory", source), ("target_factory", target)):
         if link.transacted and Capability.TRANSACTIONS not in one.capabilities:
-            yield Fault(
+            yield FieldFault(
                 field,
                 f"It is transacted, and {one.label} has no transactions: both XA, or"
                 " both not. Choose a provider that has them, or take “transacted”"
                 " away.",
             )
     if goes_round(link):
-        yield Fault(
+        yield FieldFault(
             "target",
             "Its source and its target are the same here: each message would go round"
             " for ever. Choose another target.",
@@ -68,7 +68,7 @@ def goes_round(link: Link) -> bool:
     return target is None or is_same(here, source, there, target)
 
 
-def of_source(link: Link, source: Provider, target: Provider) -> Iterator[Fault]:
+def of_source(link: Link, source: Provider, target: Provider) -> Iterator[FieldFault]:
     destination = getattr(link, "source", None)
     if destination is not None:
         yield from of_topic("source", link.source_factory, destination)
@@ -78,41 +78,41 @@ def of_source(link: Link, source: Provider, target: Provider) -> Iterator[Fault]
         yield from of_selector(link, source)
 
 
-def of_durable(link: Link, source: Provider) -> Iterator[Fault]:
+def of_durable(link: Link, source: Provider) -> Iterator[FieldFault]:
     if link.source.kind != BridgeDestination.Kind.TOPIC:
-        yield Fault(
+        yield FieldFault(
             "durable_name",
             "A durable subscription is one to a topic, and the source is a queue. Leave"
             " its name empty, or choose a topic.",
         )
     elif Capability.DURABLE not in source.capabilities:
-        yield Fault(
+        yield FieldFault(
             "durable_name",
             f"There are no durable subscriptions at {source.label}. Leave the name"
             " empty.",
         )
     elif not link.source_client_id:
-        yield Fault(
+        yield FieldFault(
             "source_client_id",
             "A durable subscription is known by a client id and its name. Give the"
             " source a client id.",
         )
 
 
-def of_selector(link: Link, source: Provider) -> Iterator[Fault]:
+def of_selector(link: Link, source: Provider) -> Iterator[FieldFault]:
     try:
         parse(link.selector)
     except InvalidSelector as error:
-        yield Fault("selector", str(error))
+        yield FieldFault("selector", str(error))
     if Capability.SELECTORS not in source.capabilities:
-        yield Fault(
+        yield FieldFault(
             "selector",
             f"There are no selectors at {source.label}. Leave it empty, or let a"
             " transformer decide which messages go on.",
         )
 
 
-def of_target(link: Link, source: Provider, target: Provider) -> Iterator[Fault]:
+def of_target(link: Link, source: Provider, target: Provider) -> Iterator[FieldFault]:
     if link.target is not None:
         yield from of_topic("target", link.target_factory, link.target)
         return
@@ -121,26 +121,28 @@ def of_target(link: Link, source: Provider, target: Provider) -> Iterator[Fault]
         yield from of_topic("target", link.target_factory, destination)
 
 
-def of_duplicates(link: Link, source: Provider, target: Provider) -> Iterator[Fault]:
+def of_duplicates(
+    link: Link, source: Provider, target: Provider
+) -> Iterator[FieldFault]:
     if not link.duplicate_detection:
         return
     if link.transacted:
-        yield Fault(
+        yield FieldFault(
             "duplicate_detection",
             "It is transacted, so there are no duplicates to detect. Choose one of the"
             " two.",
         )
     elif target.key != HERE:
-        yield Fault(
+        yield FieldFault(
             "duplicate_detection",
             "Duplicates are detected on the way into this broker only. Take it away.",
         )
 
 
-def of_batch(link: Link) -> Iterator[Fault]:
+def of_batch(link: Link) -> Iterator[FieldFault]:
     most: int = settings.BROKER_MAX_UNCOMMITTED_MESSAGES
     if link.transacted and link.batch > most:
-        yield Fault(
+        yield FieldFault(
             "batch",
             f"A unit of work has {most:,} messages at most"
             " (BROKER_MAX_UNCOMMITTED_MESSAGES). Give a batch that is not above that.",

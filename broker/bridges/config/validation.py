@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from broker.bridges.config.faults import (
-    Fault,
+    FieldFault,
     Part,
     fields_wrong,
     is_same,
@@ -85,7 +85,7 @@ def problems_among(parts: Iterable[Part]) -> list[str]:
     return found
 
 
-def faults_of(part: Part) -> list[Fault]:
+def faults_of(part: Part) -> list[FieldFault]:
     """What is wrong with one of them, as far as it can be told of it alone."""
     found = [*fields_wrong(part), *RULES[type(part)](part)]
     if isinstance(part, Link | DeadMessageQueue):
@@ -110,33 +110,35 @@ def used_by(link: Link) -> list[Part]:
     return found
 
 
-def of_bridge(bridge: Bridge) -> Iterator[Fault]:
+def of_bridge(bridge: Bridge) -> Iterator[FieldFault]:
     """Nothing beyond its fields."""
     return iter(())
 
 
-def of_factory(factory: ConnectionFactory) -> Iterator[Fault]:
+def of_factory(factory: ConnectionFactory) -> Iterator[FieldFault]:
     if not factory.provider:
-        yield Fault("provider", "Say which provider it reaches.")
+        yield FieldFault("provider", "Say which provider it reaches.")
     else:
         yield from of_provider(factory)
     if factory.username and not factory.secret:
-        yield Fault(
+        yield FieldFault(
             "username", "It has a username and no password. Give both, or neither."
         )
     yield from of_properties(factory.properties, secret=True)
 
 
-def of_provider(factory: ConnectionFactory) -> Iterator[Fault]:
+def of_provider(factory: ConnectionFactory) -> Iterator[FieldFault]:
     try:
         found = registry.provider(factory.provider)
     except WrongFactory as error:
-        yield Fault("provider", error.why)
+        yield FieldFault("provider", error.why)
         return
     if not found.schemes and factory.url:
-        yield Fault("url", f"{found.label.capitalize()} needs no URL. Leave it empty.")
+        yield FieldFault(
+            "url", f"{found.label.capitalize()} needs no URL. Leave it empty."
+        )
     elif has_password(factory.url):
-        yield Fault(
+        yield FieldFault(
             "url",
             "A URL is shown to everybody. Take the name and the password out of it, and"
             " give them as username and password.",
@@ -145,7 +147,7 @@ def of_provider(factory: ConnectionFactory) -> Iterator[Fault]:
         try:
             found.check_url(Factory(factory.name, factory.provider, url=factory.url))
         except WrongFactory as error:
-            yield Fault("url", error.why)
+            yield FieldFault("url", error.why)
 
 
 def has_password(url: str) -> bool:
@@ -155,11 +157,11 @@ def has_password(url: str) -> bool:
         return False
 
 
-def of_destination(destination: BridgeDestination) -> Iterator[Fault]:
+def of_destination(destination: BridgeDestination) -> Iterator[FieldFault]:
     if not destination.name:
-        yield Fault("name", "Say what it is called at its provider.")
+        yield FieldFault("name", "Say what it is called at its provider.")
     if destination.name == BUILT_IN_QUEUE:
-        yield Fault(
+        yield FieldFault(
             "name",
             f"{BUILT_IN_QUEUE!r} is the dead message queue that each bridge has. Name"
             " another.",
@@ -167,7 +169,7 @@ def of_destination(destination: BridgeDestination) -> Iterator[Fault]:
     yield from of_properties(destination.properties, secret=True)
 
 
-def of_dead_queue(queue: DeadMessageQueue) -> Iterator[Fault]:
+def of_dead_queue(queue: DeadMessageQueue) -> Iterator[FieldFault]:
     for name in ("factory", "destination"):
         yield from of_reference(queue, name)
     factory = getattr(queue, "factory", None)
@@ -176,11 +178,11 @@ def of_dead_queue(queue: DeadMessageQueue) -> Iterator[Fault]:
         yield from of_topic("destination", factory, destination)
 
 
-def feeding(queue: DeadMessageQueue, links: Iterable[Link]) -> Iterator[Fault]:
+def feeding(queue: DeadMessageQueue, links: Iterable[Link]) -> Iterator[FieldFault]:
     """Whether dead messages would go round: out of a link, and into it again."""
     for link in links:
         if is_source(queue, link):
-            yield Fault(
+            yield FieldFault(
                 "destination",
                 f"{queue.destination.name!r} is the source of the link {link.name!r},"
                 " which would carry its own dead messages. Choose another destination.",
@@ -196,16 +198,16 @@ def is_source(queue: DeadMessageQueue, link: Link) -> bool:
     return is_same(queue.factory, queue.destination, link.source_factory, link.source)
 
 
-def of_transformer(name: str, properties: object) -> Iterator[Fault]:
+def of_transformer(name: str, properties: object) -> Iterator[FieldFault]:
     wrong = list(of_properties(properties))
     yield from wrong
     if name and not wrong and isinstance(properties, dict):
         why = transformer_problem(name, properties)
         if why:
-            yield Fault("transformer", why)
+            yield FieldFault("transformer", why)
 
 
-RULES: dict[type, Callable[..., Iterator[Fault]]] = {
+RULES: dict[type, Callable[..., Iterator[FieldFault]]] = {
     Bridge: of_bridge,
     ConnectionFactory: of_factory,
     BridgeDestination: of_destination,

@@ -79,7 +79,7 @@ class Lag(NamedTuple):
     oldest_at: datetime | None  # None: not known, or nothing waits
 
 
-class Subscription(Protocol):
+class ProviderSubscription(Protocol):
     """The consuming end at one destination."""
 
     def receive(self, limit: int, wait_s: float) -> list[Received]:
@@ -121,7 +121,7 @@ class Subscription(Protocol):
         """Consume no more; what was not acknowledged is the provider's again."""
 
 
-class Session(Protocol):
+class ProviderSession(Protocol):
     """A connection to one provider, and all that a link does through it.
 
     Attributes:
@@ -140,7 +140,7 @@ class Session(Protocol):
         selector: str = "",
         durable_name: str = "",
         prefetch: int = 1,
-    ) -> Subscription:
+    ) -> ProviderSubscription:
         """Begin to consume.
 
         Args:
@@ -206,7 +206,7 @@ class Session(Protocol):
 class Connect(Protocol):
     """What makes a session of a connection factory."""
 
-    def __call__(self, factory: Factory) -> Session:
+    def __call__(self, factory: Factory) -> ProviderSession:
         """Connect and log in.
 
         Raises:

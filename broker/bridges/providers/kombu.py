@@ -64,7 +64,7 @@ DENIED = (amqp.AccessRefused, redis.AuthenticationError)
 UNSENDABLE = (ValueError, TypeError)
 
 
-class Session:
+class KombuSession:
     """See ``interface.Session``."""
 
     capabilities = NOTHING
@@ -93,12 +93,12 @@ class Session:
         selector: str = "",
         durable_name: str = "",
         prefetch: int = 1,
-    ) -> Subscription:
+    ) -> KombuSubscription:
         """See ``interface.Session``."""
         if selector:
             raise WrongFactory(self.factory.name, NO_SELECTORS)
         self.check(destination)
-        return Subscription(self, destination, prefetch=prefetch)
+        return KombuSubscription(self, destination, prefetch=prefetch)
 
     def check(self, destination: Destination) -> None:
         if destination.is_topic:
@@ -181,7 +181,7 @@ class Session:
             self.connection.release()
 
 
-class Subscription:
+class KombuSubscription:
     """See ``interface.Subscription``.
 
     What is released is kept here and given again from here, in its order: many
@@ -189,7 +189,7 @@ class Subscription:
     """
 
     def __init__(
-        self, session: Session, destination: Destination, *, prefetch: int
+        self, session: KombuSession, destination: Destination, *, prefetch: int
     ) -> None:
         self.session = session
         self.destination = destination
@@ -264,7 +264,7 @@ class Subscription:
             self.consumer.channel.close()
 
 
-def connect(factory: Factory) -> Session:
+def connect(factory: Factory) -> KombuSession:
     """See ``interface.Connect``."""
     options: dict[str, Any] = {"confirm_publish": True}
     if factory.url.startswith("redis"):
@@ -285,7 +285,7 @@ def connect(factory: Factory) -> Session:
     except (KombuError, *troubles) as error:
         connection.release()
         raise said_of(factory, error) from error
-    return Session(factory, connection)
+    return KombuSession(factory, connection)
 
 
 def address_of(factory: Factory) -> str:

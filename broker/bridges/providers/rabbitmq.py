@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker.bridges.providers.interface import Capability, Destination, Factory
-from broker.bridges.providers.rabbitmq_consuming import Subscription
+from broker.bridges.providers.rabbitmq_consuming import RabbitMQSubscription
 from broker.bridges.providers.rabbitmq_opening import opened, said_of
 from broker.bridges.providers.rabbitmq_publishing import Publisher, Route
 from broker.bridges.providers.rabbitmq_wire import Heart, Wire
@@ -35,7 +35,7 @@ NO_SELECTORS = (
 )
 
 
-class Session:
+class RabbitMQSession:
     """See ``interface.Session``.
 
     There are two connections where both are needed: RabbitMQ stops to read from one
@@ -78,7 +78,7 @@ class Session:
         selector: str = "",
         durable_name: str = "",
         prefetch: int = 1,
-    ) -> Subscription:
+    ) -> RabbitMQSubscription:
         """See ``interface.Session``."""
         if selector:
             raise WrongFactory(self.factory.name, NO_SELECTORS)
@@ -92,7 +92,7 @@ class Session:
             else:
                 channel.queue_declare(queue, passive=True)
             channel.close()
-        subscription = Subscription(
+        subscription = RabbitMQSubscription(
             self.consuming, queue, destination, prefetch=prefetch
         )
         subscription.is_ours = destination.is_topic and not durable_name
@@ -172,6 +172,6 @@ class Session:
             wire.close()
 
 
-def connect(factory: Factory) -> Session:
+def connect(factory: Factory) -> RabbitMQSession:
     """See ``interface.Connect``."""
-    return Session(factory)
+    return RabbitMQSession(factory)

@@ -35,7 +35,7 @@ UNDECODABLE = (  # what strangers' bytes can make of py-amqp's decoder, and of o
 )
 
 
-class Subscription:
+class RabbitMQSubscription:
     """The consuming end at one queue; see ``interface.Subscription``."""
 
     def __init__(

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import amqp
 
 from broker.bridges.providers.interface import Factory
-from broker.bridges.providers.rabbitmq_wire import Connection
+from broker.bridges.providers.rabbitmq_wire import RabbitMQConnection
 from broker.errors.bridges import (
     AccessRefused,
     ProviderError,
@@ -23,7 +23,7 @@ PORTS = {"amqp": 5672, "amqps": 5671}
 MISSING = re.compile(r"no (queue|exchange) '(.*)' in vhost '(.*)'")
 
 
-def opened(factory: Factory) -> Connection:
+def opened(factory: Factory) -> RabbitMQConnection:
     """A connection that has logged in.
 
     Raises:
@@ -34,7 +34,7 @@ def opened(factory: Factory) -> Connection:
     parts = urlsplit(factory.url)
     user = factory.username or unquote(parts.username or "") or "guest"
     password = factory.password or unquote(parts.password or "") or "guest"
-    connection = Connection(
+    connection = RabbitMQConnection(
         host=address_of(parts),
         userid=user,
         password=password,

@@ -77,7 +77,7 @@ class Encrypted(ReadsAhead, SSLTransport):
     pass
 
 
-class Connection(amqp.Connection):
+class RabbitMQConnection(amqp.Connection):
     """py-amqp's connection, with messages past it and a limit to every wait."""
 
     def __init__(self, **options: Any) -> None:
@@ -150,7 +150,7 @@ class Wire:
     session beats in its place.
     """
 
-    def __init__(self, connection: Connection, translate: Translate) -> None:
+    def __init__(self, connection: RabbitMQConnection, translate: Translate) -> None:
         self.connection = connection
         self.translate = translate
         self.lock = threading.RLock()
@@ -158,7 +158,7 @@ class Wire:
         self.ticked_at = time.monotonic()
 
     @contextmanager
-    def used(self, where: str, *, asking: bool = False) -> Iterator[Connection]:
+    def used(self, where: str, *, asking: bool = False) -> Iterator[RabbitMQConnection]:
         """The connection, for a call.
 
         Whatever goes wrong ends it, and RabbitMQ gives again what was not acknowledged:

@@ -13,7 +13,7 @@ from broker.bridges.providers.interface import (
     Capability,
     Connect,
     Factory,
-    Session,
+    ProviderSession,
 )
 from broker.errors.bridges import WrongFactory
 
@@ -33,7 +33,7 @@ class Provider:
     capabilities: Capability
     guarantee: str = "at least once"  # without transactions
 
-    def connect(self, factory: Factory) -> Session:
+    def connect(self, factory: Factory) -> ProviderSession:
         """A session; see ``interface.Connect``."""
         self.check_url(factory)
         module = import_module(f"broker.bridges.providers.{self.module}")
@@ -140,6 +140,6 @@ def provider(key: str, *, factory: str = "") -> Provider:
     return found
 
 
-def connect(factory: Factory) -> Session:
+def connect(factory: Factory) -> ProviderSession:
     """A session with the provider of a factory; see ``interface.Connect``."""
     return provider(factory.provider, factory=factory.name).connect(factory)

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from broker.bridges.providers.interface import Destination
-from broker.bridges.transformers.frames import Frame, framed
+from broker.bridges.transformers.frames import WorkerFrame, framed
 from broker.bridges.transformers.registry import (
     BranchTo,
     Context,
@@ -41,7 +41,7 @@ def asked(name: str, message: NewMessage, context: Context) -> bytes:
     return framed(said, octets_of(message))
 
 
-def question(frame: Frame) -> tuple[str, NewMessage, Context]:
+def question(frame: WorkerFrame) -> tuple[str, NewMessage, Context]:
     """The same as the worker has it: the name, the message, and for whom."""
     said = frame.said
     return said["name"], message_of(frame), Context(*said["context"])
@@ -77,7 +77,7 @@ def failed(why: str) -> bytes:
     return framed({"outcome": "failed", "why": why})
 
 
-def outcome_of(frame: Frame) -> Outcome:
+def outcome_of(frame: WorkerFrame) -> Outcome:
     """What a worker answered, of a frame that is not ``failed``.
 
     Raises:
@@ -93,7 +93,7 @@ def outcome_of(frame: Frame) -> Outcome:
     raise ValueError("there is no such outcome")
 
 
-def message_of(frame: Frame) -> NewMessage:
+def message_of(frame: WorkerFrame) -> NewMessage:
     said: dict[str, Any] = dict(zip(NAMES, frame.said["message"], strict=True))
     for name in ("expires_at", "deliver_at"):
         if said[name] is not None:

@@ -26,7 +26,7 @@ encode = json.JSONEncoder(default=datetime.isoformat).encode
 decode = json.JSONDecoder().decode
 
 
-class Frame(NamedTuple):
+class WorkerFrame(NamedTuple):
     """What came."""
 
     said: dict[str, Any]
@@ -61,7 +61,7 @@ def send(channel: socket.socket, frame: bytes, until: float | None = None) -> No
     channel.sendall(frame)
 
 
-def receive(channel: socket.socket, until: float | None = None) -> Frame:
+def receive(channel: socket.socket, until: float | None = None) -> WorkerFrame:
     """The next frame.
 
     Args:
@@ -97,7 +97,7 @@ def left(until: float) -> float:
     return min(seconds, LONGEST_WAIT_S)
 
 
-def opened(frame: bytes) -> Frame:
+def opened(frame: bytes) -> WorkerFrame:
     """A frame taken apart.
 
     Raises:
@@ -113,4 +113,4 @@ def opened(frame: bytes) -> Frame:
     for one in lengths:
         octets.append(None if one is None else frame[at : at + one])
         at += one or 0
-    return Frame(said, octets)
+    return WorkerFrame(said, octets)

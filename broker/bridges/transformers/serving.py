@@ -13,7 +13,7 @@ from django.db import close_old_connections
 
 from broker.bridges.transformers import carrying
 from broker.bridges.transformers.checking import checked
-from broker.bridges.transformers.frames import Frame, receive, send
+from broker.bridges.transformers.frames import WorkerFrame, receive, send
 from broker.bridges.transformers.running import call
 from broker.errors.bridges import NoSuchTransformer, TransformerFailed
 
@@ -32,7 +32,7 @@ def serve(channel: socket.socket) -> None:
             send(channel, reply)
 
 
-def answer(asked: Frame) -> bytes:
+def answer(asked: WorkerFrame) -> bytes:
     name, message, context = carrying.question(asked)
     try:
         outcome = checked(name, call(name, message, context), message)

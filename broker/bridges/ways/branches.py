@@ -21,9 +21,9 @@ from django.db.models.functions import Now
 
 from broker.bridges import dead_messages
 from broker.bridges.batch import Batch, Dead
-from broker.bridges.books import Counts, Entry, Outcome, Role
+from broker.bridges.books import Counts, Outcome, Role, TransferEntry
 from broker.bridges.carrier import Carrier, dead_entries
-from broker.bridges.providers.interface import Destination, Received, Session
+from broker.bridges.providers.interface import Destination, ProviderSession, Received
 from broker.bridges.ways.here import source_entries
 from broker.errors import BrokerError
 from broker.errors.bridges import ProviderError, ProviderLost, SendRefused
@@ -51,7 +51,7 @@ def decide(link: Link, xid: str, messages: int) -> None:
 
 
 def commit_there(
-    carrier: Carrier, session: Session, xid: str, received: Sequence[Received]
+    carrier: Carrier, session: ProviderSession, xid: str, received: Sequence[Received]
 ) -> None:
     """Tell the other provider what was decided, and forget it once that is done.
 
@@ -160,7 +160,9 @@ def keep_promise(carrier: Carrier, xid: str) -> None:
     carrier.fence(Counts(**detail["counts"]), now)
     if "source" in detail:
         entries = [
-            Entry(**one | {"outcome": Outcome(one["outcome"]), "role": Role.SOURCE})
+            TransferEntry(
+                **one | {"outcome": Outcome(one["outcome"]), "role": Role.SOURCE}
+            )
             for one in detail["source"]
         ]
         carrier.write(*entries)
@@ -180,7 +182,7 @@ def write_puts(
     """Write the books of what a prepared unit of work has put."""
     put = detail.get("target", [])
     entries = [
-        Entry(
+        TransferEntry(
             receipt.queue_ids[0],
             receipt.message_id,
             Outcome(outcome),
@@ -218,7 +220,7 @@ def break_promise(xid: str, why: str, *, counted: bool) -> None:
     Branch.objects.filter(xid=xid).delete()
 
 
-def recover(carrier: Carrier, session: Session, marker: int | None) -> int:
+def recover(carrier: Carrier, session: ProviderSession, marker: int | None) -> int:
     """Settle what an earlier turn of the link has left between its two ends.
 
     Args:

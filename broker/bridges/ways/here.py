@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from broker.bridges.batch import Batch
-from broker.bridges.books import Entry, Outcome, Role
+from broker.bridges.books import Outcome, Role, TransferEntry
 from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
 from broker.bridges.messages import new_ids, rename
@@ -126,7 +126,7 @@ def undo(work: UnitOfWork, batch: Batch, refusal: SendRefused) -> None:
 
 def source_entries(
     batch: Batch, receipts: Sequence[Receipt] = (), buried: Sequence[Receipt] = ()
-) -> list[Entry]:
+) -> list[TransferEntry]:
     """What left its queue here, for the journal.
 
     Args:
@@ -145,7 +145,7 @@ def source_entries(
     for received, outcome in zip(batch.taken, batch.outcomes, strict=True):
         one = sent.get(id(received))
         entries.append(
-            Entry(
+            TransferEntry(
                 queue_id=received.handle.queue_id,
                 id=received.handle.message_id,
                 outcome=outcome,
@@ -160,10 +160,10 @@ def source_entries(
 
 def target_entries(
     batch: Batch, receipts: list[Receipt], *, counted: bool
-) -> list[Entry]:
+) -> list[TransferEntry]:
     """What was put here, for the journal: each on the first queue that took it."""
     return [
-        Entry(
+        TransferEntry(
             receipt.queue_ids[0],
             receipt.message_id,
             one.outcome,

@@ -11,7 +11,7 @@ from broker.bridges.books import Outcome
 from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
 from broker.bridges.providers import local
-from broker.bridges.providers.interface import Session, Subscription
+from broker.bridges.providers.interface import ProviderSession, ProviderSubscription
 from broker.bridges.ways import branches
 from broker.bridges.ways.here import address, after_refusal, target_entries
 from broker.bridges.ways.marker import Marker
@@ -28,7 +28,7 @@ class Inbound:
     """What all ways from another provider have in common."""
 
     def __init__(
-        self, carrier: Carrier, source: Subscription, session: Session
+        self, carrier: Carrier, source: ProviderSubscription, session: ProviderSession
     ) -> None:
         self.carrier = carrier
         self.source = source
@@ -127,7 +127,11 @@ class Marked(Inbound):
     """By a marker: this broker prepares, the source's transaction decides."""
 
     def __init__(
-        self, carrier: Carrier, source: Subscription, session: Session, marker: Marker
+        self,
+        carrier: Carrier,
+        source: ProviderSubscription,
+        session: ProviderSession,
+        marker: Marker,
     ) -> None:
         super().__init__(carrier, source, session)
         self.marker = marker

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from broker.bridges.providers.interface import (
     Destination,
+    ProviderSession,
+    ProviderSubscription,
     Received,
-    Session,
-    Subscription,
 )
 from broker.errors.bridges import ProviderLost, WrongFactory
 from broker.queueing.store import NewMessage
@@ -33,12 +33,14 @@ class Marker:
         is_stale: what was tried was rolled back; the session is to be opened anew.
     """
 
-    def __init__(self, session: Session, key: str, factory: str) -> None:
+    def __init__(self, session: ProviderSession, key: str, factory: str) -> None:
         self.session = session
         self.queue = Destination(f"{PREFIX}{key}.marker")
         self.factory = factory
         self.is_stale = False
-        self.subscription: Subscription = session.subscribe(self.queue, prefetch=1)
+        self.subscription: ProviderSubscription = session.subscribe(
+            self.queue, prefetch=1
+        )
         self.held: Received | None = None
         self.number = 0
         self.next = 0

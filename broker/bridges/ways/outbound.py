@@ -13,7 +13,7 @@ from broker.bridges.carrier import Carrier, dead_entries
 from broker.bridges.dead_messages import bury
 from broker.bridges.messages import new_ids, rename
 from broker.bridges.providers import local
-from broker.bridges.providers.interface import Session
+from broker.bridges.providers.interface import ProviderSession
 from broker.bridges.providers.local import LocalSubscription
 from broker.bridges.ways import branches
 from broker.bridges.ways.here import source_entries, undo
@@ -30,7 +30,7 @@ class Outbound:
     """What all ways to another provider have in common."""
 
     def __init__(
-        self, carrier: Carrier, source: LocalSubscription, target: Session
+        self, carrier: Carrier, source: LocalSubscription, target: ProviderSession
     ) -> None:
         self.carrier = carrier
         self.source = source
@@ -155,7 +155,7 @@ class Marked(Outbound):
         self,
         carrier: Carrier,
         source: LocalSubscription,
-        target: Session,
+        target: ProviderSession,
         marker: Marker,
     ) -> None:
         super().__init__(carrier, source, target)

@@ -25,7 +25,7 @@ Nothing here knows a table. ``str`` of a filter is its normal form. What the sig
 
 from __future__ import annotations
 
-from broker.formats.filters.keys import KEYS, PROPERTY, WORD, Key, Kind
+from broker.formats.filters.keys import KEYS, PROPERTY, WORD, Key, KeyKind
 from broker.formats.filters.parsing import parse
 from broker.formats.filters.terms import Filter, Term, equal
 
@@ -35,7 +35,7 @@ __all__ = [
     "WORD",
     "Filter",
     "Key",
-    "Kind",
+    "KeyKind",
     "Term",
     "equal",
     "parse",

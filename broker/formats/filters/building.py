@@ -14,7 +14,7 @@ from broker.formats.filters.keys import (
     PROPERTY,
     WORD,
     Key,
-    Kind,
+    KeyKind,
     nearest,
 )
 from broker.formats.filters.reading import (
@@ -51,7 +51,7 @@ class Built(NamedTuple):
 
 
 @v_args(inline=True)
-class Builder(Transformer[Token, Filter]):
+class FilterBuilder(Transformer[Token, Filter]):
     """One method for each rule of the grammar."""
 
     def start(self, *found: Built | None) -> Filter:
@@ -80,7 +80,7 @@ class Builder(Transformer[Token, Filter]):
 
     def exactly(self, said: Written) -> Read:
         def read(key: Key) -> Alternative:
-            if key.kind == Kind.SPAN:
+            if key.kind == KeyKind.SPAN:
                 why = f"no {key.name} is exact; write >{said.plainly[:64]} or <"
                 raise FaultError(said.at, why)
             return Is(value_of(key, said))
@@ -93,7 +93,7 @@ class Builder(Transformer[Token, Filter]):
 
     def between(self, first: Written, last: Written) -> Read:
         def read(key: Key) -> Alternative:
-            end = same_day(last, first) if key.kind == Kind.MOMENT else last
+            end = same_day(last, first) if key.kind == KeyKind.MOMENT else last
             low, high = measure(key, first), measure(key, end)
             if place(low) > place(high):
                 why = "this range ends before it begins"

@@ -21,7 +21,7 @@ CAUSES = (
 )
 
 
-class Kind(Enum):
+class KeyKind(Enum):
     """How the values of a key are read, and compared."""
 
     CHOICE = "one of a few words"
@@ -39,7 +39,7 @@ class Key:
     """Something that a message has."""
 
     name: str
-    kind: Kind
+    kind: KeyKind
     says: str  # what it is, for people
     choices: tuple[str, ...] = ()
     of_letters: bool = False  # only dead letters have it
@@ -48,36 +48,42 @@ class Key:
 KEYS = {
     key.name: key
     for key in (
-        Key("state", Kind.CHOICE, "where it is", STATES),
-        Key("queue", Kind.TEXT, "the queue it is on"),
-        Key("address", Kind.TEXT, "what it was sent to"),
-        Key("id", Kind.NUMBER, "the broker's number"),
-        Key("message-id", Kind.TEXT, "the sender's id of it"),
-        Key("correlation", Kind.TEXT, "the correlation id"),
-        Key("type", Kind.TEXT, "its type, or subject"),
-        Key("group", Kind.TEXT, "its message group"),
-        Key("content", Kind.TEXT, "the content type"),
-        Key("producer", Kind.TEXT, "who sent it"),
-        Key("priority", Kind.NUMBER, "0 to 9"),
-        Key("tries", Kind.NUMBER, "how often it was backed out"),
-        Key("size", Kind.SIZE, "of its body"),
-        Key("at", Kind.MOMENT, "when it was put"),
-        Key("age", Kind.SPAN, "how long ago that was"),
-        Key("due", Kind.MOMENT, "until when it is delayed"),
-        Key("expires", Kind.MOMENT, "when its time to live is over"),
-        Key("died", Kind.MOMENT, "when it became a dead letter", (), of_letters=True),
-        Key("cause", Kind.CHOICE, "why it died", CAUSES, of_letters=True),
-        Key("error", Kind.WORDS, "what its consumer said", (), of_letters=True),
-        Key("fingerprint", Kind.TEXT, "the group of its error", (), of_letters=True),
-        Key("origin", Kind.TEXT, "the queue it died on", (), of_letters=True),
+        Key("state", KeyKind.CHOICE, "where it is", STATES),
+        Key("queue", KeyKind.TEXT, "the queue it is on"),
+        Key("address", KeyKind.TEXT, "what it was sent to"),
+        Key("id", KeyKind.NUMBER, "the broker's number"),
+        Key("message-id", KeyKind.TEXT, "the sender's id of it"),
+        Key("correlation", KeyKind.TEXT, "the correlation id"),
+        Key("type", KeyKind.TEXT, "its type, or subject"),
+        Key("group", KeyKind.TEXT, "its message group"),
+        Key("content", KeyKind.TEXT, "the content type"),
+        Key("producer", KeyKind.TEXT, "who sent it"),
+        Key("priority", KeyKind.NUMBER, "0 to 9"),
+        Key("tries", KeyKind.NUMBER, "how often it was backed out"),
+        Key("size", KeyKind.SIZE, "of its body"),
+        Key("at", KeyKind.MOMENT, "when it was put"),
+        Key("age", KeyKind.SPAN, "how long ago that was"),
+        Key("due", KeyKind.MOMENT, "until when it is delayed"),
+        Key("expires", KeyKind.MOMENT, "when its time to live is over"),
         Key(
-            "resubmits", Kind.NUMBER, "how often it was sent back", (), of_letters=True
+            "died", KeyKind.MOMENT, "when it became a dead letter", (), of_letters=True
         ),
-        Key("body", Kind.WORDS, "the beginning of its body"),
+        Key("cause", KeyKind.CHOICE, "why it died", CAUSES, of_letters=True),
+        Key("error", KeyKind.WORDS, "what its consumer said", (), of_letters=True),
+        Key("fingerprint", KeyKind.TEXT, "the group of its error", (), of_letters=True),
+        Key("origin", KeyKind.TEXT, "the queue it died on", (), of_letters=True),
+        Key(
+            "resubmits",
+            KeyKind.NUMBER,
+            "how often it was sent back",
+            (),
+            of_letters=True,
+        ),
+        Key("body", KeyKind.WORDS, "the beginning of its body"),
     )
 }
-PROPERTY = Key("h", Kind.PROPERTY, "a property of the application")
-WORD = Key("", Kind.WORDS, "its error, type or ids")
+PROPERTY = Key("h", KeyKind.PROPERTY, "a property of the application")
+WORD = Key("", KeyKind.WORDS, "its error, type or ids")
 ALIASES = {
     "is": "state",
     "subject": "type",

@@ -14,7 +14,7 @@ from lark import Lark, UnexpectedCharacters, UnexpectedToken
 from lark.exceptions import VisitError
 
 from broker.errors.messages import InvalidFilter
-from broker.formats.filters.building import Builder
+from broker.formats.filters.building import FilterBuilder
 from broker.formats.filters.reading import FaultError
 from broker.formats.filters.terms import Filter
 
@@ -58,7 +58,7 @@ def parser() -> Lark:
         GRAMMAR.read_text("utf-8"),
         parser="lalr",
         lexer="contextual",
-        transformer=Builder(),
+        transformer=FilterBuilder(),
         maybe_placeholders=True,
     )
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from broker.formats.filters.keys import SYNONYMS, Key, Kind, nearest
+from broker.formats.filters.keys import SYNONYMS, Key, KeyKind, nearest
 from broker.formats.filters.values import Moment, Text, Value
 
 LARGEST = 2**63 - 1
@@ -73,11 +73,11 @@ class Written(NamedTuple):
 def value_of(key: Key, said: Written) -> Value:
     """A value that a key is equal to."""
     match key.kind:
-        case Kind.CHOICE:
+        case KeyKind.CHOICE:
             return Text((choice(key, said),))
-        case Kind.TEXT | Kind.PROPERTY:
+        case KeyKind.TEXT | KeyKind.PROPERTY:
             return said.text
-        case Kind.WORDS:
+        case KeyKind.WORDS:
             return words(said)
     return measure(key, said)
 
@@ -85,15 +85,15 @@ def value_of(key: Key, said: Written) -> Value:
 def measure(key: Key, said: Written) -> Value:
     """A value that has a place on a scale: that may be compared, and begin a range."""
     match key.kind:
-        case Kind.NUMBER:
+        case KeyKind.NUMBER:
             return number(key, said)
-        case Kind.SIZE:
+        case KeyKind.SIZE:
             return size(said)
-        case Kind.MOMENT:
+        case KeyKind.MOMENT:
             return moment(said)
-        case Kind.SPAN:
+        case KeyKind.SPAN:
             return span(said)
-        case Kind.PROPERTY:
+        case KeyKind.PROPERTY:
             return numeral(said)
     why = f"{key.name} is no number and no time; put signs that it has in quotes"
     raise FaultError(said.at, why)
@@ -135,16 +135,16 @@ def numeral(said: Written) -> Decimal:
 def size(said: Written) -> int:
     found = SIZE.fullmatch(said.plainly)
     if not found:
-        raise wrong(Kind.SIZE, said)
+        raise wrong(KeyKind.SIZE, said)
     bytes_ = int(Decimal(found[1]) * BYTES[(found[2] or "").lower()])
     if bytes_ > LARGEST:
-        raise wrong(Kind.SIZE, said)
+        raise wrong(KeyKind.SIZE, said)
     return bytes_
 
 
 def span(said: Written) -> timedelta:
     if not SPAN.fullmatch(said.plainly):
-        raise wrong(Kind.SPAN, said)
+        raise wrong(KeyKind.SPAN, said)
     seconds = sum(
         int(count) * SECONDS[unit.lower()]
         for count, unit in re.findall(r"([0-9]+)([a-zA-Z])", said.plainly)
@@ -160,7 +160,7 @@ def moment(said: Written) -> Moment:
         if SPAN.fullmatch(said.plainly):
             why = f"this is a time, not a span; how long ago is age:>{said.plainly}"
             raise FaultError(said.at, why)
-        raise wrong(Kind.MOMENT, said)
+        raise wrong(KeyKind.MOMENT, said)
     date, minutes, seconds, fraction, offset = found.groups()
     length = timedelta(days=1)
     if minutes:
@@ -188,5 +188,5 @@ def same_day(said: Written, first: Written) -> Written:
     return said
 
 
-def wrong(kind: Kind, said: Written) -> FaultError:
+def wrong(kind: KeyKind, said: Written) -> FaultError:
     return FaultError(said.at, f"{said.plainly[:64]} is not {kind.value}")

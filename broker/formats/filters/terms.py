@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from broker.formats.filters.keys import KEYS, PROPERTY, WORD, Key, Kind
+from broker.formats.filters.keys import KEYS, PROPERTY, WORD, Key, KeyKind
 from broker.formats.filters.values import Alternative, Is, Text, quoted
 
-MANY = (Kind.WORDS, Kind.NUMBER, Kind.SIZE, Kind.MOMENT, Kind.SPAN)
+MANY = (KeyKind.WORDS, KeyKind.NUMBER, KeyKind.SIZE, KeyKind.MOMENT, KeyKind.SPAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def equal(key: str, value: str | int, *, name: str = "") -> Term:
     """
     found = PROPERTY if key == PROPERTY.name else KEYS[key]
     if isinstance(value, int):
-        assert found.kind == Kind.NUMBER, key
+        assert found.kind == KeyKind.NUMBER, key
         return Term(found, (Is(value),))
-    assert found.kind in (Kind.TEXT, Kind.CHOICE, Kind.PROPERTY), key
+    assert found.kind in (KeyKind.TEXT, KeyKind.CHOICE, KeyKind.PROPERTY), key
     return Term(found, (Is(Text((value,))),), name)

@@ -32,7 +32,7 @@ Stored = tuple[dict[str, Any], bytes | None]  # descriptor and headers of a mess
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChainLink:
     """What one header says of what follows it; for the first, the descriptor."""
 
     format: str
@@ -49,7 +49,7 @@ class Chain:
     """The headers of a message as far as they can be read."""
 
     headers: tuple[Header, ...]
-    body: Part  # what is left: the body, or a header that cannot be read
+    body: ChainLink  # what is left: the body, or a header that cannot be read
     body_offset: int
     error: MalformedHeader | None = None
     rest: bytes = b""  # the beginning of a header that cannot be read
@@ -72,7 +72,7 @@ def read_chain(
         data: headers and body, or the headers alone.
     """
     data, offset = bytes(data), 0
-    part = Part(shown(format_), encoding, ccsid)
+    part = ChainLink(shown(format_), encoding, ccsid)
     headers: list[Header] = []
     error = None
     while error is None and (kind := UNDERSTOOD.get(part.format)):
@@ -89,17 +89,17 @@ def read_chain(
     return Chain(tuple(headers), part, offset, error, rest)
 
 
-def following(header: Header, before: Part) -> Part:
+def following(header: Header, before: ChainLink) -> ChainLink:
     """What a header says of what follows it; it may say "as before"."""
     inherits = header.coded_char_set_id == Ccsid.INHERIT
     ccsid = before.coded_char_set_id if inherits else header.coded_char_set_id
-    return Part(shown(header.format), header.encoding, ccsid)
+    return ChainLink(shown(header.format), header.encoding, ccsid)
 
 
-def first_part(descriptor: Mapping[str, Any] | None, content_type: str) -> Part:
+def first_part(descriptor: Mapping[str, Any] | None, content_type: str) -> ChainLink:
     """What a message's descriptor says of its first header, or of its body."""
     given = legible(descriptor or {})
-    return Part(
+    return ChainLink(
         given.get("format", format_of(content_type)),
         given.get("encoding", Enc.NORMAL),
         given.get("coded_char_set_id", Ccsid.UTF_8),
@@ -162,7 +162,7 @@ def preceded(
     format_: Format,
     header: Header,
 ) -> Stored:
-    changed = described(descriptor, Part(format_, Enc.NORMAL, Ccsid.UTF_8))
+    changed = described(descriptor, ChainLink(format_, Enc.NORMAL, Ccsid.UTF_8))
     return changed, header.to_bytes(Enc.NORMAL) + (headers or b"")
 
 
@@ -184,7 +184,7 @@ def without_dead_letter_header(
     return changed, (headers or b"")[header.size :] or None
 
 
-def described(descriptor: Mapping[str, Any] | None, part: Part) -> dict[str, Any]:
+def described(descriptor: Mapping[str, Any] | None, part: ChainLink) -> dict[str, Any]:
     """The descriptor's JSON once the message begins so; defaults are left out."""
     usual = {"encoding": Enc.NORMAL, "coded_char_set_id": Ccsid.UTF_8}
     begins = {

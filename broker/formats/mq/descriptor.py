@@ -73,7 +73,7 @@ ANY_REPORT = reduce(or_, KINDS_OF_REPORT) | NOTICES
 ALL_OPTIONS = int(reduce(or_, Report.__members__.values()))
 
 
-class Described(Protocol):
+class DescribedMessage(Protocol):
     """What a descriptor is made from; a delivery has all of it."""
 
     @property
@@ -139,7 +139,7 @@ class Descriptor:
     original_length: int = ORIGINAL_LENGTH_UNDEFINED
 
     @classmethod
-    def of(cls, message: Described, *, broker_name: str, now: datetime) -> Self:
+    def of(cls, message: DescribedMessage, *, broker_name: str, now: datetime) -> Self:
         """The whole descriptor of a message.
 
         What its sender did not say is derived: the MsgId from the broker's name and
@@ -292,7 +292,7 @@ def format_of(content_type: str) -> Format:
     return Format.STRING if textual else Format.NONE
 
 
-def own_id(message: Described, broker_name: str) -> bytes:
+def own_id(message: DescribedMessage, broker_name: str) -> bytes:
     """The sender's MsgId if its JMSMessageID is one, or one made as IBM MQ does."""
     name = message.client_message_id or ""
     if re.fullmatch("ID:[0-9a-fA-F]{48}", name):

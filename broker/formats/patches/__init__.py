@@ -15,20 +15,20 @@ from broker.formats.patches.applying import (
     Unfit,
     apply,
 )
-from broker.formats.patches.differences import Change, changes
+from broker.formats.patches.differences import ValueChange, changes
 from broker.formats.patches.documents import Patch, parse, written
 from broker.formats.patches.headers import FIELDS, HeaderOperation, is_own, names_of
 
 __all__ = [
     "FIELDS",
     "LARGEST",
-    "Change",
     "HeaderOperation",
     "Misfit",
     "Patch",
     "Repair",
     "Subject",
     "Unfit",
+    "ValueChange",
     "apply",
     "changes",
     "is_own",

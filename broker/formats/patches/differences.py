@@ -18,7 +18,7 @@ NOTHING: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ValueChange:
     """One value that is another afterwards."""
 
     where: str  # a header's name, or a path in the body
@@ -38,12 +38,12 @@ class Change:
         return f"{op} {generic(self.where)}"
 
 
-def changes(subject: Subject, repair: Repair) -> list[Change]:
+def changes(subject: Subject, repair: Repair) -> list[ValueChange]:
     """What a repair changes; the first of it, where that is much."""
     return list(islice(all_changes(subject, repair), MOST))
 
 
-def all_changes(subject: Subject, repair: Repair) -> Iterator[Change]:
+def all_changes(subject: Subject, repair: Repair) -> Iterator[ValueChange]:
     for name in sorted(repair.without):
         yield changed(name, subject.headers[name], NOTHING)
     for name, value in repair.headers.items():
@@ -56,7 +56,7 @@ def all_changes(subject: Subject, repair: Repair) -> Iterator[Change]:
         yield from between("", *read)
 
 
-def between(where: str, before: Any, after: Any) -> Iterator[Change]:
+def between(where: str, before: Any, after: Any) -> Iterator[ValueChange]:
     """The values that differ; of two arrays those in the same place."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in before | after:
@@ -81,8 +81,8 @@ def is_other(before: Any, after: Any) -> bool:
     )
 
 
-def changed(where: str, before: Any, after: Any) -> Change:
-    return Change(cut(where or "the whole body"), told(before), told(after))
+def changed(where: str, before: Any, after: Any) -> ValueChange:
+    return ValueChange(cut(where or "the whole body"), told(before), told(after))
 
 
 def told(value: Any) -> str | None:

@@ -54,7 +54,7 @@ class FaultError(Exception):
         self.why = why
 
 
-class Part(NamedTuple):
+class BuiltNode(NamedTuple):
     """What was built of a part of the text."""
 
     node: Condition | Value
@@ -64,22 +64,24 @@ class Part(NamedTuple):
 
 
 @v_args(inline=True)
-class Builder(Transformer[Token, Part]):
+class SelectorBuilder(Transformer[Token, BuiltNode]):
     """One method for each rule of the grammar."""
 
-    def disjunction(self, *parts: Part) -> Part:
+    def disjunction(self, *parts: BuiltNode) -> BuiltNode:
         return around(Any(tuple(condition(part) for part in parts)), *parts)
 
-    def conjunction(self, *parts: Part) -> Part:
+    def conjunction(self, *parts: BuiltNode) -> BuiltNode:
         return around(All(tuple(condition(part) for part in parts)), *parts)
 
-    def negation(self, sign: Token, part: Part) -> Part:
-        return around(Not(condition(part)), Part(part.node, at(sign), part.depth))
+    def negation(self, sign: Token, part: BuiltNode) -> BuiltNode:
+        return around(Not(condition(part)), BuiltNode(part.node, at(sign), part.depth))
 
-    def comparison(self, left: Part, sign: Token, right: Part) -> Part:
+    def comparison(self, left: BuiltNode, sign: Token, right: BuiltNode) -> BuiltNode:
         return around(compare(cast("Operator", str(sign)), left, right), left, right)
 
-    def between(self, one: Part, sign: Token | None, low: Part, high: Part) -> Part:
+    def between(
+        self, one: BuiltNode, sign: Token | None, low: BuiltNode, high: BuiltNode
+    ) -> BuiltNode:
         made: Condition
         if sign is None:
             made = All((compare(">=", one, low), compare("<=", one, high)))
@@ -87,13 +89,13 @@ class Builder(Transformer[Token, Part]):
             made = Any((compare("<", one, low), compare(">", one, high)))
         return around(made, one, low, high)
 
-    def one_of(self, one: Part, sign: Token | None, *strings: Token) -> Part:
+    def one_of(self, one: BuiltNode, sign: Token | None, *strings: Token) -> BuiltNode:
         found = In(name(one, "IN"), frozenset(unquoted(each) for each in strings))
         return around(found if sign is None else Not(found), one)
 
     def like(
-        self, one: Part, sign: Token | None, text: Token, escape: Token | None
-    ) -> Part:
+        self, one: BuiltNode, sign: Token | None, text: Token, escape: Token | None
+    ) -> BuiltNode:
         if escape is not None and len(unquoted(escape)) != 1:
             raise FaultError(at(escape), "ESCAPE takes one character")
         try:
@@ -103,11 +105,11 @@ class Builder(Transformer[Token, Part]):
         found = Like(name(one, "LIKE"), pattern)
         return around(found if sign is None else Not(found), one)
 
-    def is_null(self, one: Part, sign: Token | None) -> Part:
+    def is_null(self, one: BuiltNode, sign: Token | None) -> BuiltNode:
         found = IsNull(name(one, "IS NULL"))
         return around(found if sign is None else Not(found), one)
 
-    def arithmetic(self, left: Part, sign: Token, right: Part) -> Part:
+    def arithmetic(self, left: BuiltNode, sign: Token, right: BuiltNode) -> BuiltNode:
         sides = number(left), number(right)
         made = Arithmetic(sign.value, *sides)
         operations = left.operations + right.operations + 1
@@ -117,43 +119,43 @@ class Builder(Transformer[Token, Part]):
             )
         return around(made, left, right)._replace(operations=operations)
 
-    def signed(self, sign: Token, part: Part) -> Part:
+    def signed(self, sign: Token, part: BuiltNode) -> BuiltNode:
         value = number(part)
         made = Negative(value) if sign == "-" else value
-        whole = around(made, Part(made, at(sign), part.depth))
+        whole = around(made, BuiltNode(made, at(sign), part.depth))
         return whole._replace(operations=part.operations)
 
-    def name(self, token: Token) -> Part:
+    def name(self, token: Token) -> BuiltNode:
         if token not in HEADERS and re.match("JMS(?![X_])", token):
             offered = ", ".join(sorted(HEADERS))
             why = f"{token[:64]} cannot be selected on; of the headers, {offered} can"
             raise FaultError(at(token), why)
-        return Part(Name(str(token)), at(token))
+        return BuiltNode(Name(str(token)), at(token))
 
-    def string(self, token: Token) -> Part:
-        return Part(Constant(unquoted(token)), at(token))
+    def string(self, token: Token) -> BuiltNode:
+        return BuiltNode(Constant(unquoted(token)), at(token))
 
-    def number(self, token: Token) -> Part:
-        return Part(Constant(numeral(token)), at(token))
+    def number(self, token: Token) -> BuiltNode:
+        return BuiltNode(Constant(numeral(token)), at(token))
 
-    def boolean(self, token: Token) -> Part:
-        return Part(Constant(token.upper() == "TRUE"), at(token))
+    def boolean(self, token: Token) -> BuiltNode:
+        return BuiltNode(Constant(token.upper() == "TRUE"), at(token))
 
 
 def at(token: Token) -> int:
     return cast("int", token.start_pos)
 
 
-def around(node: Condition | Value, *parts: Part) -> Part:
+def around(node: Condition | Value, *parts: BuiltNode) -> BuiltNode:
     depth = 1 + max(part.depth for part in parts)
     if depth > DEPTH:
         raise FaultError(
             parts[0].at, f"conditions are nested more than {DEPTH} levels deep here"
         )
-    return Part(node, parts[0].at, depth)
+    return BuiltNode(node, parts[0].at, depth)
 
 
-def condition(part: Part) -> Condition:
+def condition(part: BuiltNode) -> Condition:
     match part.node:
         case Name() | Constant(bool()):
             return Is(part.node)
@@ -168,27 +170,27 @@ def condition(part: Part) -> Condition:
     return part.node
 
 
-def value(part: Part) -> Value:
+def value(part: BuiltNode) -> Value:
     match part.node:
         case Name() | Constant() | Negative() | Arithmetic():
             return part.node
     raise FaultError(part.at, "a condition is no value; join conditions by AND and OR")
 
 
-def number(part: Part) -> Value:
+def number(part: BuiltNode) -> Value:
     operand = value(part)
     if not may_be_number(operand):
         raise FaultError(part.at, "only numbers can be calculated with")
     return operand
 
 
-def name(part: Part, sign: str) -> Name:
+def name(part: BuiltNode, sign: str) -> Name:
     if not isinstance(part.node, Name):
         raise FaultError(part.at, f"a name should stand before {sign}")
     return part.node
 
 
-def compare(sign: Operator, left: Part, right: Part) -> Comparison:
+def compare(sign: Operator, left: BuiltNode, right: BuiltNode) -> Comparison:
     for part in (left, right):
         if sign not in ("=", "<>") and not may_be_number(value(part)):
             raise FaultError(

@@ -17,7 +17,12 @@ from lark import Lark, UnexpectedCharacters, UnexpectedToken
 
 from broker.errors.messages import InvalidSelector
 from broker.formats.selectors import jsonpath, matching
-from broker.formats.selectors.building import Builder, FaultError, Part, condition
+from broker.formats.selectors.building import (
+    BuiltNode,
+    FaultError,
+    SelectorBuilder,
+    condition,
+)
 from broker.formats.selectors.conditions import Condition
 
 GRAMMAR = Path(__file__).with_name("selector.lark")
@@ -54,7 +59,7 @@ def parse(text: str) -> Selector:
     """
     try:
         check(text)
-        read = condition(cast("Part", parser().parse(text)))
+        read = condition(cast("BuiltNode", parser().parse(text)))
     except FaultError as fault:
         raise InvalidSelector(text, fault.at + 1, fault.why) from None
     except UnexpectedCharacters as error:
@@ -72,7 +77,10 @@ def parse(text: str) -> Selector:
 @cache
 def parser() -> Lark:
     return Lark(
-        GRAMMAR.read_text("utf-8"), parser="lalr", lexer="basic", transformer=Builder()
+        GRAMMAR.read_text("utf-8"),
+        parser="lalr",
+        lexer="basic",
+        transformer=SelectorBuilder(),
     )
 
 

@@ -12,9 +12,9 @@ from broker.config import artemis_xml
 from broker.config.imports import (
     FORMATS,
     MODES,
-    Change,
+    ImportPreview,
     Mode,
-    Preview,
+    SettingChange,
     apply,
     preview,
     read,
@@ -82,7 +82,7 @@ class Command(BaseCommand):
         else:
             self.stdout.write(f"{words}. There is nothing to do.")
 
-    def write_changes(self, found: Preview) -> None:
+    def write_changes(self, found: ImportPreview) -> None:
         for change in found.changes:
             if change.deed != "unchanged":
                 self.write_change(change)
@@ -94,7 +94,7 @@ class Command(BaseCommand):
                 )
             )
 
-    def write_change(self, change: Change) -> None:
+    def write_change(self, change: SettingChange) -> None:
         self.stdout.write(f"{SIGNS[change.deed]} {change.match}")
         for one in change.differences:
             before = "not defined" if one.before is None else repr(one.before)

@@ -16,7 +16,15 @@ such as an error, finds only them.
 
 from __future__ import annotations
 
-from broker.monitoring.search.pages import Count, Effort, Found, Page, count, find, keys
+from broker.monitoring.search.pages import (
+    Count,
+    Effort,
+    Found,
+    SearchPage,
+    count,
+    find,
+    keys,
+)
 from broker.monitoring.search.scopes import states_of
 from broker.monitoring.search.tallies import values
 from broker.monitoring.search.walking import PATIENCE, patiently
@@ -26,7 +34,7 @@ __all__ = [
     "Count",
     "Effort",
     "Found",
-    "Page",
+    "SearchPage",
     "count",
     "find",
     "keys",

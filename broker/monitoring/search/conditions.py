@@ -14,7 +14,7 @@ from typing import Any
 
 from psycopg.sql import SQL, Composable, Placeholder
 
-from broker.formats.filters import PROPERTY, WORD, Filter, Kind, Term
+from broker.formats.filters import PROPERTY, WORD, Filter, KeyKind, Term
 from broker.formats.filters.values import (
     Alternative,
     Between,
@@ -103,15 +103,15 @@ class Condition:
 
     def of(self, term: Term, one: Alternative) -> Composable:
         match term.key.kind:
-            case Kind.PROPERTY:
+            case KeyKind.PROPERTY:
                 return self.of_property(term.name, one)
-            case Kind.WORDS:
+            case KeyKind.WORDS:
                 return self.of_words(term.key.name, text_of(one))
         column = COLUMNS[term.key.name]
         match term.key.kind:
-            case Kind.TEXT:
+            case KeyKind.TEXT:
                 return self.alike(column, text_of(one))
-            case Kind.CHOICE:
+            case KeyKind.CHOICE:
                 code = text_of(one).parts[0].upper().replace("-", "_")
                 return SQL("{} = {}").format(column, self.apart(code))
         return self.measured(column, one)

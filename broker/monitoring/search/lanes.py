@@ -15,7 +15,7 @@ from broker import sql
 RETURNED = 2**62  # by which entries that came back stand lower than their numbers
 
 
-class Part(NamedTuple):
+class LaneSegment(NamedTuple):
     """Of one lane what is new, or what came back."""
 
     queue_id: int
@@ -34,12 +34,14 @@ class Lanes:
         """Args:
         lanes: queue, priority, and the last position of each.
         """
-        self.passed: list[Part] = []  # of which the next entry is not known
-        self.next: list[tuple[int, Part]] = []  # a heap: the number of it, negative
+        self.passed: list[LaneSegment] = []  # of which the next entry is not known
+        self.next: list[
+            tuple[int, LaneSegment]
+        ] = []  # a heap: the number of it, negative
         for queue_id, priority, last in lanes:
-            self.passed.append(Part(queue_id, priority, -RETURNED))
+            self.passed.append(LaneSegment(queue_id, priority, -RETURNED))
             if last >= 0:
-                heappush(self.next, (-last, Part(queue_id, priority, 0)))
+                heappush(self.next, (-last, LaneSegment(queue_id, priority, 0)))
 
     def highest(self, beyond: int) -> int:
         """The highest number that any lane has below one; 0 where none has."""
@@ -68,7 +70,7 @@ class Lanes:
                 heappush(self.next, (part.moved - top, part))
         self.passed = []
 
-    def down_to(self, floor: int) -> list[Part]:
+    def down_to(self, floor: int) -> list[LaneSegment]:
         """Pass those that have an entry from a number on."""
         while self.next and -self.next[0][0] >= floor:
             self.passed.append(heappop(self.next)[1])

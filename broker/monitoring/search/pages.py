@@ -120,7 +120,7 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SearchPage:
     """Some of what was found, the newest message first."""
 
     rows: list[Found]
@@ -144,7 +144,7 @@ def find(
     limit: int = 50,
     effort: Effort = USUAL,
     now: datetime | None = None,
-) -> Page:
+) -> SearchPage:
     """One page of the entries that meet a filter, the newest message first.
 
     Nothing is changed, and nobody has to wait. A page looks at a bounded number of
@@ -171,16 +171,16 @@ def find(
     found = [as_found(row[1:]) for row in rows[:limit]]
     if len(rows) > limit:
         goes_on = f"{found[-1].message_id}.{found[-1].queue_id}"
-        return Page(found, goes_on, walk.looked_at, is_limited=False, lanes=lanes)
+        return SearchPage(found, goes_on, walk.looked_at, is_limited=False, lanes=lanes)
     goes_on = "" if walk.at_end else f"{walk.before[0]}.{walk.before[1]}"
-    return Page(found, goes_on, walk.looked_at, is_limited=not walk.at_end)
+    return SearchPage(found, goes_on, walk.looked_at, is_limited=not walk.at_end)
 
 
 def count(
     wanted: Filter,
     *,
     within: Mapping[int, str],
-    after: Page | None = None,
+    after: SearchPage | None = None,
     most: int = MOST,
     effort: Effort = USUAL,
     now: datetime | None = None,

@@ -19,7 +19,7 @@ from broker.errors.messages import SearchTooLong
 from broker.formats.filters import Filter
 from broker.models import DeadLetter
 from broker.monitoring.search.conditions import Condition, reads_bodies, reads_messages
-from broker.monitoring.search.lanes import RETURNED, Lanes, Part
+from broker.monitoring.search.lanes import RETURNED, Lanes, LaneSegment
 from broker.monitoring.search.scopes import BEYOND, Scope, scope_of
 
 FIRST_SCAN = 250  # entries that the first look is at: most pages are found at once
@@ -59,7 +59,7 @@ ONLY_KEYS = Columns(SQL("NULL AS nothing"), KEYS, SQL(""))
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SearchStep:
     """What one statement saw."""
 
     seen: int  # entries, of which it tells those that meet the filter
@@ -144,10 +144,10 @@ class Walk:
         self.scan = self.most
         return look.rows
 
-    def look(self, limit: int) -> Look:
+    def look(self, limit: int) -> SearchStep:
         rows = sql.ask(self.statement, {**self.values, "limit": limit})
         seen, floor, last_id, last_queue = rows[0][:4]
-        return Look(
+        return SearchStep(
             seen,
             None if last_id is None else (last_id, last_queue),
             floor,
@@ -188,11 +188,11 @@ class Walk:
         scope = self.scope
         beyond = self.before[0] + 1
         # Without lanes each source is in order by itself.
-        floor, parts = 0, list[Part]()
+        floor, parts = 0, list[LaneSegment]()
         if self.is_whole and "ready" in scope.states:
             floor = max(beyond - 1 - self.width, 0) if self.all_lanes else 0
             parts = [
-                Part(queue_id, priority, moved)
+                LaneSegment(queue_id, priority, moved)
                 for queue_id, priority, _ in self.all_lanes
                 for moved in (0, -RETURNED)
             ]
@@ -237,7 +237,7 @@ class Walk:
     def lanes(self) -> Lanes:
         return self.known_lanes or Lanes(self.all_lanes)
 
-    def within(self, parts: list[Part]) -> list[tuple[int, int, int, int, int]]:
+    def within(self, parts: list[LaneSegment]) -> list[tuple[int, int, int, int, int]]:
         """Queue, priority and positions; and by how much those differ from numbers."""
         ranges = self.scope.ranges
         if len(ranges) * len(parts) > MOST_LANES:

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from broker.operations.rules.attempts import forget_gone
 from broker.operations.rules.parser import read
-from broker.operations.rules.previews import Preview, RulePreview, preview
+from broker.operations.rules.previews import RulePreview, TablePreview, preview
 from broker.operations.rules.printer import write
-from broker.operations.rules.runs import BATCH, Deed, due, run
+from broker.operations.rules.runs import BATCH, RuleResult, due, run
 from broker.operations.rules.table import Action, Control, Rule, Table
 from broker.operations.rules.tables import Mode, parsed, rules_of, save, switch
 
@@ -25,12 +25,12 @@ __all__ = [
     "BATCH",
     "Action",
     "Control",
-    "Deed",
     "Mode",
-    "Preview",
     "Rule",
     "RulePreview",
+    "RuleResult",
     "Table",
+    "TablePreview",
     "due",
     "forget_gone",
     "parsed",

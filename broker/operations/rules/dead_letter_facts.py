@@ -26,7 +26,7 @@ from broker.operations.rules.table import Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StoredDeadLetter:
     """A dead letter, as it is stored."""
 
     message_id: int
@@ -93,7 +93,9 @@ class Row:
 
 def letters_on(queue_id: int, *, after: int, limit: int) -> list[Letter]:
     """Dead letters that lie on a queue, by message, from one on."""
-    rows = sql.fetch("rule_letters", Row, queue_id=queue_id, after=after, limit=limit)
+    rows = sql.fetch(
+        "rule_letters", StoredDeadLetter, queue_id=queue_id, after=after, limit=limit
+    )
     return [row.letter for row in rows]
 
 

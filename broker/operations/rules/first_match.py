@@ -28,7 +28,7 @@ class Tried:
     at: datetime
 
 
-class Why(Enum):
+class SkipReason(Enum):
     """Why nothing is done with a letter now."""
 
     NO_RULE = auto()
@@ -39,11 +39,11 @@ class Why(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RuleDecision:
     """The rule that is tried, by its place in the table; or why none is."""
 
     rule: int | None
-    why: Why | None = None
+    why: SkipReason | None = None
 
 
 def decide(
@@ -52,7 +52,7 @@ def decide(
     tried: Tried | None,
     now: datetime,
     found: Collection[str] = (),
-) -> Decision:
+) -> RuleDecision:
     """What to do with a letter.
 
     The attempts are those of the letter and of its earlier lives: so a letter that
@@ -66,22 +66,22 @@ def decide(
         found: the filters that find it.
     """
     attempts = tried.attempts if tried else {}
-    why = Why.NO_RULE
+    why = SkipReason.NO_RULE
     for number, rule in enumerate(table.rules):
         if not matches(rule, letter, found):
             continue
         if rule.action is Action.IGNORE:
-            return Decision(None, Why.IGNORED)
+            return RuleDecision(None, SkipReason.IGNORED)
         count = attempts.get(rule.key, 0)
         if count >= rule.retry:
-            why = Why.USED_UP
+            why = SkipReason.USED_UP
             continue
         if sum(attempts.values()) >= CEILING:
-            return Decision(None, Why.CEILING)
+            return RuleDecision(None, SkipReason.CEILING)
         if count and tried and now < tried.at + interval(table):
-            return Decision(None, Why.TOO_SOON)
-        return Decision(number)
-    return Decision(None, why)
+            return RuleDecision(None, SkipReason.TOO_SOON)
+        return RuleDecision(number)
+    return RuleDecision(None, why)
 
 
 def interval(table: Table) -> timedelta:

@@ -18,7 +18,7 @@ NAME = 48  # characters of a queue's name with IBM MQ
 LONGEST_NAME = 255  # and with us
 
 
-class Place(Enum):
+class KeywordPosition(Enum):
     """Where in a table a keyword stands."""
 
     CONTROL = "control data"
@@ -31,7 +31,7 @@ class Keyword:
     """One keyword, and what may stand in its parentheses."""
 
     name: str
-    place: Place
+    place: KeywordPosition
     width: int = 0  # characters of a text, which may have wildcards in a pattern
     numbers: tuple[str, ...] = ()  # of a number: how its names begin
     choices: tuple[str, ...] = ()
@@ -40,11 +40,11 @@ class Keyword:
 
     @property
     def is_pattern(self) -> bool:
-        return self.place is Place.PATTERN
+        return self.place is KeywordPosition.PATTERN
 
 
 def patterns() -> list[Keyword]:
-    place = Place.PATTERN
+    place = KeywordPosition.PATTERN
     return [
         Keyword("APPLIDAT", place, 32),
         Keyword("APPLNAME", place, 28),
@@ -68,17 +68,21 @@ def patterns() -> list[Keyword]:
 KEYWORDS = {
     one.name: one
     for one in (
-        Keyword("INPUTQ", Place.CONTROL, LONGEST_NAME),
-        Keyword("INPUTQM", Place.CONTROL, NAME),
-        Keyword("RETRYINT", Place.CONTROL, is_number=True),
-        Keyword("WAIT", Place.CONTROL, choices=("YES", "NO"), is_number=True),
+        Keyword("INPUTQ", KeywordPosition.CONTROL, LONGEST_NAME),
+        Keyword("INPUTQM", KeywordPosition.CONTROL, NAME),
+        Keyword("RETRYINT", KeywordPosition.CONTROL, is_number=True),
+        Keyword("WAIT", KeywordPosition.CONTROL, choices=("YES", "NO"), is_number=True),
         *patterns(),
-        Keyword("ACTION", Place.ACTION, choices=("DISCARD", "IGNORE", "RETRY", "FWD")),
-        Keyword("FWDQ", Place.ACTION, LONGEST_NAME),
-        Keyword("FWDQM", Place.ACTION, NAME),
-        Keyword("HEADER", Place.ACTION, choices=("YES", "NO")),
-        Keyword("PUTAUT", Place.ACTION, choices=("DEF", "CTX")),
-        Keyword("RETRY", Place.ACTION, is_number=True),
+        Keyword(
+            "ACTION",
+            KeywordPosition.ACTION,
+            choices=("DISCARD", "IGNORE", "RETRY", "FWD"),
+        ),
+        Keyword("FWDQ", KeywordPosition.ACTION, LONGEST_NAME),
+        Keyword("FWDQM", KeywordPosition.ACTION, NAME),
+        Keyword("HEADER", KeywordPosition.ACTION, choices=("YES", "NO")),
+        Keyword("PUTAUT", KeywordPosition.ACTION, choices=("DEF", "CTX")),
+        Keyword("RETRY", KeywordPosition.ACTION, is_number=True),
     )
 }
 FROM_LETTER = {  # instead of a name

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from broker.errors.rules import Fault
+from broker.errors.rules import RuleFault
 
 OURS = "*!"
 COMMENT = "*"
@@ -25,7 +25,7 @@ BLANKS = " \t"
 
 
 @dataclass(slots=True)
-class Entry:
+class LexedRule:
     """Control data or one rule."""
 
     is_comment: bool  # for IBM MQ
@@ -36,27 +36,27 @@ class Entry:
         self.text += text
         self.spots += [(line, column + place) for place in range(len(text))]
 
-    def fault(self, at: int, why: str) -> Fault:
+    def fault(self, at: int, why: str) -> RuleFault:
         """What is wrong at a character; behind the last one, at the end."""
         if at < len(self.spots):
-            return Fault(*self.spots[at], why)
+            return RuleFault(*self.spots[at], why)
         line, column = self.spots[-1]
-        return Fault(line, column + 1, why)
+        return RuleFault(line, column + 1, why)
 
     @property
     def line(self) -> int:
         return self.spots[0][0]
 
 
-def entries(text: str, faults: list[Fault]) -> Iterator[Entry]:
+def entries(text: str, faults: list[RuleFault]) -> Iterator[LexedRule]:
     """The entries of a table; what is wrong with their lines goes into ``faults``."""
-    entry: Entry | None = None
+    entry: LexedRule | None = None
     sign = FROM_FIRST_CHARACTER  # blanks before an entry mean nothing
     for number, column, said, is_comment in lines(text):
-        entry = entry or Entry(is_comment)
+        entry = entry or LexedRule(is_comment)
         if entry.is_comment != is_comment:
             why = "this line stands within another rule, which goes on above and below"
-            faults.append(Fault(number, 1, why))
+            faults.append(RuleFault(number, 1, why))
             continue
         if sign == FROM_FIRST_CHARACTER:
             blanks = len(said) - len(said.lstrip(BLANKS))

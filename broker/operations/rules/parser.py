@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from broker.errors.rules import Fault, InvalidRules
-from broker.operations.rules.keywords import KEYWORDS, Keyword, Place
-from broker.operations.rules.lexer import Entry, entries
+from broker.errors.rules import InvalidRules, RuleFault
+from broker.operations.rules.keywords import KEYWORDS, Keyword, KeywordPosition
+from broker.operations.rules.lexer import LexedRule, entries
 from broker.operations.rules.table import Action, Control, Rule, Table
 from broker.operations.rules.values import Value, WrongValueError, near, value_of
 
@@ -56,25 +56,25 @@ def read(text: str, *, queue: str = "") -> Table:
 
 
 @lru_cache(KEPT)
-def read_once(text: str, queue: str) -> Table | tuple[Fault, ...]:
+def read_once(text: str, queue: str) -> Table | tuple[RuleFault, ...]:
     if len(text) > LENGTH:
-        return (Fault(1, 1, f"a table has at most {LENGTH:,} characters"),)
-    faults: list[Fault] = []
+        return (RuleFault(1, 1, f"a table has at most {LENGTH:,} characters"),)
+    faults: list[RuleFault] = []
     table = table_of(text, queue, faults)
     if not table.rules and not faults:
-        faults.append(Fault(1, 1, "a table has at least one rule"))
+        faults.append(RuleFault(1, 1, "a table has at least one rule"))
     for one in table.rules[MOST : MOST + 1]:
-        faults.append(Fault(one.line, 1, f"a table has at most {MOST} rules"))
+        faults.append(RuleFault(one.line, 1, f"a table has at most {MOST} rules"))
     return tuple(sorted(faults)[:FAULTS]) if faults else table
 
 
-def table_of(text: str, queue: str, faults: list[Fault]) -> Table:
+def table_of(text: str, queue: str, faults: list[RuleFault]) -> Table:
     """What a table says, but for what is wrong with it."""
     control, rules = Control(), []
     for number, entry in enumerate(entries(text, faults)):
         said = list(keywords(entry, faults))
         places = {one.keyword.place for one in said}
-        if Place.CONTROL in places:
+        if KeywordPosition.CONTROL in places:
             if number or len(places) > 1:
                 why = "control data is the first entry of a table, and stands alone"
                 faults.append(entry.fault(said[0].at, why))
@@ -85,7 +85,7 @@ def table_of(text: str, queue: str, faults: list[Fault]) -> Table:
     return Table(tuple(rules), control)
 
 
-def keywords(entry: Entry, faults: list[Fault]) -> Iterator[Said]:
+def keywords(entry: LexedRule, faults: list[RuleFault]) -> Iterator[Said]:
     """What an entry says. A value that is wrong is left out."""
     at, seen = 0, set()
     text = entry.text
@@ -119,7 +119,12 @@ def keywords(entry: Entry, faults: list[Fault]) -> Iterator[Said]:
 
 
 def understood(
-    entry: Entry, at: int, value_at: int, name: str, raw: str, faults: list[Fault]
+    entry: LexedRule,
+    at: int,
+    value_at: int,
+    name: str,
+    raw: str,
+    faults: list[RuleFault],
 ) -> Said | None:
     keyword = KEYWORDS.get(name)
     if keyword is None:
@@ -148,7 +153,7 @@ def unclosed(text: str, value_at: int, at: int) -> str:
 
 
 def control_of(
-    entry: Entry, said: list[Said], queue: str, faults: list[Fault]
+    entry: LexedRule, said: list[Said], queue: str, faults: list[RuleFault]
 ) -> Control:
     found = {one.keyword.name: one for one in said}
     values = {name: one.value for name, one in found.items()}
@@ -164,7 +169,7 @@ def control_of(
 
 
 def rule_of(
-    entry: Entry, said: list[Said], queue: str, faults: list[Fault]
+    entry: LexedRule, said: list[Said], queue: str, faults: list[RuleFault]
 ) -> Rule | None:
     """A rule, if it has what it needs."""
     found = {one.keyword.name: one for one in said}

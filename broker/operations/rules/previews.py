@@ -12,7 +12,7 @@ from django.conf import settings
 from broker.models import Queue
 from broker.operations.rules import attempts
 from broker.operations.rules.dead_letter_facts import found_by, letters_on
-from broker.operations.rules.first_match import Decision, Tried, Why, decide
+from broker.operations.rules.first_match import RuleDecision, SkipReason, Tried, decide
 from broker.operations.rules.matching import Letter, covers, matches
 from broker.operations.rules.table import Action, Rule, Table
 from broker.operations.rules.targets import target_of
@@ -50,7 +50,7 @@ class RulePreview:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class TablePreview:
     """A table over the letters that lie there."""
 
     rules: list[RulePreview]
@@ -61,7 +61,7 @@ class Preview:
     used_up: int  # every rule that matches was tried often enough
 
 
-def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> Preview:
+def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> TablePreview:
     """Look at the letters of a queue, and say what would become of them.
 
     Raises:
@@ -69,7 +69,7 @@ def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> Previ
     """
     at = now or database_now()
     shown = [RulePreview(n, rule) for n, rule in enumerate(table.rules, 1)]
-    left: Counter[Why | None] = Counter()
+    left: Counter[SkipReason | None] = Counter()
     looked_at = 0
     for letter, tried, found in seen(table, queue, at):
         looked_at += 1
@@ -79,13 +79,13 @@ def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> Previ
     for one in shown:
         one.covered_by = covering(table, one.number)
         one.warnings = list(warnings_of(one, queue))
-    return Preview(
+    return TablePreview(
         shown,
         looked_at,
         looked_at >= MOST,
-        left[Why.NO_RULE],
-        left[Why.TOO_SOON],
-        left[Why.USED_UP] + left[Why.CEILING],
+        left[SkipReason.NO_RULE],
+        left[SkipReason.TOO_SOON],
+        left[SkipReason.USED_UP] + left[SkipReason.CEILING],
     )
 
 
@@ -108,7 +108,7 @@ def seen(
 
 
 def count(
-    shown: list[RulePreview], letter: Letter, decision: Decision, found: set[str]
+    shown: list[RulePreview], letter: Letter, decision: RuleDecision, found: set[str]
 ) -> None:
     """Add a letter to the rules that match it."""
     first: int | None = None

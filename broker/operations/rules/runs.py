@@ -46,7 +46,7 @@ Status = OperationItem.Status
 
 
 @dataclass(slots=True)
-class Deed:
+class RuleResult:
     """What one rule did in a pass, or would have done, to letters that go one way."""
 
     rule: int  # from 1
@@ -125,7 +125,7 @@ def begin_round(row: RuleTable, table: Table, at: datetime) -> None:
 
 def deeds_of(
     row: RuleTable, table: Table, letters: Sequence[Letter], at: datetime
-) -> list[Deed]:
+) -> list[RuleResult]:
     """Do what rules say, or say what they would do."""
     tried = attempts.tried_on(letters, row.queue_id)
     found = found_by(table.rules, letters, {row.queue_id: row.queue.name}, at)
@@ -152,10 +152,10 @@ def deed_of(  # noqa: PLR0913  # each is another thing
     letters: Sequence[Letter],
     tried: Mapping[int, Tried],
     at: datetime,
-) -> Deed:
+) -> RuleResult:
     """One rule, done to letters that go one way; or only said, where it is observed."""
     ids = [letter.message_id for letter in letters]
-    deed = Deed(number + 1, rule.line, rule.action.value, target.queue, len(ids))
+    deed = RuleResult(number + 1, rule.line, rule.action.value, target.queue, len(ids))
     deed.sample = ids[:SAMPLE]
     if row.mode != Mode.ACTIVE:
         return deed
@@ -169,7 +169,7 @@ def deed_of(  # noqa: PLR0913  # each is another thing
     return deed
 
 
-def fitting(target: Target, letters: Sequence[Letter], deed: Deed) -> list[int]:
+def fitting(target: Target, letters: Sequence[Letter], deed: RuleResult) -> list[int]:
     """The letters that their queue takes now; it is locked, if it has limits."""
     ids: list[int] = []
     sizes: list[int] = []
@@ -192,7 +192,7 @@ def done(
     rule: Rule,
     target: Target,
     ids: Sequence[int],
-    deed: Deed,
+    deed: RuleResult,
 ) -> dict[int, int | None]:
     """Do it, as an operation; return those on which it was tried, and what they became.
     What was no longer there was not tried on."""
@@ -213,7 +213,7 @@ def done(
 
 
 def outcome_of(
-    operation_id: int, ids: Iterable[int], deed: Deed
+    operation_id: int, ids: Iterable[int], deed: RuleResult
 ) -> dict[int, int | None]:
     """What became of letters, by the ledger."""
     became: dict[int, int | None] = {}

@@ -14,18 +14,18 @@ else can verify what was exported.
 from __future__ import annotations
 
 from broker.security.audit.actors import Actor, acting, is_acting
-from broker.security.audit.chain import Fault, Head, check, last_check, verify
+from broker.security.audit.chain import ChainFault, Head, check, last_check, verify
 from broker.security.audit.differences import changes, state_of
-from broker.security.audit.finding import Wanted, found
+from broker.security.audit.finding import AuditFilter, found
 from broker.security.audit.records import LONGEST, Thing, record, refuse
 
 __all__ = [
     "LONGEST",
     "Actor",
-    "Fault",
+    "AuditFilter",
+    "ChainFault",
     "Head",
     "Thing",
-    "Wanted",
     "acting",
     "changes",
     "check",

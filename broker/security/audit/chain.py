@@ -49,7 +49,7 @@ NOTHING = Head(0, BEFORE_ALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ChainFault:
     """The first record at which the chain is broken, and what that means."""
 
     number: int
@@ -58,7 +58,7 @@ class Fault:
 
 def verify(
     kept: Head | None = None, *, database: str = "default"
-) -> tuple[Head, Fault | None]:
+) -> tuple[Head, ChainFault | None]:
     """Look at every record, the first first.
 
     Args:
@@ -76,13 +76,13 @@ def verify(
             return head, fault
         head = Head(head.number + 1, one.hash or "")
         if kept is not None and head.number == kept.number and head != kept:
-            return head, Fault(
+            return head, ChainFault(
                 head.number,
                 f"Record {head.number} is not the one that was kept: it, or any before"
                 " it, was replaced, and the chain was made anew.",
             )
     if kept is not None and head.number < kept.number:
-        return head, Fault(
+        return head, ChainFault(
             head.number + 1,
             f"The chain ends at record {head.number}; the one that was kept has"
             f" {kept.number}. What came after was taken away.",
@@ -90,17 +90,17 @@ def verify(
     return head, unchained(chained.model.objects.using(database), head)
 
 
-def fault_of(one: AuditRecord, head: Head) -> Fault | None:
+def fault_of(one: AuditRecord, head: Head) -> ChainFault | None:
     """What is wrong with the record after a head."""
     expected = head.number + 1
     if one.number != expected:
-        return Fault(
+        return ChainFault(
             expected,
             f"Record {expected} is missing: the next that is there is {one.number}."
             " It was taken away, or its number was changed.",
         )
     if one.hash != digest(one, head.hash):
-        return Fault(
+        return ChainFault(
             expected,
             f"Record {expected} is not what was written: it was changed, put in, or"
             " put in another's place, or the one before it was taken away.",
@@ -108,10 +108,10 @@ def fault_of(one: AuditRecord, head: Head) -> Fault | None:
     return None
 
 
-def unchained(records: QuerySet[AuditRecord], head: Head) -> Fault | None:
+def unchained(records: QuerySet[AuditRecord], head: Head) -> ChainFault | None:
     """A record that was committed without its place: the trigger was off."""
     for one in records.filter(number=None).order_by("pk")[:1]:
-        return Fault(
+        return ChainFault(
             head.number + 1,
             f"A record of {one.at:%Y-%m-%d %H:%M:%S} UTC has no place in the chain: it"
             " was put in while the database was kept from chaining.",

@@ -11,7 +11,7 @@ from broker.models import AuditRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AuditFilter:
     """Which records; what is empty or None decides nothing.
 
     ``object`` is a name, or a kind and a name or number, as ``queue:orders`` or
@@ -28,10 +28,10 @@ class Wanted:
     operation: int | None = None
 
     def __bool__(self) -> bool:
-        return self != Wanted()
+        return self != AuditFilter()
 
 
-def found(wanted: Wanted, *, before: int | None = None) -> QuerySet[AuditRecord]:
+def found(wanted: AuditFilter, *, before: int | None = None) -> QuerySet[AuditRecord]:
     """The records that are wanted, the newest first.
 
     Args:

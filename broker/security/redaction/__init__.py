@@ -8,7 +8,7 @@ Pages, exports, the API and the command line ask here, and show what they are gi
 
 from __future__ import annotations
 
-from broker.security.redaction.masking import HIDDEN, Seen
+from broker.security.redaction.masking import HIDDEN, MaskedBody
 from broker.security.redaction.sight import (
     CLEAR,
     MOST,
@@ -24,7 +24,7 @@ __all__ = [
     "CLEAR",
     "HIDDEN",
     "MOST",
-    "Seen",
+    "MaskedBody",
     "Sight",
     "Veil",
     "lifted",

@@ -26,7 +26,7 @@ BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{22,}={0,2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MaskedBody:
     """A body as it may be seen."""
 
     body: bytes
@@ -46,7 +46,7 @@ class Marker:
         return f"{self.dots} masked by rule {name}"
 
 
-def body_as_seen(body: bytes, content_type: str, rules: Rules) -> Seen:
+def body_as_seen(body: bytes, content_type: str, rules: Rules) -> MaskedBody:
     """A body with what rules name masked; where that cannot be found for certain, only
     how long it is, its hash and its content type.
 
@@ -57,14 +57,16 @@ def body_as_seen(body: bytes, content_type: str, rules: Rules) -> Seen:
     """
     wanted = [rule for rule in rules if rule.kind in OF_BODIES]
     if not wanted or not body:
-        return Seen(body)
+        return MaskedBody(body)
     try:
         if len(body) > LONGEST or is_packed(body):
             raise ValueError("it is not read for masking")
         text = text_of(body, content_type)
         marker = Marker(HIDDEN if has_dots(text) else PLAIN)
         after = masked_text(text.text, wanted, marker)
-        return Seen(text.written(after) if marker.used else body, tuple(marker.used))
+        return MaskedBody(
+            text.written(after) if marker.used else body, tuple(marker.used)
+        )
     except (ValueError, RecursionError):
         return withheld(body, content_type, wanted)
 
@@ -94,11 +96,11 @@ def marked(names: Sequence[str]) -> str:
     return f"{HIDDEN} masked by {many} {', '.join(names)}"
 
 
-def withheld(body: bytes, content_type: str, rules: Rules) -> Seen:
+def withheld(body: bytes, content_type: str, rules: Rules) -> MaskedBody:
     names = tuple(rule.name for rule in rules)
     digest = hashlib.sha256(body).hexdigest()
     said = f"{marked(names)}: {len(body):,} bytes of {content_type}, SHA-256 {digest}"
-    return Seen(said.encode(), names, is_withheld=True)
+    return MaskedBody(said.encode(), names, is_withheld=True)
 
 
 def masked_text(text: str, rules: Rules, marker: Marker) -> str:

@@ -16,10 +16,10 @@ from broker.errors.redaction import MaskedMessage, MaskedSearch, UnmaskingNeedsR
 from broker.formats.wildcards import matches
 from broker.models import Act, Address, Queue, RedactionRule
 from broker.security import audit, authorities
-from broker.security.authorities import Held, Principal
+from broker.security.authorities import GrantedAuthorities, Principal
 from broker.security.redaction import targets
 from broker.security.redaction.masking import (
-    Seen,
+    MaskedBody,
     body_as_seen,
     marked,
     properties_as_seen,
@@ -51,7 +51,7 @@ class Veil:
         names = [rule.name for rule in self.rules if rule.kind in OF_BODIES]
         return marked(names) if names else ""
 
-    def body(self, body: bytes, content_type: str) -> Seen:
+    def body(self, body: bytes, content_type: str) -> MaskedBody:
         return body_as_seen(body, content_type, self.rules)
 
     def properties(
@@ -72,7 +72,7 @@ class Sight:
     """The rules in force, and who looks."""
 
     rules: Rules
-    held: Held
+    held: GrantedAuthorities
     is_lifting: bool = False  # what may be lifted is
 
     def veils(self, message_ids: Iterable[int]) -> dict[int, Veil]:
@@ -140,7 +140,7 @@ def is_about(rule: RedactionRule, property_: str | None) -> bool:
     return rule.kind == Kind.PATTERN
 
 
-def sight_of(user: Principal, held: Held | None = None) -> Sight:
+def sight_of(user: Principal, held: GrantedAuthorities | None = None) -> Sight:
     """What a principal may see now. One query, and one for what it holds."""
     rules = tuple(RedactionRule.objects.filter(is_active=True))
     if not rules:

@@ -18,7 +18,7 @@ from defusedxml.ElementTree import fromstring
 from broker.formats import lossless_json
 from broker.models.redaction import RedactionRule
 from broker.security.redaction import targets
-from broker.security.redaction.targets import ANY, DEEP, Field, Steps
+from broker.security.redaction.targets import ANY, DEEP, Hl7Field, Steps
 
 Kind = RedactionRule.Kind
 Mark = Callable[[str], str]  # from the name of a rule to what stands for a value
@@ -154,7 +154,7 @@ def in_hl7(text: str, rules: Rules, mark: Mark, scrub: Scrub) -> str:
 
 
 def segments(
-    text: str, fields: Sequence[tuple[str, Field]], mark: Mark
+    text: str, fields: Sequence[tuple[str, Hl7Field]], mark: Mark
 ) -> Iterator[str]:
     """Every line and every end of one, masked."""
     separator, inner = "", ""
@@ -175,7 +175,7 @@ def segment(
     line: str,
     separator: str,
     inner: str,
-    fields: Sequence[tuple[str, Field]],
+    fields: Sequence[tuple[str, Hl7Field]],
     mark: Mark,
 ) -> str:
     values = line.split(separator)

@@ -23,7 +23,7 @@ Steps = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class Hl7Field:
     """A field of HL7 version 2, or one of its components."""
 
     segment: str
@@ -77,7 +77,7 @@ def path(target: str) -> Steps:
 
 
 @lru_cache(256)
-def field(target: str) -> Field:
+def field(target: str) -> Hl7Field:
     """A field such as ``PID-5`` or ``PID-5.1``.
 
     Raises:
@@ -87,7 +87,7 @@ def field(target: str) -> Field:
     if found is None:
         raise ValueError("A field is written PID-5, one of its components PID-5.1.")
     segment, number, component = found.groups()
-    return Field(segment, int(number), int(component) if component else None)
+    return Hl7Field(segment, int(number), int(component) if component else None)
 
 
 @lru_cache(256)

@@ -9,7 +9,7 @@ from ninja import Path, Router, Schema
 from pydantic import Field
 
 from broker.bridges.config import bridge_import
-from broker.bridges.config.bridge_import import Preview
+from broker.bridges.config.bridge_import import BridgeImportPreview
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
 from console.api.bridges.bridges import bridge_of
@@ -98,7 +98,7 @@ def import_bridge(request: HttpRequest, sent: BridgeDocument) -> dict[str, Any]:
     return changes_told(found, applied=True)
 
 
-def changes_told(found: Preview, *, applied: bool) -> dict[str, Any]:
+def changes_told(found: BridgeImportPreview, *, applied: bool) -> dict[str, Any]:
     return {
         "bridge": found.bridge,
         "applied": applied,

@@ -11,7 +11,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from broker.amqp.messages import batches
-from broker.amqp.messages.batches import CONTENT_TYPE, Batch
+from broker.amqp.messages.batches import CONTENT_TYPE, MessageBatch
 from broker.amqp.messages.compose import message_id
 from broker.errors.messages import InvalidBatch
 from broker.queueing.get import Delivery
@@ -30,7 +30,7 @@ ASKED = {
 ANSWERED = {"responses": {200: {"content": {CONTENT_TYPE: BYTES}}}}
 
 
-def read(request: HttpRequest) -> Batch:
+def read(request: HttpRequest) -> MessageBatch:
     """The batch of a request.
 
     Raises:
@@ -42,7 +42,7 @@ def read(request: HttpRequest) -> Batch:
     return batch
 
 
-def messages_of(request: HttpRequest, batch: Batch) -> list[NewMessage]:
+def messages_of(request: HttpRequest, batch: MessageBatch) -> list[NewMessage]:
     """The messages of a batch, as whoever asks may put them. With the authority
     ``passall`` they are as they were sent; or else whoever asks is their producer.
 

@@ -17,7 +17,7 @@ from broker.operations import queue_pause
 from broker.queueing import browse
 from broker.security import audit, authorities
 from console.accounts import masking
-from console.api.bodies import Message, told
+from console.api.bodies import FullMessage, told
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
 from console.messages.detail import story_of
@@ -71,7 +71,7 @@ class PauseReason(Schema):
 Reason = Field(default="", max_length=500, pattern=NO_NUL)
 
 
-class Entry(Schema):
+class BrowsedMessage(Schema):
     """A message on a queue."""
 
     message_id: int
@@ -89,8 +89,8 @@ class Entry(Schema):
 class Entries(Schema):
     """A page of what lies on a queue; the next begins after ``next``."""
 
-    entries: list[Entry]
-    messages: list[Message] | None  # the same, whole, where that was asked for
+    entries: list[BrowsedMessage]
+    messages: list[FullMessage] | None  # the same, whole, where that was asked for
     next: str | None
 
 
@@ -199,7 +199,8 @@ def browse_queue(
     part = found[: page.limit]
     return {
         "entries": [
-            {field: getattr(one, field) for field in Entry.model_fields} for one in part
+            {field: getattr(one, field) for field in BrowsedMessage.model_fields}
+            for one in part
         ],
         "messages": whole(request, queue, part, page.unmask) if page.whole else None,
         "next": part[-1].cursor if len(found) > page.limit else None,
@@ -217,7 +218,7 @@ def whole(
 
 @router.get(
     "/messages/{int:message_id}",
-    response={200: Message, **REFUSED},
+    response={200: FullMessage, **REFUSED},
     summary="A message",
 )
 def read_message(

@@ -24,20 +24,20 @@ FILES = {one: {"schema": {"type": "string"}} for one in export.TYPES.values()}
 CURSOR = r"^(?:[0-9]{1,19}\.[0-9]{1,10})?$"
 
 
-class Wanted(Schema):
+class MessageFilters(Schema):
     """Which messages. Several filters have to be met together."""
 
     f: list[str] = Field(default=[], max_length=32)
 
 
-class WantedPage(Wanted):
+class WantedPage(MessageFilters):
     """Which of them, and how many at most."""
 
     after: str = Field(default="", pattern=CURSOR)
     limit: int = Field(default=50, ge=1, le=200)
 
 
-class WantedFile(Wanted):
+class WantedFile(MessageFilters):
     """As which file, and whether with bodies and properties."""
 
     format: Literal["ndjson", "csv"] = "ndjson"
@@ -141,7 +141,9 @@ def find_messages(request: HttpRequest, wanted: Query[WantedPage]) -> dict[str, 
 @router.get(
     "/messages/count", response={200: Counted, **REFUSED}, summary="Count messages"
 )
-def count_messages(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
+def count_messages(
+    request: HttpRequest, wanted: Query[MessageFilters]
+) -> dict[str, Any]:
     """How many of those there are that one would find; up to a thousand."""
     require(request, "broker.view_queue")
     search = search_form.search(request.user, wanted.f)

@@ -63,7 +63,7 @@ class Left(Schema):
     messages: int
 
 
-class Change(Schema):
+class ValueChange(Schema):
     """One value that is another afterwards."""
 
     where: str  # a header, or a path in the body
@@ -77,10 +77,10 @@ class Alike(Schema):
     kinds: list[str]
     messages: int
     example: int
-    changes: list[Change]
+    changes: list[ValueChange]
 
 
-class Preview(Schema):
+class PatchPreview(Schema):
     """What a patch does to the frozen set of a plan."""
 
     operation_id: int
@@ -97,7 +97,7 @@ class Planned(Schema):
 
     operation_id: int
     messages: int
-    preview: Preview | None  # none without a patch
+    preview: PatchPreview | None  # none without a patch
 
 
 @router.post(
@@ -124,7 +124,7 @@ def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
 
 @router.put(
     "/operations/{int:operation_id}/patch",
-    response={200: Preview, **REFUSED},
+    response={200: PatchPreview, **REFUSED},
     summary="Give a plan a patch",
     openapi_extra=ANY_PATCH,
 )
@@ -140,7 +140,7 @@ def set_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
 
 @router.get(
     "/operations/{int:operation_id}/patch",
-    response={200: Preview, **REFUSED},
+    response={200: PatchPreview, **REFUSED},
     summary="What the patch of a plan would change",
 )
 def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:

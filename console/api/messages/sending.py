@@ -20,7 +20,7 @@ router = Router(tags=["messages"])
 MOST = 1000  # messages of one request
 
 
-class Batch(Schema):
+class MessagesToSend(Schema):
     """Messages that are stored together, or not at all."""
 
     messages: list[MessageToPut] = Field(min_length=1, max_length=MOST)
@@ -60,7 +60,7 @@ def put_message(
     summary="Put messages",
 )
 def put_messages(
-    request: HttpRequest, address: Path[str], batch: Batch
+    request: HttpRequest, address: Path[str], batch: MessagesToSend
 ) -> dict[str, Any]:
     """As to put each, but all are stored, in this order, or none."""
     authorities.require(request.user, "put", address)

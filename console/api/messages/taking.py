@@ -28,7 +28,7 @@ from broker.settlement.redelivery_policy import LONGEST_MS
 from broker.transactions import leases
 from console.accounts import masking
 from console.api import authentication, idempotency
-from console.api.bodies import Message, MessageToPut, told
+from console.api.bodies import FullMessage, MessageToPut, told
 from console.api.messages.sending import MOST, built
 from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
@@ -52,7 +52,7 @@ class Get(Schema):
 class Got(Schema):
     """What was got, in order; nothing, where nothing was ready."""
 
-    messages: list[Message]
+    messages: list[FullMessage]
     settlement: str | None  # by which they are settled
     until: datetime | None  # when the lease ends
 
@@ -85,7 +85,7 @@ class Renewal(Schema):
     lease_s: int = Lease
 
 
-class Held(StillHeld):
+class HeldUntil(StillHeld):
     """What is held, and until when."""
 
     until: datetime
@@ -188,7 +188,7 @@ def settle_messages(
 
 @router.post(
     "/settlements/{str:settlement}/renew",
-    response={200: Held, **REFUSED},
+    response={200: HeldUntil, **REFUSED},
     summary="Go on holding messages",
 )
 def renew_lease(

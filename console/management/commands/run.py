@@ -23,7 +23,7 @@ from broker.amqp import ports
 from broker.settlement import hardening
 from console.runtime import first_run, preflight, servers, supervisor
 from console.runtime.preflight import CannotStart
-from console.runtime.supervisor import MARK, Kept, Program, Terminal
+from console.runtime.supervisor import MARK, Program, SupervisedProgram, Terminal
 from console.runtime.vendored_assets import vendor
 
 WEB_ANSWERS_WITHIN_S = 120
@@ -73,10 +73,10 @@ class Command(BaseCommand):
 @contextmanager
 def everything(
     programs: list[Program], environment: Mapping[str, str], terminal: Terminal
-) -> Iterator[Kept]:
+) -> Iterator[SupervisedProgram]:
     """Run it all; yields the web process."""
     var = settings.VAR_DIR
-    kept = [Kept(program, terminal) for program in programs]
+    kept = [SupervisedProgram(program, terminal) for program in programs]
     preflight.check_directory(var)
     with preflight.only_one(var), supervisor.stopped_by_signals(kept):
         supervisor.stop_left_behind(str(var), terminal.say)
@@ -159,7 +159,9 @@ def table(
     ]
 
 
-def wait_until_it_answers(web: Kept, environment: Mapping[str, str]) -> None:
+def wait_until_it_answers(
+    web: SupervisedProgram, environment: Mapping[str, str]
+) -> None:
     deadline = time.monotonic() + WEB_ANSWERS_WITHIN_S
     while not answers(environment["HOST"], int(environment["PORT"])):
         if web.ends or time.monotonic() > deadline:

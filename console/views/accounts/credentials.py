@@ -99,7 +99,7 @@ class RevokeForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CredentialRow:
     """A credential as the list shows it."""
 
     credential: Credential
@@ -137,7 +137,7 @@ def credentials(request: HttpRequest) -> HttpResponse:
     found = list(counted.filter(name__gt=after).order_by("name")[: PAGE + 1])
     now = timezone.now()
     context: dict[str, Any] = {
-        "rows": [Row(one, one.connections, now) for one in found[:PAGE]],
+        "rows": [CredentialRow(one, one.connections, now) for one in found[:PAGE]],
         "wanted": text,
         "page": page,
         "next": page.then(found[PAGE - 1].name) if len(found) > PAGE else None,
@@ -165,7 +165,7 @@ def create(request: HttpRequest) -> HttpResponse:
                 "credential": credential,
                 "secret": secret,
                 "door": listeners.doors()[0],
-                "row": Row(credential, 0, timezone.now()),
+                "row": CredentialRow(credential, 0, timezone.now()),
             }
             return render(request, "console/credentials/created.html", context)
     status = 422 if form.is_bound else 200
@@ -187,7 +187,7 @@ def revoke(request: HttpRequest, credential_id: int) -> HttpResponse:
         connections = credential.clientconnection_set.count()
         context = {
             "credential": credential,
-            "row": Row(credential, connections, timezone.now()),
+            "row": CredentialRow(credential, connections, timezone.now()),
             "form": form,
         }
         status = 422 if form.is_bound else 200

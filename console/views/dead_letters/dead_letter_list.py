@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from broker.models import Operation
 from broker.monitoring import dead_letter_groups
 from broker.monitoring import dead_letters as triage
-from broker.monitoring.dead_letters import Group
+from broker.monitoring.dead_letters import DeadLetterCount
 from broker.sql.clock import database_now
 from console.layout import pagination
 from console.messages.dead_letter_groups import (
@@ -137,8 +137,8 @@ def shown(
 
 def about(
     fingerprint: str,
-    chosen: list[Group],
-    whole: list[Group],
+    chosen: list[DeadLetterCount],
+    whole: list[DeadLetterCount],
     names: Mapping[int, str],
     trends: Mapping[str, dead_letter_groups.Trend],
 ) -> dict[str, Any]:

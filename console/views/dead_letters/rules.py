@@ -19,7 +19,7 @@ from django.views.decorators.http import (
 )
 
 from broker.errors.messages import SearchTooLong
-from broker.errors.rules import Fault, InvalidRules, RulesChanged
+from broker.errors.rules import InvalidRules, RuleFault, RulesChanged
 from broker.models import Queue, RulePass, RuleTable
 from broker.operations import rules as standing
 from broker.operations.rules.parser import LENGTH
@@ -62,7 +62,7 @@ class ModeForm(forms.Form):
 class Shown:
     """A fault with the line it is in, cut in three."""
 
-    fault: Fault
+    fault: RuleFault
     before: str
     at: str
     after: str
@@ -216,7 +216,7 @@ def passes_of(request: HttpRequest, kept: RuleTable | None) -> dict[str, Any]:
     }
 
 
-def in_its_line(text: str, fault: Fault) -> Shown:
+def in_its_line(text: str, fault: RuleFault) -> Shown:
     """A fault, and what stands around it."""
     lines = text.split("\n")
     line = lines[fault.line - 1] if fault.line <= len(lines) else ""

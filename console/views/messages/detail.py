@@ -63,7 +63,7 @@ def unmask(request: HttpRequest, message_id: int) -> HttpResponse:
 def shown(
     request: HttpRequest,
     story: Story,
-    held: authorities.Held,
+    held: authorities.GrantedAuthorities,
     veil: Veil,
     why: str = "",
 ) -> HttpResponse:
@@ -108,7 +108,7 @@ def carried_of(request: HttpRequest, story: Story, pairs: Pairs) -> Carried | No
 
 
 def repairs_of(
-    request: HttpRequest, story: Story, held: authorities.Held, veil: Veil
+    request: HttpRequest, story: Story, held: authorities.GrantedAuthorities, veil: Veil
 ) -> list[Kin]:
     """The repairs of a message in which nothing is masked, on either side."""
     kin = [] if veil else kin_of(story, held)
@@ -160,7 +160,9 @@ def encoding_of(found: Message) -> str:
     return said if isinstance(said, str) else ""
 
 
-def explanations(held: authorities.Held, story: Story) -> list[Explanation]:
+def explanations(
+    held: authorities.GrantedAuthorities, story: Story
+) -> list[Explanation]:
     """Why it is not being delivered, on the queues that this person may browse."""
     return [
         one
@@ -218,7 +220,7 @@ def known(message_id: int) -> Story:
 
 def require(
     request: HttpRequest, authority: authorities.Authority, story: Story
-) -> authorities.Held:
+) -> authorities.GrantedAuthorities:
     """Go on only with an authority on a queue where the message is or was.
 
     Raises:
@@ -234,7 +236,7 @@ def require(
 
 
 def covers(
-    held: authorities.Held, authority: authorities.Authority, story: Story
+    held: authorities.GrantedAuthorities, authority: authorities.Authority, story: Story
 ) -> bool:
     return held.everywhere(authority) or any(
         held.on(authority, queue) for queue in story.queues

@@ -46,7 +46,7 @@ class BinForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiscardedRow:
     """One entry of the bin, and whether it can be restored."""
 
     binned: Binned
@@ -129,7 +129,7 @@ def restore(request: HttpRequest) -> HttpResponse:
     return redirect("console:discards")
 
 
-def seen(held: authorities.Held) -> list[str] | None:
+def seen(held: authorities.GrantedAuthorities) -> list[str] | None:
     """The queues of the bin that somebody may look at; None for all."""
     if held.everywhere("inquire"):
         return None
@@ -138,11 +138,13 @@ def seen(held: authorities.Held) -> list[str] | None:
 
 
 def rows_of(
-    request: HttpRequest, held: authorities.Held, found: Iterable[Binned]
-) -> list[Row]:
+    request: HttpRequest, held: authorities.GrantedAuthorities, found: Iterable[Binned]
+) -> list[DiscardedRow]:
     may_all = request.user.has_perm(RESTORE)
     now = timezone.now()
-    return [Row(one, may_all and held.on("put", one.queue), now) for one in found]
+    return [
+        DiscardedRow(one, may_all and held.on("put", one.queue), now) for one in found
+    ]
 
 
 def still_there(entries: Sequence[Entry], names: list[str] | None) -> list[Binned]:

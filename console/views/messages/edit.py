@@ -27,7 +27,7 @@ from broker.models.bridge_names import LINK_PROPERTY
 from broker.operations import Edit
 from broker.security import authorities
 from console.accounts import masking, permissions
-from console.bodies.text_diff import Difference, difference
+from console.bodies.text_diff import MessageDifference, difference
 from console.bridge_pages import letters
 from console.layout import navigation
 from console.messages import repair_form
@@ -44,7 +44,7 @@ TOLD = (errors.NoSuchQueue, errors.NotResubmittable, NothingChosen, NotRepaired)
 class Looked:
     """What would be sent."""
 
-    difference: Difference
+    difference: MessageDifference
     fault: str  # why the body is not what it is declared as
     seal: str
 

@@ -26,7 +26,7 @@ AHEAD = 4  # further attempts that are told
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScheduledRow:
     """One message that waits."""
 
     entry: Scheduled
@@ -77,7 +77,7 @@ def scheduled(request: HttpRequest) -> HttpResponse:
 
 def rows_of(
     entries: list[Scheduled], names: Mapping[int, str], now: datetime
-) -> list[Row]:
+) -> list[ScheduledRow]:
     rules = rules_of({one.queue_id for one in entries})
     return [
         row_of(one, names[one.queue_id], rules.get(one.queue_id), now)
@@ -87,7 +87,7 @@ def rows_of(
 
 def row_of(
     entry: Scheduled, queue: str, rule: AddressSetting | None, now: datetime
-) -> Row:
+) -> ScheduledRow:
     limit = rule.max_delivery_attempts if rule else None
     limit = limit if limit and limit > 0 else None
     last = entry.backout_count + AHEAD
@@ -95,7 +95,7 @@ def row_of(
         entry.backout_count + 1, (min(last, limit - 1) if limit else last) + 1
     )
     ahead = [redelivery_delay(rule, attempt, 0) for attempt in failing] if rule else []
-    return Row(
+    return ScheduledRow(
         entry,
         queue,
         rule.match if rule else "",

@@ -78,7 +78,7 @@ def messages(request: HttpRequest) -> HttpResponse:
     return render(request, "console/found/messages.html", context)
 
 
-def any_at_hand(rows: list[search_results.Row]) -> bool:
+def any_at_hand(rows: list[search_results.SearchResultRow]) -> bool:
     return any(row.found.is_at_hand for row in rows)
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from broker.models import ClientConnection, ClientEndpoint, Owner
 from broker.monitoring import connections as clients
-from broker.monitoring.connections import Connected, Wanted
+from broker.monitoring.connections import ClientQuery, Connected
 from broker.security import authorities
 from console.accounts import denials
 from console.layout import pagination
@@ -28,7 +28,7 @@ LONGEST_TEXT = 200  # that is looked for
 LISTENERS_ANSWER_WITHIN = timedelta(seconds=5)
 
 
-class ReasonForm(forms.Form):
+class CloseReasonForm(forms.Form):
     """Why something is closed."""
 
     reason = forms.CharField(
@@ -40,7 +40,7 @@ class ReasonForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ConnectionRow:
     """A client as a page shows it."""
 
     client: Connected
@@ -80,7 +80,7 @@ def connections(request: HttpRequest) -> HttpResponse:
     if page.after and not page.after.isdecimal():  # a cursor that nobody gave out
         return redirect("console:connections")
     limit = clients.CONNECTIONS
-    wanted = Wanted(text=text, after=int(page.after or 0), limit=limit + 1)
+    wanted = ClientQuery(text=text, after=int(page.after or 0), limit=limit + 1)
     found = clients.connections(request.user, wanted)
     rows = rows_of(found[:limit])
     last = rows[-1].client.connection.pk if rows else 0
@@ -154,11 +154,11 @@ def close_endpoint(
 
 
 def close(
-    request: HttpRequest, row: Row, what: ClientConnection | ClientEndpoint
+    request: HttpRequest, row: ConnectionRow, what: ClientConnection | ClientEndpoint
 ) -> HttpResponse:
     """Confirm on GET; on POST ask for it, and write down who did, and why."""
     is_endpoint = isinstance(what, ClientEndpoint)
-    form = ReasonForm(request.POST if request.method == "POST" else None)
+    form = CloseReasonForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
         context = {"row": row, "endpoint": what if is_endpoint else None, "form": form}
         status = 422 if form.is_bound else 200
@@ -192,12 +192,12 @@ def seen(
     *,
     after: int = 0,
     limit: int = clients.ENDPOINTS,
-) -> Row | None:
+) -> ConnectionRow | None:
     """A client that one may see, with some of its endpoints; None if it is gone, or
     is there for others."""
     if connection_id > pagination.LARGEST or after >= pagination.LARGEST:
         return None
-    wanted = Wanted(ids=[connection_id], endpoints_after=after, endpoints=limit)
+    wanted = ClientQuery(ids=[connection_id], endpoints_after=after, endpoints=limit)
     rows = rows_of(clients.connections(request.user, wanted))
     if rows:
         return rows[0]
@@ -214,7 +214,9 @@ def ended(request: HttpRequest, connection_id: int) -> HttpResponse:
     return render(request, "console/connections/ended.html", context, status=status)
 
 
-def rows_of(found: list[Connected]) -> list[Row]:
+def rows_of(found: list[Connected]) -> list[ConnectionRow]:
     owners = Owner.objects.in_bulk({one.connection.owner_id for one in found})
     now = timezone.now()
-    return [Row(one, owners.get(one.connection.owner_id), now) for one in found]
+    return [
+        ConnectionRow(one, owners.get(one.connection.owner_id), now) for one in found
+    ]

@@ -101,7 +101,7 @@ def consumers(request: HttpRequest) -> HttpResponse:
     return render(request, "console/consumers/consumers.html", context)
 
 
-def dead_letter_queue(held: authorities.Held) -> Queue | None:
+def dead_letter_queue(held: authorities.GrantedAuthorities) -> Queue | None:
     """The broker's, if it is there and this person may see it."""
     found = Queue.objects.filter(name=settings.BROKER_DEAD_LETTER_QUEUE).first()
     return found if found is not None and held.on("inquire", found.name) else None

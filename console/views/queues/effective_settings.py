@@ -71,7 +71,7 @@ def exists(address: str) -> bool:
     return Address.objects.filter(name=address).exists()
 
 
-def listed(held: authorities.Held) -> list[str]:
+def listed(held: authorities.GrantedAuthorities) -> list[str]:
     """Addresses to choose from, as far as they may be seen."""
     names = Address.objects.order_by("name").values_list("name", flat=True)
     return [name for name in names if held.on("inquire", name)][:LISTED]

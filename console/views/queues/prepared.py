@@ -22,7 +22,7 @@ from broker.models import Claim, PreparedPut, Queue
 from broker.models import UnitOfWork as UnitRow
 from broker.security import authorities
 from broker.transactions.prepared import (
-    Prepared,
+    PreparedUnitOfWork,
     back_out_prepared,
     commit_prepared,
     prepared,
@@ -36,10 +36,10 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PreparedRow:
     """A unit of work that waits for its coordinator, and what it is about."""
 
-    work: Prepared
+    work: PreparedUnitOfWork
     got: list[str]  # queues that it has entries of; empty for one that is gone
     to: list[str]  # addresses that it sends to
     queues: frozenset[str]  # all that its end changes, by name
@@ -92,7 +92,7 @@ def decide(request: HttpRequest, uow: int, *, commits: bool) -> HttpResponse:
 
 
 @transaction.atomic
-def end(request: HttpRequest, found: Waiting, why: str, *, commits: bool) -> None:
+def end(request: HttpRequest, found: PreparedRow, why: str, *, commits: bool) -> None:
     """Do what was decided, with its record; both or none.
 
     Raises:
@@ -112,7 +112,7 @@ def ended(*, commits: bool) -> str:
     return "committed" if commits else "backed out"
 
 
-def waiting(held: authorities.Held) -> list[Waiting]:
+def waiting(held: authorities.GrantedAuthorities) -> list[PreparedRow]:
     """What waits on queues that may all be inquired, the oldest first. Four queries."""
     works = prepared()
     if not works:
@@ -131,7 +131,7 @@ def waiting(held: authorities.Held) -> list[Waiting]:
         queues |= {name for name in taken if name}
         if all(held.on("inquire", name) for name in queues):
             may = all(held.on("set", name) for name in queues)
-            found.append(Waiting(work, taken, sent, frozenset(queues), may))
+            found.append(PreparedRow(work, taken, sent, frozenset(queues), may))
     return found
 
 

@@ -138,13 +138,15 @@ def back_out(request: HttpRequest, uow: int) -> HttpResponse:
     return redirect("console:units")
 
 
-def names_seen(held: authorities.Held) -> dict[int, str]:
+def names_seen(held: authorities.GrantedAuthorities) -> dict[int, str]:
     """The queues that may be inquired, by id."""
     rows = Queue.objects.values_list("pk", "name")
     return {pk: name for pk, name in rows if held.on("inquire", name)}
 
 
-def seen(held: authorities.Held, uow: int, names: Mapping[int, str]) -> OpenUnit | None:
+def seen(
+    held: authorities.GrantedAuthorities, uow: int, names: Mapping[int, str]
+) -> OpenUnit | None:
     """A unit of work, if this person may see something of it."""
     found = administration.open_unit(uow)
     if found is None or held.everywhere("inquire"):
@@ -165,7 +167,7 @@ def can_force(unit: OpenUnit) -> bool:
 
 def may_force(
     request: HttpRequest,
-    held: authorities.Held,
+    held: authorities.GrantedAuthorities,
     unit: OpenUnit,
     names: Mapping[int, str],
 ) -> bool:

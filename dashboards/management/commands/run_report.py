@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from dashboards.models import ReportRun
 from dashboards.pages import cells, results
-from dashboards.pages.results import PERIODS, Wanted
+from dashboards.pages.results import PERIODS, ResultsQuery
 from dashboards.pipeline import runs
 from dashboards.reports import Report, discover
 from dashboards.reports.errors import ReportError
@@ -71,7 +71,7 @@ class Command(BaseCommand):
 
     def print_rows(self, about: Report, run: ReportRun, options: Any) -> None:
         """As lines of JSON; otherwise as a table, its columns parted by tabs."""
-        wanted = Wanted.of(about, {"days": options["days"], "run": run.pk})
+        wanted = ResultsQuery.of(about, {"days": options["days"], "run": run.pk})
         rows = results.in_order(results.found(None, wanted), wanted)
         if not options["json"]:
             self.stdout.write("\t".join(one.title for one in about.columns))

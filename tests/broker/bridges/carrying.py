@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from broker.bridges.books import Entry, Outcome, Role, note
+from broker.bridges.books import Outcome, Role, TransferEntry, note
 from broker.models import Queue
 from broker.queueing.put import NewMessage, put_many
 from broker.transactions.scope import UnitOfWork
@@ -30,7 +30,7 @@ def carry(
     """Get some, put copies of them, tell of both, accept; the numbers of each pair.
 
     Args:
-        fields: of ``Entry``, of each of them.
+        fields: of ``TransferEntry``, of each of them.
     """
     entry = {"outcome": Outcome.TRANSFERRED, "latency_ms": 250, **fields}
     with transaction.atomic():
@@ -41,7 +41,7 @@ def carry(
         pairs = list(zip(got, put, strict=True))
         tell(
             [
-                Entry(one.queue_id, one.message_id, other=new(one),
+                TransferEntry(one.queue_id, one.message_id, other=new(one),
                       copy=there.message_id, **entry)
                 for one, there in pairs
             ],
@@ -49,7 +49,9 @@ def carry(
         )  # fmt: skip
         tell(
             [
-                Entry(queue_id, there.message_id, other=old(one.message_id), **entry)
+                TransferEntry(
+                    queue_id, there.message_id, other=old(one.message_id), **entry
+                )
                 for one, there in pairs
                 for queue_id in there.queue_ids
             ],
@@ -72,7 +74,7 @@ def take(
     with transaction.atomic():
         work = UnitOfWork(actor=f"link {link}", now=now)
         got = work.get(source, limit)
-        entries = [Entry(one.queue_id, one.message_id, **entry) for one in got]
+        entries = [TransferEntry(one.queue_id, one.message_id, **entry) for one in got]
         tell(entries, "source", link=link, now=now)
         work.commit()
     return [one.message_id for one in got]
@@ -90,13 +92,13 @@ def bring(
     entry = {"outcome": Outcome.TRANSFERRED, "other": "ID:there", **fields}
     with transaction.atomic():
         (put,) = put_many([NewMessage(target, b"x")], actor=f"link {link}", now=now)
-        entries = [Entry(one, put.message_id, **entry) for one in put.queue_ids]
+        entries = [TransferEntry(one, put.message_id, **entry) for one in put.queue_ids]
         tell(entries, role, link=link, now=now)
     return put.message_id
 
 
 def tell(
-    entries: list[Entry],
+    entries: list[TransferEntry],
     role: str,
     *,
     link: str = LINK,

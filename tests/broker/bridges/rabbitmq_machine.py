@@ -18,10 +18,10 @@ import pytest
 from broker.bridges.providers.interface import (
     Destination,
     Factory,
+    ProviderSubscription,
     Received,
-    Subscription,
 )
-from broker.bridges.providers.rabbitmq import Session, connect
+from broker.bridges.providers.rabbitmq import RabbitMQSession, connect
 from broker.queueing.store import NewMessage
 from tests.console.until import until
 
@@ -49,7 +49,7 @@ def factory(port: int = PORT, **fields: Any) -> Factory:
 
 
 @contextmanager
-def session(port: int = PORT, **fields: Any) -> Iterator[Session]:
+def session(port: int = PORT, **fields: Any) -> Iterator[RabbitMQSession]:
     opened = connect(factory(port, **fields))
     try:
         yield opened
@@ -118,7 +118,9 @@ def numbered(destination: Destination, many: int, **fields: Any) -> list[NewMess
     ]
 
 
-def take(subscription: Subscription, many: int, within_s: float = 20) -> list[Received]:
+def take(
+    subscription: ProviderSubscription, many: int, within_s: float = 20
+) -> list[Received]:
     """So many messages, not acknowledged."""
     taken: list[Received] = []
     deadline = time.monotonic() + within_s

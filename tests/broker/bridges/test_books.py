@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker import sql
-from broker.bridges.books import Counts, Entry, Outcome, fence
+from broker.bridges.books import Counts, Outcome, TransferEntry, fence
 from broker.errors.bridges import LinkTakenOver
 from broker.models import Event, Kind, LinkStatus, Place, Queue
 from broker.monitoring import counters, fsck
@@ -37,9 +37,11 @@ def test_messages_of_one_queue_are_one_event_whose_lists_are_in_step(
 ) -> None:
     one, two, three = (r.message_id for r in put_many(make_messages(3), now=NOON))
     entries = [
-        Entry(orders.pk, three, Outcome.NOT_TRANSFERRED),
-        Entry(orders.pk, one, Outcome.TRANSFERRED, "ID:1", None, 40, transformed=True),
-        Entry(orders.pk, two, Outcome.BRANCHED, "ID:2"),
+        TransferEntry(orders.pk, three, Outcome.NOT_TRANSFERRED),
+        TransferEntry(
+            orders.pk, one, Outcome.TRANSFERRED, "ID:1", None, 40, transformed=True
+        ),
+        TransferEntry(orders.pk, two, Outcome.BRANCHED, "ID:2"),
     ]
 
     tell(entries, "source")
@@ -78,8 +80,8 @@ def test_where_both_ends_are_here_the_source_names_the_copy_and_alone_counts(
 def test_what_has_a_copy_here_and_what_has_none_are_two_events(orders: Queue) -> None:
     one, two = (r.message_id for r in put_many(make_messages(2), now=NOON))
     entries = [
-        Entry(orders.pk, one, Outcome.TRANSFERRED, copy=two),
-        Entry(orders.pk, two, Outcome.MESSAGE_EXPIRED),
+        TransferEntry(orders.pk, one, Outcome.TRANSFERRED, copy=two),
+        TransferEntry(orders.pk, two, Outcome.MESSAGE_EXPIRED),
     ]
 
     tell(entries, "source")

@@ -13,7 +13,7 @@ import redis
 from django.conf import settings
 
 from broker.bridges.providers.interface import Destination, Factory
-from broker.bridges.providers.kombu import Session, connect
+from broker.bridges.providers.kombu import KombuSession, connect
 from broker.errors.bridges import AccessRefused, ProviderLost, WrongFactory
 from broker.queueing.store import NewMessage
 from tests.broker.bridges.rabbitmq_machine import bodies, numbered, take
@@ -32,7 +32,7 @@ def orders() -> Iterator[Destination]:
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
+def session() -> Iterator[KombuSession]:
     opened = connect(factory(REDIS, properties={"global_keyprefix": PREFIX}))
     yield opened
     opened.close()
@@ -43,7 +43,7 @@ def factory(url: str, **fields: Any) -> Factory:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Session]:
+def folder(tmp_path: Path) -> Iterator[KombuSession]:
     for name in ("messages", "control"):
         (tmp_path / name).mkdir()
     options = {
@@ -56,7 +56,9 @@ def folder(tmp_path: Path) -> Iterator[Session]:
     opened.close()
 
 
-def test_redis_keeps_the_order_both_ways(session: Session, orders: Destination) -> None:
+def test_redis_keeps_the_order_both_ways(
+    session: KombuSession, orders: Destination
+) -> None:
     sent = numbered(orders, 200)
     assert session.send(sent, orders) == [None] * 200
     subscription = session.subscribe(orders, prefetch=50)
@@ -75,7 +77,7 @@ def test_redis_keeps_the_order_both_ways(session: Session, orders: Destination) 
 def test_what_a_message_says_of_itself_arrives(
     request: pytest.FixtureRequest, orders: Destination, transport: str
 ) -> None:
-    session: Session = request.getfixturevalue(transport)
+    session: KombuSession = request.getfixturevalue(transport)
     expires_at = datetime.now(UTC).replace(microsecond=123000) + timedelta(hours=1)
     sent = NewMessage(
         orders.name,
@@ -105,7 +107,7 @@ def test_what_a_message_says_of_itself_arrives(
 
 
 def test_only_what_is_acknowledged_is_gone(
-    session: Session, orders: Destination
+    session: KombuSession, orders: Destination
 ) -> None:
     session.send(numbered(orders, 5), orders)
     subscription = session.subscribe(orders, prefetch=5)
@@ -120,7 +122,7 @@ def test_only_what_is_acknowledged_is_gone(
 
 
 def test_what_is_released_comes_again_in_its_order(
-    session: Session, orders: Destination
+    session: KombuSession, orders: Destination
 ) -> None:
     session.send(numbered(orders, 6), orders)
     subscription = session.subscribe(orders, prefetch=6)
@@ -134,7 +136,9 @@ def test_what_is_released_comes_again_in_its_order(
     assert [one.redelivered for one in again] == [True, True, True, False, False]
 
 
-def test_what_others_sent_is_understood(session: Session, orders: Destination) -> None:
+def test_what_others_sent_is_understood(
+    session: KombuSession, orders: Destination
+) -> None:
     producer = session.connection.Producer()
     producer.publish({"total": 5}, routing_key=orders.name)
     producer.publish("text", routing_key=orders.name, compression="gzip")
@@ -148,7 +152,9 @@ def test_what_others_sent_is_understood(session: Session, orders: Destination) -
     assert second.message.properties["compression"] == "application/x-gzip"
 
 
-def test_what_kombu_cannot_do_is_refused(session: Session, orders: Destination) -> None:
+def test_what_kombu_cannot_do_is_refused(
+    session: KombuSession, orders: Destination
+) -> None:
     with pytest.raises(WrongFactory, match="no message selectors"):
         session.subscribe(orders, selector="a = 1")
     with pytest.raises(WrongFactory, match="queues only"):

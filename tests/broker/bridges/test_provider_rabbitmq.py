@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from broker.bridges.providers.interface import Destination
-from broker.bridges.providers.rabbitmq import Session
+from broker.bridges.providers.rabbitmq import RabbitMQSession
 from broker.errors.bridges import SendRefused, WrongFactory
 from broker.queueing.store import NewMessage
 from tests.broker.bridges import rabbitmq_machine as machine
@@ -26,13 +26,13 @@ def orders() -> Iterator[Destination]:
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
+def session() -> Iterator[RabbitMQSession]:
     with machine.session() as opened:
         yield opened
 
 
 def sent_and_received(
-    session: Session, orders: Destination, message: NewMessage
+    session: RabbitMQSession, orders: Destination, message: NewMessage
 ) -> NewMessage:
     assert session.send([message], orders) == [None]
     subscription = session.subscribe(orders)
@@ -44,7 +44,7 @@ def sent_and_received(
 
 @pytest.mark.spec("BRIDGE-1")
 def test_a_thousand_messages_keep_their_order_both_ways(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     sent = machine.numbered(orders, MANY)
     refused = [
@@ -66,7 +66,7 @@ def test_a_thousand_messages_keep_their_order_both_ways(
 
 @pytest.mark.spec("BRIDGE-8")
 def test_what_a_message_says_of_itself_arrives(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     expires_at = datetime.now(UTC).replace(microsecond=123000) + timedelta(hours=1)
     sent = NewMessage(
@@ -111,7 +111,7 @@ OF_EACH_TYPE: dict[str, Any] = {
 
 @pytest.mark.parametrize("kind", ["classic", "quorum"])
 def test_properties_of_each_type_arrive_even_by_way_of_dead_letters(
-    session: Session, kind: str
+    session: RabbitMQSession, kind: str
 ) -> None:
     with machine.queue({"x-queue-type": kind}) as dead:
         letters = {
@@ -135,7 +135,7 @@ def test_properties_of_each_type_arrive_even_by_way_of_dead_letters(
 
 
 def test_other_clients_see_the_usual_properties(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     before = int(datetime.now(UTC).timestamp())
     session.send(
@@ -173,7 +173,7 @@ def test_other_clients_see_the_usual_properties(
 
 
 def test_each_message_gets_an_id_of_its_own(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     session.send(machine.numbered(orders, 50, message_id="ID:the same"), orders)
 
@@ -185,7 +185,7 @@ def test_each_message_gets_an_id_of_its_own(
 
 @pytest.mark.parametrize("body", [b"", b"x", b"y" * 131_064, b"z" * 400_000], ids=len)
 def test_bodies_of_any_length_arrive(
-    session: Session, orders: Destination, body: bytes
+    session: RabbitMQSession, orders: Destination, body: bytes
 ) -> None:
     got = sent_and_received(session, orders, NewMessage(orders.name, body))
 
@@ -193,7 +193,7 @@ def test_bodies_of_any_length_arrive(
 
 
 def test_rabbitmq_drops_what_has_expired_there(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     soon = datetime.now(UTC) + timedelta(milliseconds=100)
     session.send(
@@ -208,7 +208,9 @@ def test_rabbitmq_drops_what_has_expired_there(
     assert bodies(take(session.subscribe(orders), 1)) == [b"later"]
 
 
-def test_a_queue_with_priorities_gives_the_highest_first(session: Session) -> None:
+def test_a_queue_with_priorities_gives_the_highest_first(
+    session: RabbitMQSession,
+) -> None:
     with machine.queue({"x-max-priority": 9}) as orders:
         session.send(
             [NewMessage(orders.name, bytes([n]), priority=n) for n in (1, 9, 4)], orders
@@ -220,7 +222,7 @@ def test_a_queue_with_priorities_gives_the_highest_first(session: Session) -> No
 
 
 def test_a_message_that_no_queue_takes_is_refused_and_its_neighbours_are_not(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     with machine.exchange("headers") as regions, machine.looking() as channel:
         channel.queue_bind(
@@ -239,7 +241,7 @@ def test_a_message_that_no_queue_takes_is_refused_and_its_neighbours_are_not(
     assert waiting(orders) == 299
 
 
-def test_what_a_full_queue_does_not_take_is_refused(session: Session) -> None:
+def test_what_a_full_queue_does_not_take_is_refused(session: RabbitMQSession) -> None:
     limits = {"x-max-length": 2, "x-overflow": "reject-publish"}
     with machine.queue(limits) as orders:
         refused = [session.send([one], orders) for one in machine.numbered(orders, 4)]
@@ -249,7 +251,7 @@ def test_what_a_full_queue_does_not_take_is_refused(session: Session) -> None:
 
 
 def test_a_queue_that_was_deleted_meanwhile_loses_nothing(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     session.send(machine.numbered(orders, 1), orders)
     with machine.looking() as channel:
@@ -263,7 +265,7 @@ def test_a_queue_that_was_deleted_meanwhile_loses_nothing(
 
 
 def test_properties_that_do_not_fit_are_refused_alone(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     sent = machine.numbered(orders, 4)
     sent[1].properties = {"long": "x" * 200_000}
@@ -279,7 +281,7 @@ def test_properties_that_do_not_fit_are_refused_alone(
 
 @pytest.mark.parametrize("name", ["CC", "BCC", "x-death"])
 def test_a_property_that_rabbitmq_would_act_on_only_travels(
-    session: Session, orders: Destination, name: str
+    session: RabbitMQSession, orders: Destination, name: str
 ) -> None:
     with machine.queue() as copies:
         message = NewMessage(orders.name, properties={name: [copies.name]})

@@ -10,7 +10,7 @@ import amqp
 import pytest
 
 from broker.bridges.providers.interface import Destination
-from broker.bridges.providers.rabbitmq import Session
+from broker.bridges.providers.rabbitmq import RabbitMQSession
 from broker.queueing.store import NewMessage
 from tests.broker.bridges import rabbitmq_machine as machine
 from tests.broker.bridges.rabbitmq_machine import bodies, take, waiting
@@ -25,13 +25,13 @@ def orders() -> Iterator[Destination]:
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
+def session() -> Iterator[RabbitMQSession]:
     with machine.session() as opened:
         yield opened
 
 
 def test_only_what_is_acknowledged_is_gone(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     session.send(machine.numbered(orders, 10), orders)
     subscription = session.subscribe(orders, prefetch=10)
@@ -47,7 +47,7 @@ def test_only_what_is_acknowledged_is_gone(
 
 
 def test_an_acknowledgement_has_arrived_when_it_returns(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     session.send(machine.numbered(orders, 100), orders)
     subscription = session.subscribe(orders, prefetch=100)
@@ -61,7 +61,7 @@ def test_an_acknowledgement_has_arrived_when_it_returns(
 
 @pytest.mark.parametrize("kind", ["classic", "quorum"])
 def test_what_is_released_comes_again_in_its_old_place(
-    session: Session, kind: str
+    session: RabbitMQSession, kind: str
 ) -> None:
     with machine.queue({"x-queue-type": kind}) as orders:
         session.send(machine.numbered(orders, 30), orders)
@@ -82,7 +82,7 @@ def test_what_is_released_comes_again_in_its_old_place(
 
 @pytest.mark.parametrize("kind", ["classic", "quorum"])
 def test_what_is_released_is_in_its_old_place_for_the_next(
-    session: Session, kind: str
+    session: RabbitMQSession, kind: str
 ) -> None:
     with machine.queue({"x-queue-type": kind}) as orders:
         session.send(machine.numbered(orders, 30), orders)
@@ -96,7 +96,7 @@ def test_what_is_released_is_in_its_old_place_for_the_next(
 
 
 def test_an_acknowledgement_does_not_take_what_was_released_before_it(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     session.send(machine.numbered(orders, 12), orders)
     subscription = session.subscribe(orders, prefetch=9)
@@ -114,7 +114,7 @@ def test_an_acknowledgement_does_not_take_what_was_released_before_it(
 
 
 def test_what_was_released_in_two_steps_keeps_its_order(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     session.send(machine.numbered(orders, 6), orders)
     subscription = session.subscribe(orders, prefetch=6)
@@ -131,7 +131,7 @@ def test_what_was_released_in_two_steps_keeps_its_order(
     machine.until_waiting(orders, 5)
 
 
-def test_a_quorum_queue_tells_how_often_it_was_tried(session: Session) -> None:
+def test_a_quorum_queue_tells_how_often_it_was_tried(session: RabbitMQSession) -> None:
     with machine.queue({"x-queue-type": "quorum"}) as orders:
         session.send(machine.numbered(orders, 1), orders)
         first = session.subscribe(orders)
@@ -148,7 +148,7 @@ def test_a_quorum_queue_tells_how_often_it_was_tried(session: Session) -> None:
 
 
 def test_no_more_than_its_prefetch_is_under_way(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     session.send(machine.numbered(orders, 10), orders)
     subscription = session.subscribe(orders, prefetch=3)
@@ -162,7 +162,7 @@ def test_no_more_than_its_prefetch_is_under_way(
 
 
 def test_nothing_comes_where_nothing_waits(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     began = datetime.now(UTC)
 
@@ -172,7 +172,7 @@ def test_nothing_comes_where_nothing_waits(
 
 
 def test_the_lag_is_what_nobody_has_acknowledged(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     session.send(machine.numbered(orders, 10), orders)
     subscription = session.subscribe(orders, prefetch=4)
@@ -183,7 +183,7 @@ def test_the_lag_is_what_nobody_has_acknowledged(
     assert subscription.lag().messages == 8
 
 
-def test_an_exchange_is_a_topic(session: Session) -> None:
+def test_an_exchange_is_a_topic(session: RabbitMQSession) -> None:
     with machine.exchange("topic") as news:
         subscription = session.subscribe(news, prefetch=5)
 
@@ -244,7 +244,7 @@ RAW: dict[str, Any] = {
 
 @pytest.mark.parametrize("raw", RAW.values(), ids=RAW)
 def test_properties_that_nobody_can_decode_come_as_digits(
-    session: Session, orders: Destination, raw: bytes
+    session: RabbitMQSession, orders: Destination, raw: bytes
 ) -> None:
     message = amqp.Message(b"still here")
     message._serialize_properties = lambda: raw  # what a careless client sends

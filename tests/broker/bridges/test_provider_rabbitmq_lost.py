@@ -10,7 +10,7 @@ import pytest
 
 from broker.bridges.providers import rabbitmq_wire
 from broker.bridges.providers.interface import Destination
-from broker.bridges.providers.rabbitmq import Session, connect
+from broker.bridges.providers.rabbitmq import RabbitMQSession, connect
 from broker.errors.bridges import (
     AccessRefused,
     ProviderError,
@@ -33,7 +33,7 @@ def orders() -> Iterator[Destination]:
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
+def session() -> Iterator[RabbitMQSession]:
     with machine.session() as opened:
         yield opened
 
@@ -97,7 +97,7 @@ def test_somebody_there_who_says_nothing_is_a_lost_provider() -> None:
         connect(factory(silent.getsockname()[1], connect_timeout_s=0.3))
 
 
-def test_a_queue_that_does_not_exist_is_named(session: Session) -> None:
+def test_a_queue_that_does_not_exist_is_named(session: RabbitMQSession) -> None:
     nowhere = Destination("backout.test.nowhere")
     why = r"There is no queue 'backout.test.nowhere' at 127.0.0.1:5672.*create it there"
 
@@ -107,7 +107,7 @@ def test_a_queue_that_does_not_exist_is_named(session: Session) -> None:
         session.send([NewMessage(nowhere.name)], nowhere)
 
 
-def test_an_exchange_that_does_not_exist_is_named(session: Session) -> None:
+def test_an_exchange_that_does_not_exist_is_named(session: RabbitMQSession) -> None:
     nowhere = Destination("backout.test.nowhere", is_topic=True)
     why = "There is no exchange 'backout.test.nowhere'"
 
@@ -118,7 +118,7 @@ def test_an_exchange_that_does_not_exist_is_named(session: Session) -> None:
 
 
 def test_what_was_not_found_leaves_the_rest_as_it_is(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     subscription = session.subscribe(orders)
     nowhere = Destination("backout.test.nowhere")
@@ -132,7 +132,7 @@ def test_what_was_not_found_leaves_the_rest_as_it_is(
 
 
 def test_what_rabbitmq_cannot_do_is_refused(
-    session: Session, orders: Destination
+    session: RabbitMQSession, orders: Destination
 ) -> None:
     with pytest.raises(WrongFactory, match="no message selectors"):
         session.subscribe(orders, selector="region = 'north'")
@@ -143,7 +143,7 @@ def test_what_rabbitmq_cannot_do_is_refused(
     assert session.in_doubt("link-") == []
 
 
-def test_a_queue_deleted_under_a_subscription_is_told(session: Session) -> None:
+def test_a_queue_deleted_under_a_subscription_is_told(session: RabbitMQSession) -> None:
     with machine.queue() as orders:
         subscription = session.subscribe(orders)
 

@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 from broker.bridges.providers import rabbitmq_wire
 from broker.bridges.providers.interface import Destination
-from broker.bridges.providers.rabbitmq import Session, connect
+from broker.bridges.providers.rabbitmq import RabbitMQSession, connect
 from broker.errors.bridges import ProviderLost, WrongFactory
 from broker.queueing.store import NewMessage
 from tests.broker.bridges import rabbitmq_machine as machine
@@ -92,14 +92,14 @@ def orders(node: Node) -> Iterator[Destination]:
 
 
 @pytest.fixture
-def session(node: Node) -> Iterator[Session]:
+def session(node: Node) -> Iterator[RabbitMQSession]:
     with machine.session(node.port) as opened:
         yield opened
 
 
 @pytest.mark.spec("BRIDGE-19", "BRIDGE-20")
 def test_a_kill_while_sending_loses_nothing_that_was_confirmed(
-    node: Node, orders: Destination, session: Session
+    node: Node, orders: Destination, session: RabbitMQSession
 ) -> None:
     confirmed: list[bytes] = []
     some_are = threading.Event()
@@ -130,7 +130,7 @@ def test_a_kill_while_sending_loses_nothing_that_was_confirmed(
 
 @pytest.mark.spec("BRIDGE-19", "BRIDGE-20")
 def test_a_kill_while_receiving_loses_nothing(
-    node: Node, orders: Destination, session: Session
+    node: Node, orders: Destination, session: RabbitMQSession
 ) -> None:
     session.send(machine.numbered(orders, 100), orders)
     subscription = session.subscribe(orders, prefetch=50)
@@ -153,7 +153,7 @@ def test_a_kill_while_receiving_loses_nothing(
 
 
 def test_a_message_that_is_too_large_there_is_refused_alone(
-    node: Node, orders: Destination, session: Session
+    node: Node, orders: Destination, session: RabbitMQSession
 ) -> None:
     sent = machine.numbered(orders, 300)
     sent[150].body = b"x" * (LARGEST_BYTES + 1)
@@ -172,7 +172,7 @@ def test_a_message_that_is_too_large_there_is_refused_alone(
 def test_who_publishes_waits_while_memory_is_short_and_who_consumes_does_not(
     node: Node,
     orders: Destination,
-    session: Session,
+    session: RabbitMQSession,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("broker.bridges.providers.rabbitmq_publishing.PATIENCE_S", 1)

@@ -166,7 +166,7 @@ def test_headers_follow_each_other_each_in_the_byte_order_that_the_last_one_says
 
     assert [header.name for header in chain.headers] == ["MQDLH", "MQRFH2", "MQRFH2"]
     assert data[chain.body_offset :] == b"body"
-    assert chain.body == chains.Part("MQSTR", 785, 37)
+    assert chain.body == chains.ChainLink("MQSTR", 785, 37)
     assert chain.is_whole
     assert chain.rest == b""
 

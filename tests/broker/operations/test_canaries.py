@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from broker.errors.operations import InvalidCanary
 from broker.models import Operation
 from broker.operations import canary as canaries
-from broker.operations.canary import Halt, Watch, Why, judge, next_part
+from broker.operations.canary import Halt, StopReason, Watch, judge, next_part
 from tests.make import minutes, seconds
 
 KNOWN = {"old", "older"}
@@ -42,20 +42,20 @@ def watch(**counts: Any) -> Watch:
         # Of what they had died of, the third is too many.
         ({"processed": 9, "deaths": {"old": 1}}, True),
         ({"processed": 8, "deaths": {"old": 2}}, True),
-        ({"processed": 7, "deaths": {"old": 3}}, (Why.AGAIN, 3, 10, "old")),
-        ({"untouched": 7, "deaths": {"old": 3}}, (Why.AGAIN, 3, 10, "old")),
+        ({"processed": 7, "deaths": {"old": 3}}, (StopReason.AGAIN, 3, 10, "old")),
+        ({"untouched": 7, "deaths": {"old": 3}}, (StopReason.AGAIN, 3, 10, "old")),
         ({"processed": 6, "deaths": {"old": 2, "older": 2}}, True),
-        ({"deaths": {"old": 2}}, (Why.AGAIN, 2, 2, "old")),
-        ({"deaths": {"old": 1}}, (Why.AGAIN, 1, 1, "old")),
+        ({"deaths": {"old": 2}}, (StopReason.AGAIN, 2, 2, "old")),
+        ({"deaths": {"old": 1}}, (StopReason.AGAIN, 1, 1, "old")),
         # Of anything else, the first; and it is said before what is known.
-        ({"processed": 9, "deaths": {"other": 1}}, (Why.NEW, 1, 10, "other")),
-        ({"untouched": 9, "deaths": {"other": 1}}, (Why.NEW, 1, 10, "other")),
-        ({"deaths": {"old": 5, "other": 2}}, (Why.NEW, 2, 7, "other")),
-        ({"expired": 10}, (Why.EXPIRED, 10, 10, "")),
+        ({"processed": 9, "deaths": {"other": 1}}, (StopReason.NEW, 1, 10, "other")),
+        ({"untouched": 9, "deaths": {"other": 1}}, (StopReason.NEW, 1, 10, "other")),
+        ({"deaths": {"old": 5, "other": 2}}, (StopReason.NEW, 2, 7, "other")),
+        ({"expired": 10}, (StopReason.EXPIRED, 10, 10, "")),
     ],
 )
 def test_the_gate(
-    seen: dict[str, Any], found: bool | tuple[Why, int, int, str]
+    seen: dict[str, Any], found: bool | tuple[StopReason, int, int, str]
 ) -> None:
     halt = judge(watch(**seen), KNOWN, seconds(1), PATIENCE)
     if isinstance(found, bool):
@@ -68,8 +68,8 @@ def test_the_gate(
     ("seen", "waited", "found"),
     [
         ({"untouched": 10}, 299, False),
-        ({"untouched": 10}, 300, Halt(Why.UNTAKEN, 10, 10)),
-        ({"untouched": 2, "processed": 8}, 300, Halt(Why.UNTAKEN, 2, 10)),
+        ({"untouched": 10}, 300, Halt(StopReason.UNTAKEN, 10, 10)),
+        ({"untouched": 2, "processed": 8}, 300, Halt(StopReason.UNTAKEN, 2, 10)),
         # Somebody works on it: that is waited for as long as it takes.
         ({"untouched": 9, "under_way": 1}, 3600, False),
         ({"under_way": 1, "processed": 9}, 3600, False),
@@ -113,7 +113,7 @@ def test_what_is_no_canary_is_refused(canary: int) -> None:
 
 
 def test_a_halt_is_read_as_it_was_stored() -> None:
-    halt = Halt(Why.AGAIN, 3, 10, "0123456789ab", "no such customer {n}")
+    halt = Halt(StopReason.AGAIN, 3, 10, "0123456789ab", "no such customer {n}")
     assert canaries.read(halt.stored()) == halt
 
 

@@ -18,7 +18,7 @@ from broker.models import (
     Queue,
 )
 from broker.operations import Chosen
-from broker.operations.canary import Why
+from broker.operations.canary import StopReason
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import back_out, make_dead_letters, on, plan
 from tests.broker.going_on import START, begun, course_of, halt_of, process, step
@@ -83,7 +83,7 @@ def test_it_stops_when_they_die_again_of_the_same() -> None:
     assert step(operation) == 0
 
     halt = halt_of(operation)
-    assert (halt.why, halt.messages, halt.tried) == (Why.AGAIN, 3, 10)
+    assert (halt.why, halt.messages, halt.tried) == (StopReason.AGAIN, 3, 10)
     assert halt.pattern == "no such customer {n}"
     assert operations.running() == []
     assert len(on("DLQ")) == 93, "the rest is untouched"
@@ -97,7 +97,11 @@ def test_it_stops_at_the_first_that_dies_of_something_new() -> None:
     step(operation)
 
     halt = halt_of(operation)
-    assert (halt.why, halt.messages, halt.pattern) == (Why.NEW, 1, "the disk is full")
+    assert (halt.why, halt.messages, halt.pattern) == (
+        StopReason.NEW,
+        1,
+        "the disk is full",
+    )
 
 
 def test_it_stops_when_the_ramp_dies() -> None:
@@ -110,7 +114,7 @@ def test_it_stops_when_the_ramp_dies() -> None:
     step(operation)
 
     halt = halt_of(operation)
-    assert (halt.why, halt.messages, halt.tried) == (Why.AGAIN, 3, 40)
+    assert (halt.why, halt.messages, halt.tried) == (StopReason.AGAIN, 3, 40)
     assert len(on("DLQ")) == 63
 
 
@@ -122,7 +126,7 @@ def test_what_dies_and_is_dropped_has_died() -> None:
 
     step(operation)
 
-    assert halt_of(operation).why is Why.AGAIN
+    assert halt_of(operation).why is StopReason.AGAIN
     assert not DeadLetter.objects.filter(resubmit_count=1).exists()
 
 
@@ -137,7 +141,7 @@ def test_it_stops_when_no_consumer_takes_them_and_waits_anew() -> None:
     step(operation, patience)
 
     halt = halt_of(operation)
-    assert (halt.why, halt.messages) == (Why.UNTAKEN, 10)
+    assert (halt.why, halt.messages) == (StopReason.UNTAKEN, 10)
 
     operations.carry_on(operation.pk, now=START + seconds(patience))
     assert step(operation, patience + 1) == 0

@@ -6,7 +6,7 @@ import pytest
 
 from broker import operations
 from broker.models import Event, Operation, OperationItem, Queue
-from broker.operations import Chosen, Outcome, Part
+from broker.operations import Chosen, Outcome, PreviewPart
 from broker.transactions.scope import UnitOfWork
 from tests.broker.dying import operator
 from tests.broker.ordering import (
@@ -69,7 +69,7 @@ def test_a_preview_says_where_messages_go() -> None:
     }
     for (kind, argument), target in cases.items():
         found = operations.preview(plan_of(kind, argument).pk)
-        assert found.parts == [Part(Outcome.WILL_GO, "orders", target, 2)]
+        assert found.parts == [PreviewPart(Outcome.WILL_GO, "orders", target, 2)]
         assert found.will_go == 2
 
 

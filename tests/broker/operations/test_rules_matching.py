@@ -10,7 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker.operations.rules import Action, Rule, read
-from broker.operations.rules.first_match import CEILING, Decision, Tried, Why, decide
+from broker.operations.rules.first_match import (
+    CEILING,
+    RuleDecision,
+    SkipReason,
+    Tried,
+    decide,
+)
 from broker.operations.rules.matching import Letter, covers, fits, matches
 from tests.make import NOON, seconds
 
@@ -116,28 +122,28 @@ def tried(at_s: float = 0, **counts: int) -> Tried:
 @pytest.mark.parametrize(
     ("before", "later_s", "decision"),
     [
-        (None, 0, Decision(1)),
-        (tried(again=1), 59, Decision(None, Why.TOO_SOON)),
-        (tried(again=1), 60, Decision(1)),
-        (tried(again=2), 0, Decision(2)),
-        (tried(again=2, forward=1), 0, Decision(None, Why.USED_UP)),
-        (tried(again=1, other=CEILING - 1), 60, Decision(None, Why.CEILING)),
+        (None, 0, RuleDecision(1)),
+        (tried(again=1), 59, RuleDecision(None, SkipReason.TOO_SOON)),
+        (tried(again=1), 60, RuleDecision(1)),
+        (tried(again=2), 0, RuleDecision(2)),
+        (tried(again=2, forward=1), 0, RuleDecision(None, SkipReason.USED_UP)),
+        (tried(again=1, other=CEILING - 1), 60, RuleDecision(None, SkipReason.CEILING)),
     ],
 )
 def test_a_rule_is_tried_so_often_and_then_the_next(
-    before: Tried | None, later_s: float, decision: Decision
+    before: Tried | None, later_s: float, decision: RuleDecision
 ) -> None:
     assert decide(TABLE, LETTER, before, NOON + seconds(later_s)) == decision
 
 
 def test_what_is_ignored_meets_no_later_rule() -> None:
     table = read("DESTQ('orders') ACTION(IGNORE)\nACTION(DISCARD)")
-    assert decide(table, LETTER, None, NOON) == Decision(None, Why.IGNORED)
+    assert decide(table, LETTER, None, NOON) == RuleDecision(None, SkipReason.IGNORED)
 
 
 def test_without_a_rule_a_letter_stays() -> None:
     table = read("REASON(1) ACTION(DISCARD)")
-    assert decide(table, LETTER, None, NOON) == Decision(None, Why.NO_RULE)
+    assert decide(table, LETTER, None, NOON) == RuleDecision(None, SkipReason.NO_RULE)
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
@@ -153,5 +159,5 @@ def test_no_letter_is_tried_on_for_ever(retries: list[int]) -> None:
         key = table.rules[decision.rule].key
         counts[key] = counts.get(key, 0) + 1
         now += seconds(60)
-    assert decide(table, LETTER, Tried(counts, NOON), now).why is Why.USED_UP
+    assert decide(table, LETTER, Tried(counts, NOON), now).why is SkipReason.USED_UP
     assert Action.FWD in {one.action for one in table.rules}

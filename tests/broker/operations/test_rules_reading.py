@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from broker.errors.rules import InvalidRules
 from broker.operations.rules import Action, Control, Rule, Table, read, write
-from broker.operations.rules.keywords import KEYWORDS, LARGEST, NAME, NUMBERS, Place
+from broker.operations.rules.keywords import (
+    KEYWORDS,
+    LARGEST,
+    NAME,
+    NUMBERS,
+    KeywordPosition,
+)
 from broker.operations.rules.lexer import OURS
 from broker.operations.rules.printer import WIDTH
 
@@ -222,7 +228,7 @@ PATTERNS = st.fixed_dictionaries(
     optional={
         name: pattern(name)
         for name, keyword in KEYWORDS.items()
-        if keyword.place is Place.PATTERN
+        if keyword.place is KeywordPosition.PATTERN
     },
 ).map(lambda said: tuple((name, said[name]) for name in KEYWORDS if name in said))
 QUEUES = st.text("AZaz09._/% '", min_size=1, max_size=2 * NAME).map(

@@ -12,7 +12,7 @@ from broker.models import Claim, Event, Kind, Queue
 from broker.queueing import selective_get
 from broker.queueing.low_watermarks import FLOORS
 from broker.queueing.put import NewMessage, put, put_many
-from broker.queueing.selective_get import Look, Search, browse
+from broker.queueing.selective_get import Search, SelectorScan, browse
 from broker.transactions.scope import UnitOfWork
 from tests.broker.searching import (
     IN_PYTHON,
@@ -34,9 +34,9 @@ pytestmark = pytest.mark.usefixtures("transactional_db")
 
 
 @pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[Look]:
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[SelectorScan]:
     """What each statement saw."""
-    seen: list[Look] = []
+    seen: list[SelectorScan] = []
     fetch = sql.fetch
 
     def watched(name: str, row: Any, **parameters: Any) -> list[Any]:
@@ -83,7 +83,7 @@ def test_a_search_goes_on_over_any_number_of_others(
 
 
 def test_what_was_looked_at_is_not_looked_at_again(
-    orders: Queue, looks: list[Look]
+    orders: Queue, looks: list[SelectorScan]
 ) -> None:
     put_some(95, red={50})
     settle_all()
@@ -123,7 +123,7 @@ def test_a_search_takes_as_a_plain_get_does(orders: Queue) -> None:
 
 
 def test_nothing_is_taken_from_a_paused_queue_nor_learnt_of_it(
-    orders: Queue, looks: list[Look]
+    orders: Queue, looks: list[SelectorScan]
 ) -> None:
     put_some(20, red={3})
     settle_all()
@@ -190,7 +190,7 @@ def test_once_in_a_while_everything_is_looked_at(
 
 @pytest.mark.parametrize("backouts", [0, 2])
 def test_postgresql_and_python_make_the_same_document(
-    orders: Queue, looks: list[Look], backouts: int
+    orders: Queue, looks: list[SelectorScan], backouts: int
 ) -> None:
     properties = {"colour": "red", "JMSPriority": 9, "n": 1.5, "list": [1], "no": None}
     put_many(

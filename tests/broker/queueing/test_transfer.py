@@ -13,7 +13,7 @@ from broker.monitoring import fsck
 from broker.queueing import journal
 from broker.queueing.put import put, put_many
 from broker.queueing.routing import route_to
-from broker.queueing.transfer import Dress, Held, Record, copy
+from broker.queueing.transfer import Dress, Record, TakenEntry, copy
 from tests.broker.dying import on
 from tests.make import NOON, make_messages, make_queue, minutes
 
@@ -22,11 +22,13 @@ pytestmark = pytest.mark.django_db
 MOVE = Record(Kind.MOVE, Place.READY, actor="omar", now=NOON)
 
 
-def take(queue: str = "orders") -> list[Held]:
+def take(queue: str = "orders") -> list[TakenEntry]:
     """Every entry of a queue, out of its place."""
     pk = Queue.objects.get(name=queue).pk
     rows = sql.run("take_queue", {"queue_id": pk, "limit": 1000})
-    return sorted((Held(*fields) for _, *fields in rows), key=lambda held: held.id)
+    return sorted(
+        (TakenEntry(*fields) for _, *fields in rows), key=lambda held: held.id
+    )
 
 
 def moved(*fields: Any, **rest: Any) -> list[Message]:
@@ -62,7 +64,7 @@ def test_a_copy_that_ends_nothing_lets_the_entry_be() -> None:
     make_queue("repair")
     receipt = put("orders", now=NOON)
     (ready,) = Ready.objects.all()
-    held = Held(ready.queue_id, ready.id, 4, 0, 0, None)
+    held = TakenEntry(ready.queue_id, ready.id, 4, 0, 0, None)
 
     (one,) = copy([held], "repair", Record(Kind.MOVE, None, now=NOON), ends=False)
 

@@ -15,7 +15,11 @@ from hypothesis import strategies as st
 from broker.formats import lossless_json
 from broker.models import RedactionRule
 from broker.security.redaction import HIDDEN, targets
-from broker.security.redaction.masking import Seen, body_as_seen, properties_as_seen
+from broker.security.redaction.masking import (
+    MaskedBody,
+    body_as_seen,
+    properties_as_seen,
+)
 
 JSON, XML, HL7 = "application/json", "application/xml", "application/hl7-v2"
 MARK = "••• masked by rule R"
@@ -26,7 +30,7 @@ def rule(kind: str, target: str, name: str = "R") -> RedactionRule:
     return RedactionRule(name=name, kind=kind, target=target)
 
 
-def seen(body: str | bytes, *rules: RedactionRule, type_: str = JSON) -> Seen:
+def seen(body: str | bytes, *rules: RedactionRule, type_: str = JSON) -> MaskedBody:
     return body_as_seen(
         body if isinstance(body, bytes) else body.encode(), type_, rules
     )
@@ -210,9 +214,9 @@ def test_a_character_set_without_dots_has_stars() -> None:
 def test_nothing_of_a_body_changes_in_which_nothing_is_masked() -> None:
     body = b'{ "other":1.0,\r\n"b" : [ ] }'
 
-    assert seen(body, NAME) == Seen(body)
-    assert seen(b"", NAME) == Seen(b"")
-    assert seen(b"\xff", rule("property", "x")) == Seen(b"\xff")
+    assert seen(body, NAME) == MaskedBody(body)
+    assert seen(b"", NAME) == MaskedBody(b"")
+    assert seen(b"\xff", rule("property", "x")) == MaskedBody(b"\xff")
 
 
 def test_properties_are_masked_by_name_and_by_what_is_in_them() -> None:

@@ -86,7 +86,7 @@ def test_rows_are_of_queues_that_one_may_browse() -> None:
 def test_a_machine_is_told_as_far_as_its_credential_goes(run: ReportRun) -> None:
     signed_in("operator", RIGHTS, authorities.ALL)
     report = discover()[SLUG]
-    wanted = results.Wanted.of(report, {"run": str(run.pk)})
+    wanted = results.ResultsQuery.of(report, {"run": str(run.pk)})
     for may_browse, count in ((True, 2), (False, 0)):
         user = User.objects.get(username="operator")
         one, _ = credentials.create(f"m{count}", user, may_browse=may_browse)

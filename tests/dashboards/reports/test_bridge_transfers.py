@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker.bridges.books import Entry, Outcome
+from broker.bridges.books import Outcome, TransferEntry
 from broker.models import Queue
 from broker.queueing.put import put, put_many
 from dashboards.pipeline.manifest import current, place
@@ -184,7 +184,7 @@ def test_a_day_without_links_has_no_file_of_theirs_and_a_lost_one_is_made_again(
     assert refreshed(spark) == 1
     assert not current("transfers").exists()
 
-    entries = [Entry(orders.pk, 1, Outcome.LOOPED)]
+    entries = [TransferEntry(orders.pk, 1, Outcome.LOOPED)]
     tell(entries, "source", now=NOON + seconds(1))
     until_final(last_xid())
     assert refreshed(spark) == 1

@@ -13,7 +13,7 @@ from broker.operations.rules.dead_letter_facts import letters_on
 from broker.operations.rules.matching import matches
 from dashboards.reports import discover, rule_evaluation
 from dashboards.reports.errors import ReportError
-from dashboards.reports.rule_evaluation import Group
+from dashboards.reports.rule_evaluation import LetterGroup
 from tests.broker.dying import back_out, make_dead_letters
 from tests.dashboards.failing import consume
 from tests.dashboards.histories import at, last_xid, order
@@ -59,7 +59,9 @@ def test_what_is_judged_is_as_the_broker_has_it() -> None:
     told = []
     for letter in letters:
         one = dead[letter.message_id]
-        known = Group(one.origin_queue, one.cause, one.fingerprint, "left", 1).letter
+        known = LetterGroup(
+            one.origin_queue, one.cause, one.fingerprint, "left", 1
+        ).letter
         for rule in table().rules:
             verdict = rule_evaluation.verdict(rule, known)
             told.append(verdict)
@@ -73,7 +75,7 @@ def test_of_what_ibm_s_rules_moved_the_reason_is_not_known() -> None:
     make_letters()
     first, *_ = table().rules
     print_of = DeadLetter.objects.filter(error=BROKEN)[0].fingerprint
-    moved = Group("orders", DeadLetter.Cause.MALFORMED, print_of, "left", 1)
+    moved = LetterGroup("orders", DeadLetter.Cause.MALFORMED, print_of, "left", 1)
     assert rule_evaluation.verdict(first, moved.letter) is None
 
 

@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from broker.bridges.messages import message_of
-from broker.bridges.providers.interface import Destination, Factory, Session
+from broker.bridges.providers.interface import Destination, Factory, ProviderSession
 from broker.bridges.providers.registry import connect
 from broker.models import ConnectionFactory, Link, LinkStatus
 from broker.queueing.put import NewMessage, put_many
@@ -113,7 +113,7 @@ class Pair:
             return bool(cursor.fetchone()[0])
 
     @contextmanager
-    def session(self) -> Iterator[Session]:
+    def session(self) -> Iterator[ProviderSession]:
         assert self.remote is not None
         session = connect(self.remote)
         try:

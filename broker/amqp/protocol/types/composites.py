@@ -16,7 +16,7 @@ from typing import Any, TypeVar, dataclass_transform
 from broker.amqp.protocol.conditions import DECODE_ERROR, AmqpError
 from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.encoding import ENCODERS, NULL, encode, of_written
-from broker.amqp.protocol.types.field_types import KINDS, Kind
+from broker.amqp.protocol.types.field_types import KINDS, FieldCodec
 from broker.amqp.protocol.types.types import Described, Symbol, ULong
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class Field:
     """``default`` is MISSING where the field is mandatory."""
 
     name: str
-    kind: Kind
+    kind: FieldCodec
     default: Any
 
 
@@ -85,7 +85,7 @@ def register(cls: Any, code: int, name: str, kinds: str = "") -> None:
     KINDS[name] = nested(cls)
 
 
-def nested(*classes: type) -> Kind:
+def nested(*classes: type) -> FieldCodec:
     """The kind of a field that holds one of these composite types."""
 
     def read(value: Any) -> Any:
@@ -96,7 +96,7 @@ def nested(*classes: type) -> Kind:
             raise ValueError(f"A field cannot hold a {type(value).__name__}.")
         return encode_composite(value)
 
-    return Kind(read, write)
+    return FieldCodec(read, write)
 
 
 def encode_composite(value: Any) -> bytes:
@@ -166,7 +166,7 @@ def read_nodes(value: Any) -> dict[Any, Any]:
     return {key: known(value) for key, value in fields.items()}
 
 
-KINDS["nodes"] = Kind(read_nodes, KINDS["fields"].write)
+KINDS["nodes"] = FieldCodec(read_nodes, KINDS["fields"].write)
 
 
 def layout_of(value: Any) -> Layout | None:

@@ -23,14 +23,14 @@ from broker.amqp.protocol.types.types import (
 
 
 @dataclass(slots=True, frozen=True)
-class Kind:
+class FieldCodec:
     """Both raise ValueError for what the field cannot hold; neither gets None."""
 
     read: Callable[[Any], Any]  # what was decoded
     write: Callable[[Any], bytes]
 
 
-KINDS: dict[str, Kind] = {}  # by name; composite types add theirs
+KINDS: dict[str, FieldCodec] = {}  # by name; composite types add theirs
 
 
 def instance(kind: type) -> Callable[[Any], Any]:
@@ -42,7 +42,7 @@ def instance(kind: type) -> Callable[[Any], Any]:
     return check
 
 
-def plain(kind: type[Any], *, at_most: int | None = None) -> Kind:
+def plain(kind: type[Any], *, at_most: int | None = None) -> FieldCodec:
     """What Python's own type says enough about, and not one made from it."""
 
     def check(value: Any) -> Any:
@@ -52,10 +52,10 @@ def plain(kind: type[Any], *, at_most: int | None = None) -> Kind:
             raise ValueError(f"{len(value)} bytes are more than {at_most}.")
         return value
 
-    return Kind(check, lambda value: encode(check(value)))
+    return FieldCodec(check, lambda value: encode(check(value)))
 
 
-def number(kind: type[int], below: int, *, at_least: int = 0) -> Kind:
+def number(kind: type[int], below: int, *, at_least: int = 0) -> FieldCodec:
     """A whole number; plain in Python."""
 
     def read(value: Any) -> int:
@@ -65,7 +65,7 @@ def number(kind: type[int], below: int, *, at_least: int = 0) -> Kind:
             raise ValueError(f"{value} is out of its bounds.")
         return int(value)
 
-    return Kind(read, lambda value: encode(kind(read(value))))
+    return FieldCodec(read, lambda value: encode(kind(read(value))))
 
 
 def read_string(value: Any) -> str:
@@ -116,15 +116,15 @@ def write_message_id(value: Any) -> bytes:
 
 
 KINDS |= {
-    "any": Kind(lambda value: value, encode),
+    "any": FieldCodec(lambda value: value, encode),
     "binary": plain(bytes),
     "boolean": plain(bool),
-    "fields": Kind(instance(dict), write_fields),
+    "fields": FieldCodec(instance(dict), write_fields),
     "map": plain(dict),
-    "message-id": Kind(read_message_id, write_message_id),
-    "string": Kind(read_string, lambda value: encode(read_string(value))),
-    "symbol": Kind(read_symbol, write_symbol),
-    "symbols": Kind(read_symbols, write_symbols),
+    "message-id": FieldCodec(read_message_id, write_message_id),
+    "string": FieldCodec(read_string, lambda value: encode(read_string(value))),
+    "symbol": FieldCodec(read_symbol, write_symbol),
+    "symbols": FieldCodec(read_symbols, write_symbols),
     "tag": plain(bytes, at_most=32),
     "timestamp": number(Timestamp, 2**63, at_least=-(2**63)),
     "ubyte": number(UByte, 2**8),

@@ -66,7 +66,7 @@ class AmqpSubscription:
         self.attachment.begin()
 
     def told(self, event: events.Event) -> None:
-        if isinstance(event, events.Received):
+        if isinstance(event, events.MessageReceived):
             self.waiting.append((event.delivery, datetime.now(UTC)))
 
     def receive(self, limit: int, wait_s: float) -> list[Received]:

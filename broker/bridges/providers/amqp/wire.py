@@ -29,8 +29,8 @@ from broker.amqp.protocol.events import (
     Ended,
     Event,
     Flowed,
+    MessageReceived,
     Opened,
-    Received,
     Resumed,
 )
 from broker.amqp.protocol.session import Session
@@ -277,10 +277,10 @@ def limits() -> Limits:
 
 
 def endpoint_of(
-    event: Attached | Received | Flowed | Drained | Disposed | Detached,
+    event: Attached | MessageReceived | Flowed | Drained | Disposed | Detached,
 ) -> EndpointRef:
     match event:
-        case Received() | Drained():
+        case MessageReceived() | Drained():
             return event.receiver
         case Flowed():
             return event.sender

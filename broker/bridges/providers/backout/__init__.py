@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from broker.bridges.providers.backout.calls import Calls
 from broker.bridges.providers.backout.session import BackoutSession
-from broker.bridges.providers.interface import Factory, Session
+from broker.bridges.providers.interface import Factory, ProviderSession
 from broker.errors.bridges import ProviderError
 
 
-def connect(factory: Factory) -> Session:
+def connect(factory: Factory) -> ProviderSession:
     """See ``interface.Connect``."""
     session = BackoutSession(factory, Calls(factory))
     try:

@@ -22,7 +22,7 @@ from broker.bridges.providers.interface import (
     Capability,
     Destination,
     Factory,
-    Subscription,
+    ProviderSubscription,
 )
 from broker.errors import BrokerError
 from broker.errors.bridges import (
@@ -65,7 +65,7 @@ class BackoutSession:
         selector: str = "",
         durable_name: str = "",
         prefetch: int = 1,
-    ) -> Subscription:
+    ) -> ProviderSubscription:
         """See ``interface.Session``. Nothing is taken ahead of ``receive``."""
         if destination.is_topic or durable_name:
             raise self.wrong(

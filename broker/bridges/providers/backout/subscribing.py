@@ -215,7 +215,7 @@ def by_branch(received: Sequence[Received]) -> dict[str, list[int]]:
     return found
 
 
-def received(part: batches.Part, branch: str) -> Received:
+def received(part: batches.BatchPart, branch: str) -> Received:
     """A message as it came."""
     more: dict[str, Any] = part.fields[batches.MORE]
     message = batches.unpacked(part)

@@ -56,7 +56,7 @@ class Frames(stomp.ConnectionListener):  # type: ignore[misc]  # has no types
         self.queue.put(None)
 
 
-class Connection:
+class StompConnection:
     """A connection that has logged in."""
 
     def __init__(self, options: Options) -> None:

@@ -80,7 +80,7 @@ LONGEST_NAME = 255  # bytes, in RabbitMQ
 UNSAFE = frozenset("\0\r")  # ActiveMQ would give back others
 
 
-class Frame(NamedTuple):
+class StompFrame(NamedTuple):
     """What is sent of a message."""
 
     headers: dict[str, str]
@@ -97,7 +97,7 @@ def to_frame(
     dialect: Dialect,
     queue_prefix: str,
     now: datetime,
-) -> Frame:
+) -> StompFrame:
     """A message as it is sent.
 
     Args:
@@ -127,7 +127,7 @@ def to_frame(
             why = f"A property has a value that JSON has not: {wrong}."
             raise Cannot(why) from None
     check_sizes(headers, dialect)
-    return Frame(headers, body)
+    return StompFrame(headers, body)
 
 
 def expiry(expires_at: datetime, dialect: Dialect, now: datetime) -> dict[str, str]:

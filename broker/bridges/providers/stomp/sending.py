@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from stomp.utils import Frame as Answer
+from stomp.utils import StompFrame as Answer
 
 from broker.bridges.providers.stomp import refusals
-from broker.bridges.providers.stomp.connection import WINDOW, Connection
-from broker.bridges.providers.stomp.messages import Cannot, Frame, to_frame
+from broker.bridges.providers.stomp.connection import WINDOW, StompConnection
+from broker.bridges.providers.stomp.messages import Cannot, StompFrame, to_frame
 from broker.bridges.providers.stomp.transactions import Transaction
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
 from broker.queueing.store import NewMessage
@@ -18,7 +18,7 @@ Outcomes = list[SendRefused | None]  # of each message; None: it is taken
 
 
 def send(
-    connection: Connection,
+    connection: StompConnection,
     messages: Sequence[NewMessage],
     named: str,
     transaction: Transaction | None,
@@ -31,14 +31,14 @@ def send(
     """
     now = datetime.now(UTC)
     frames = [frame_of(connection, one, named, now) for one in messages]
-    sent = [one for one in frames if isinstance(one, Frame)]
+    sent = [one for one in frames if isinstance(one, StompFrame)]
     outcomes = iter(outcomes_of(connection, sent, named, transaction))
     return [one if isinstance(one, SendRefused) else next(outcomes) for one in frames]
 
 
 def frame_of(
-    connection: Connection, message: NewMessage, named: str, now: datetime
-) -> Frame | SendRefused:
+    connection: StompConnection, message: NewMessage, named: str, now: datetime
+) -> StompFrame | SendRefused:
     options = connection.options
     try:
         return to_frame(message, named, connection.dialect, options.queue_prefix, now)
@@ -47,8 +47,8 @@ def frame_of(
 
 
 def outcomes_of(
-    connection: Connection,
-    frames: Sequence[Frame],
+    connection: StompConnection,
+    frames: Sequence[StompFrame],
     named: str,
     transaction: Transaction | None,
 ) -> Outcomes:
@@ -65,7 +65,7 @@ def outcomes_of(
 
 
 def send_unanswered(
-    connection: Connection, frames: Sequence[Frame], transaction: Transaction
+    connection: StompConnection, frames: Sequence[StompFrame], transaction: Transaction
 ) -> None:
     for start in range(0, len(frames), WINDOW):
         for one in frames[start : start + WINDOW]:
@@ -73,8 +73,8 @@ def send_unanswered(
 
 
 def send_answered(
-    connection: Connection,
-    frames: Sequence[Frame],
+    connection: StompConnection,
+    frames: Sequence[StompFrame],
     named: str,
     transaction: Transaction | None,
 ) -> Outcomes:
@@ -96,7 +96,7 @@ def send_answered(
 
 
 def at_the_end(
-    connection: Connection, count: int, named: str, lost: ProviderLost
+    connection: StompConnection, count: int, named: str, lost: ProviderLost
 ) -> SendRefused:
     """Why a server ended the connection, where that was about the only message.
 
@@ -114,7 +114,9 @@ def at_the_end(
     return refused
 
 
-def outcome(connection: Connection, answer: Answer, named: str) -> SendRefused | None:
+def outcome(
+    connection: StompConnection, answer: Answer, named: str
+) -> SendRefused | None:
     """
     Raises:
         WrongFactory: it is the destination that cannot be used.

@@ -11,20 +11,20 @@ from stomp.utils import Frame
 
 from broker.bridges.providers.interface import Capability, Destination, Factory
 from broker.bridges.providers.stomp import refusals, sending
-from broker.bridges.providers.stomp.connection import Connection
+from broker.bridges.providers.stomp.connection import StompConnection
 from broker.bridges.providers.stomp.options import Options, options_of
-from broker.bridges.providers.stomp.subscription import Subscription
+from broker.bridges.providers.stomp.subscription import StompSubscription
 from broker.bridges.providers.stomp.transactions import Transaction
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
 from broker.queueing.store import NewMessage
 
 
-def connect(factory: Factory) -> Session:
+def connect(factory: Factory) -> StompSession:
     """Connect and log in; see ``interface.Connect``."""
-    return Session(options_of(factory))
+    return StompSession(options_of(factory))
 
 
-class Session:
+class StompSession:
     """See ``interface.Session``."""
 
     def __init__(self, options: Options) -> None:
@@ -33,14 +33,14 @@ class Session:
             ProviderLost, AccessRefused, WrongFactory: see ``interface.Connect``.
         """
         self.options = options
-        self.connection = Connection(options)
+        self.connection = StompConnection(options)
         dialect = self.connection.dialect
         self.dialect = dialect if options.maps else replace(dialect, maps=False)
         self.connection.dialect = self.dialect
         self.capabilities = dialect.capabilities
         self.sent_ids: Sequence[str] = ()  # the broker gives them, and does not tell
         self.transaction: Transaction | None = None
-        self.alone: list[Subscription] = []  # with connections of their own
+        self.alone: list[StompSubscription] = []  # with connections of their own
 
     def subscribe(
         self,
@@ -49,7 +49,7 @@ class Session:
         selector: str = "",
         durable_name: str = "",
         prefetch: int = 1,
-    ) -> Subscription:
+    ) -> StompSubscription:
         """Begin to consume.
 
         A server that gives back what was not acknowledged only when the connection ends
@@ -62,8 +62,8 @@ class Session:
         connection = self.connection
         is_alone = not self.dialect.returns_early
         if is_alone:
-            connection = Connection(self.options)
-        subscription = Subscription(
+            connection = StompConnection(self.options)
+        subscription = StompSubscription(
             connection,
             headers["id"],
             destination,
@@ -121,7 +121,7 @@ class Session:
         return {self.dialect.durable_by: name}
 
     def answers_to_subscribe(
-        self, connection: Connection, headers: dict[str, str]
+        self, connection: StompConnection, headers: dict[str, str]
     ) -> list[Frame]:
         """
         Raises:

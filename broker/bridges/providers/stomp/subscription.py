@@ -22,14 +22,14 @@ from stomp.utils import Frame
 
 from broker.bridges.providers.interface import Destination, Lag, Received
 from broker.bridges.providers.stomp import refusals
-from broker.bridges.providers.stomp.connection import WINDOW, Connection
+from broker.bridges.providers.stomp.connection import WINDOW, StompConnection
 from broker.bridges.providers.stomp.messages import from_frame, moment
 from broker.bridges.providers.stomp.transactions import Transaction
 from broker.errors.bridges import ProviderLost
 
 
 @dataclass(slots=True)
-class Delivery:
+class StompDelivery:
     """A message that the server has given and nobody acknowledged."""
 
     number: int  # in the order in which it came
@@ -37,12 +37,12 @@ class Delivery:
     is_again: bool = False  # it was given back before
 
 
-class Subscription:
+class StompSubscription:
     """See ``interface.Subscription``."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: StompConnection,
         key: str,
         destination: Destination,
         transaction: Callable[[], Transaction | None],
@@ -61,8 +61,8 @@ class Subscription:
         self.transaction = transaction
         self.is_alone = is_alone
         self.came = connection.messages.setdefault(key, deque())
-        self.waiting: deque[Delivery] = deque()
-        self.held: dict[int, Delivery] = {}  # given out, by number
+        self.waiting: deque[StompDelivery] = deque()
+        self.held: dict[int, StompDelivery] = {}  # given out, by number
         self.numbers = count()
 
     def receive(self, limit: int, wait_s: float) -> list[Received]:
@@ -84,9 +84,9 @@ class Subscription:
         while self.connection.take():
             pass
         while self.came:
-            self.waiting.append(Delivery(next(self.numbers), self.came.popleft()))
+            self.waiting.append(StompDelivery(next(self.numbers), self.came.popleft()))
 
-    def received(self, delivery: Delivery) -> Received:
+    def received(self, delivery: StompDelivery) -> Received:
         """Translated anew each time: who got it before may have changed it."""
         options, headers = self.connection.options, delivery.frame.headers
         named = headers.get("destination", "")
@@ -119,7 +119,7 @@ class Subscription:
         if transaction is not None:
             transaction.undoing.append(partial(self.give_back, taken))
 
-    def taken(self, number: int) -> Delivery:
+    def taken(self, number: int) -> StompDelivery:
         """A delivery that is now for the server to know of.
 
         Raises:
@@ -134,7 +134,7 @@ class Subscription:
         return found
 
     def settle(
-        self, taken: Sequence[Delivery], transaction: Transaction | None
+        self, taken: Sequence[StompDelivery], transaction: Transaction | None
     ) -> None:
         """Wait for the receipt of the last: the server takes them in their order.
 
@@ -166,7 +166,7 @@ class Subscription:
             if (delivery := self.held.pop(one.handle, None)) is not None
         )
 
-    def give_back(self, deliveries: Iterable[Delivery]) -> None:
+    def give_back(self, deliveries: Iterable[StompDelivery]) -> None:
         """To be received again, each in its place."""
         back = list(deliveries)
         for one in back:

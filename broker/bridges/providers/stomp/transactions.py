@@ -7,14 +7,14 @@ from collections.abc import Callable
 from stomp.utils import Frame
 
 from broker.bridges.providers.stomp import refusals
-from broker.bridges.providers.stomp.connection import Connection
+from broker.bridges.providers.stomp.connection import StompConnection
 from broker.errors.bridges import CommitInDoubt, ProviderLost, SendRefused
 
 
 class Transaction:
     """One that the server knows by its name."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: StompConnection) -> None:
         """Begin it.
 
         Raises:

@@ -10,12 +10,12 @@ import pytest
 
 from broker.bridges.providers.interface import Destination, Factory
 from broker.bridges.providers.stomp import connect
-from broker.bridges.providers.stomp.session import Session
+from broker.bridges.providers.stomp.session import StompSession
 from tests.broker.bridges import activemq
 from tests.broker.bridges.servers import HOST
 from tests.broker.bridges.stomp import rabbitmq
 
-Connected = Callable[[Factory], Session]
+Connected = Callable[[Factory], StompSession]
 NUMBERS = count(1)
 
 

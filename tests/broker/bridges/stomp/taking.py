@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from broker.bridges.providers.interface import Destination, Received
-from broker.bridges.providers.stomp.session import Session
-from broker.bridges.providers.stomp.subscription import Subscription
+from broker.bridges.providers.stomp.session import StompSession
+from broker.bridges.providers.stomp.subscription import StompSubscription
 from broker.queueing.store import NewMessage
 
 PATIENCE_S = 30.0  # on a machine that does much else
@@ -12,7 +12,9 @@ END = b"the end"
 BRIEFLY_S = 0.3  # when nothing is to come
 
 
-def take(subscription: Subscription, count: int, *, batch: int = 100) -> list[Received]:
+def take(
+    subscription: StompSubscription, count: int, *, batch: int = 100
+) -> list[Received]:
     """Receive so many messages, and acknowledge them."""
     found: list[Received] = []
     while len(found) < count:
@@ -27,7 +29,7 @@ def bodies(received: list[Received]) -> list[bytes]:
     return [one.message.body for one in received]
 
 
-def left_on(session: Session, queue: Destination) -> list[bytes]:
+def left_on(session: StompSession, queue: Destination) -> list[bytes]:
     """The bodies of all that is there; it is gone afterwards."""
     session.send([text(0, body=END)], queue)
     subscription = session.subscribe(queue, prefetch=100)
