@@ -29,8 +29,9 @@ from broker.models import (
 )
 from broker.monitoring import search
 from broker.queueing import journal
-from dashboards import ages, depths, link_metrics, sql
+from dashboards import link_metrics, sql
 from dashboards.families import Family
+from dashboards.live import ages, depths
 
 KEY = "dashboards.metrics"
 KEPT_S = 1

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from django.urls import path
 
-from dashboards.consumers import DepthsConsumer
+from dashboards.live.consumers import DepthsConsumer
 
 urlpatterns = [path("ws/depths/", DepthsConsumer.as_asgi())]

@@ -1,4 +1,4 @@
-"""Reports, at night and when somebody asks."""
+"""Numbers for open pages, every second; reports, at night and when somebody asks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import celeryd_init
 
-from dashboards.live import publish_depths  # noqa: F401  found with the others
+from dashboards.live import publisher
 from dashboards.pipeline import runs
 from dashboards.reports import discover
 from dashboards.spark import cpu_share
@@ -20,6 +20,18 @@ def leave_room(options: dict[str, Any], **_: Any) -> None:
     """A worker that is there for reports alone does not slow the broker down."""
     if list(options.get("queues") or ()) == [QUEUE]:
         cpu_share.give_way()
+
+
+@shared_task(
+    name="dashboards.live.publish_depths",  # as schedules have it
+    ignore_result=True,
+    soft_time_limit=5,
+    time_limit=10,
+    expires=2,
+)
+def publish_depths() -> None:
+    """Send what changed since the last time. Every second."""
+    publisher.publish()
 
 
 @shared_task(ignore_result=True)

@@ -19,7 +19,8 @@ from pytest_django import DjangoDbBlocker
 from broker.monitoring.search import pages
 from broker.queueing import notifications, processes
 from console.layout import settings_problems
-from dashboards import ages, attention, kept, links
+from dashboards.live import ages, attention, link_status
+from dashboards.live import cache as live_cache
 
 # What hears of the tests of all processes has to be known where none is collected.
 pytest_plugins = ["tests.amqp.clients.cases"]
@@ -109,10 +110,10 @@ def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     Within a test it is kept however long that takes: who counts queries counts alike.
     """
     cache.clear()
-    monkeypatch.setattr(kept, "QUICK_S", math.inf)
+    monkeypatch.setattr(live_cache, "QUICK_S", math.inf)
     monkeypatch.setattr(pages, "monotonic", lambda: 0.0)  # nor does a search stop early
     monkeypatch.setattr("console.views.messages.search.QUICK_S", math.inf)
-    for keeper in (ages, attention, settings_problems, links):
+    for keeper in (ages, attention, settings_problems, link_status):
         monkeypatch.setattr(keeper, "KEPT_S", math.inf)
 
 

@@ -22,7 +22,7 @@ from broker.sql.clock import database_now
 from console.accounts.permissions import CHANGE
 from console.api.problems import NO_NUL, REFUSED, Problem, require
 from console.messages.dead_letter_query import names_for
-from dashboards import attention
+from dashboards.live import attention
 
 router = Router(tags=["dead letter groups"])
 

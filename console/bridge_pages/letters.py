@@ -20,8 +20,8 @@ from broker.sql.clock import database_now
 from console.bridge_pages import sight
 from console.messages import dead_letter_groups
 from console.messages.dead_letter_query import fields_of, matches
-from dashboards import attention
-from dashboards.links import ENDS, ends_here, sees
+from dashboards.live import attention
+from dashboards.live.link_status import ENDS, ends_here, sees
 
 PREFIX = "JMS_SUN_JMSBRIDGE_"
 MOST = 10  # groups on the page of a link

@@ -11,8 +11,8 @@ from broker.models import Branch, Link, LinkStatus
 from broker.security import authorities
 from console.bridge_pages import sight
 from console.bridge_pages.rows import rows_of
-from dashboards import topics
-from dashboards.links import ENDS, ends_here, sees
+from dashboards.live import topics
+from dashboards.live.link_status import ENDS, ends_here, sees
 
 EVERY = 0  # number of the topic of all links
 

@@ -9,7 +9,7 @@ from django.db.models import Count, Min, QuerySet
 from broker.bridges import standing
 from broker.models import Branch, Link, LinkStatus
 from broker.security.authorities import GrantedAuthorities
-from dashboards.links import ENDS, ends_here, sees
+from dashboards.live.link_status import ENDS, ends_here, sees
 
 LOOKED_AT = 200  # links
 PATIENCE = timedelta(minutes=1)  # with what mostly passes by itself

@@ -15,7 +15,7 @@ from broker.security.authorities import GrantedAuthorities
 from console.bridge_pages import sight, words
 from console.bridge_pages.steps import Figure, figures_of
 from console.bridge_pages.words import EndWords
-from dashboards import links
+from dashboards.live import link_status
 
 PAGE = 100
 
@@ -110,7 +110,7 @@ class LinkList:
 def rows_of(every: Sequence[Link]) -> list[LinkRow]:
     """Links with how they do."""
     statuses = [sight.status_of(one) for one in every]
-    rates = links.rates({one.link.pk: one.sent for one in statuses})
+    rates = link_status.rates({one.link.pk: one.sent for one in statuses})
     return [LinkRow(one.link, one, rates[one.link.pk]) for one in statuses]
 
 

@@ -13,7 +13,7 @@ from broker.bridges.commands import link_of
 from broker.errors.bridges import NoSuchBridge, NoSuchLink
 from broker.models import Link, LinkStatus
 from broker.security import authorities
-from dashboards.links import ENDS, ends_here, sees
+from dashboards.live.link_status import ENDS, ends_here, sees
 
 VIEW = "broker.view_link"
 OPERATE = "broker.operate_link"

@@ -28,7 +28,7 @@ from console.cli import people, works
 from console.cli.people import USAGE
 from console.messages import search_form
 from console.messages.dead_letter_query import matches, names_for
-from dashboards import depths
+from dashboards.live import depths
 
 
 def name_of(user: User | None) -> str:

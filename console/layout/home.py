@@ -24,7 +24,7 @@ from broker.transactions import administration
 from broker.transactions.prepared import prepared
 from console.bridge_pages import needing, sight
 from console.layout import settings_problems as findings
-from dashboards.depths import QueueDepth
+from dashboards.live.depths import QueueDepth
 
 MOST = 5  # of one kind; the rest is counted
 LOOKED_AT = 200  # queues, those with most on them, and units of work

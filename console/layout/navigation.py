@@ -19,7 +19,7 @@ from broker.client.dispatch import stoppages
 from broker.security import authorities
 from console.layout import settings_problems as findings
 from console.second_factors import gate
-from dashboards import attention, depths, links
+from dashboards.live import attention, depths, link_status
 
 ENVIRONMENTS = ("dev", "stage", "prod")  # that have a colour of their own
 THEMES = ("light", "dark", "system")
@@ -270,7 +270,7 @@ class Frame:
     @cached_property
     def failed(self) -> list[str]:
         """The links, of those one may see, that stopped by themselves."""
-        return links.failed(self.held) if self.may("broker.view_link") else []
+        return link_status.failed(self.held) if self.may("broker.view_link") else []
 
     @cached_property
     def dead_letters(self) -> int:

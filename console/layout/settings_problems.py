@@ -16,7 +16,7 @@ from broker.config.lint import Advice, advice
 from broker.models import AddressSetting, ConnectionFactory, ModelQueue, Queue
 from broker.security.authorities import GrantedAuthorities, Principal
 from console import second_factors
-from dashboards import kept
+from dashboards.live import cache
 
 KEY = "console.advice"
 KEPT_S = 15
@@ -77,19 +77,19 @@ class Finding:
 def advice_for(held: GrantedAuthorities) -> list[Advice]:
     """All that there is to say of queues that may be inquired: now, or some seconds ago
     where queues are so many that it takes long. Five queries."""
-    return seen(held, kept.newest(KEY, advice, KEPT_S))
+    return seen(held, cache.newest(KEY, advice, KEPT_S))
 
 
 def all_for(user: Principal, held: GrantedAuthorities) -> list[Advice]:
     """The same, after what there is to say of people and of passwords."""
-    found = kept.newest(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
+    found = cache.newest(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
     return [*of_people(user), *found, *advice_for(held)]
 
 
 def count(user: Principal, held: GrantedAuthorities) -> int:
     """How many there are, or were some seconds ago."""
-    found = kept.recent(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
-    of_queues = seen(held, kept.recent(KEY, advice, KEPT_S))
+    found = cache.recent(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
+    of_queues = seen(held, cache.recent(KEY, advice, KEPT_S))
     return len(of_people(user)) + len(found) + len(of_queues)
 
 

@@ -17,7 +17,7 @@ from console.accounts import permissions
 from console.operations import course as courses
 from console.operations import follow_up
 from console.operations.results import Ledger, ledger_of, said_of, undo_until
-from dashboards import topics
+from dashboards.live import topics
 
 
 def may_see(user: authorities.Principal, operation_id: int) -> bool:

@@ -13,7 +13,7 @@ from broker.queueing import journal
 from broker.settlement.discards import retentions_s
 from console.operations.results import Ledger
 from console.operations.wording import ADDRESSES, dropped, messages, words_of
-from dashboards import kept
+from dashboards.live import cache
 
 NO_TEXT = "no error text"
 KEPT_S = 15  # what the messages of a large plan had died of
@@ -89,7 +89,7 @@ def causes_of(operation: Operation, ledger: Ledger) -> list[Cause]:
     was some seconds ago. What is planned is frozen: it is the same set as long as there
     are as many of it."""
     key = f"console.causes.{operation.pk}.{ledger.planned}.{ledger.left_out}"
-    return kept.newest(key, lambda: error_history.planned(operation.pk), KEPT_S)
+    return cache.newest(key, lambda: error_history.planned(operation.pk), KEPT_S)
 
 
 def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:

@@ -14,9 +14,9 @@ from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 
 from broker.security.authorities import GrantedAuthorities
-from dashboards import ages, attention, trends
-from dashboards.depths import QueueDepth
-from dashboards.trends import Trend
+from dashboards.live import ages, attention, trends
+from dashboards.live.depths import QueueDepth
+from dashboards.live.trends import Trend
 
 PAGE = 100
 

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from broker.models import Place
 from broker.queueing.browse import Browsed
-from dashboards.depths import QueueDepth
+from dashboards.live.depths import QueueDepth
 
 register = template.Library()
 

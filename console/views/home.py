@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from broker.security import authorities
 from console.layout import home as needs
-from dashboards import depths
+from dashboards.live import depths
 
 
 @require_safe

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.browser
 ELSEWHERE = """
 from broker.queueing.put import put
 from broker.transactions.scope import unit_of_work
-from dashboards.live import publish_depths
+from dashboards.tasks import publish_depths
 
 {deed}
 publish_depths.apply_async(expires=60)  # the clock that does so is not running

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.browser
 SERVE = """
 from broker.client.dispatch.connection_consumer import ConnectionConsumer, ServerSession
 from broker.client.dispatch.handlers import Handler
-from dashboards.live import publish_depths
+from dashboards.tasks import publish_depths
 
 consumer = ConnectionConsumer.open(Handler("orders", print, True, 1, 1))
 ServerSession(consumer).serve()

@@ -20,7 +20,7 @@ from broker.models import ConnectionConsumer as Row
 from broker.queueing import processes
 from broker.queueing.put import put
 from console.layout import settings_problems
-from dashboards import depths
+from dashboards.live import depths
 from tests.broker.handling import Seen, broken, handler, session, stopped
 from tests.console.conftest import SignIn
 from tests.console.recorded import deeds

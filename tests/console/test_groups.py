@@ -21,7 +21,7 @@ from broker.models import (
 )
 from broker.monitoring.dead_letters import Letter
 from console.accounts import roles
-from dashboards import attention
+from dashboards.live import attention
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.console.test_messages import EVIL, words

@@ -35,7 +35,7 @@ from broker.models import (
     UnitOfWork,
 )
 from console.models import BrowserSession, SavedView
-from dashboards import depths
+from dashboards.live import depths
 from dashboards.models import ReportRun
 from tests.console.acts import PAGES
 from tests.console.conftest import SignIn

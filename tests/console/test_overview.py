@@ -18,7 +18,7 @@ from broker.security import authorities
 from broker.transactions.prepared import PreparedUnitOfWork
 from broker.transactions.scope import UnitOfWork
 from console.layout.home import MOST, undecided
-from dashboards.depths import QueueDepth
+from dashboards.live.depths import QueueDepth
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt, die, make_places
 from tests.console.test_messages import EVIL, words

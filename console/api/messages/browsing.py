@@ -22,7 +22,7 @@ from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
 from console.messages.detail import story_of
 from console.views.messages.detail import require as require_story
-from dashboards import depths
+from dashboards.live import depths
 
 router = Router(tags=["queues"])
 

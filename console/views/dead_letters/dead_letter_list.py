@@ -35,7 +35,7 @@ from console.messages.dead_letter_query import (
     matches,
     names_for,
 )
-from dashboards import attention
+from dashboards.live import attention
 
 PAGE = 50
 KEYS = [("fingerprint", "error"), ("queue", "queue"), ("cause", "cause")]

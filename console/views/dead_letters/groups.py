@@ -22,7 +22,7 @@ from broker.sql.clock import database_now
 from console.accounts.permissions import CHANGE as MAY_CHANGE
 from console.messages.dead_letter_query import names_for
 from console.views.dead_letters.dead_letter_list import shown
-from dashboards import attention
+from dashboards.live import attention
 
 SPANS = {  # of a snooze, by what a form says
     "1h": timedelta(hours=1),

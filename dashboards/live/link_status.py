@@ -18,7 +18,7 @@ from broker.bridges import standing
 from broker.bridges.providers.registry import HERE
 from broker.models import Link, LinkStatus
 from broker.security import authorities
-from dashboards import kept, samples
+from dashboards.live import cache, samples
 
 KEY = "dashboards:links"
 EVERY_S = 5
@@ -88,13 +88,13 @@ def failed(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> lis
     Args:
         held: what they may do.
     """
-    every = kept.recent(FAILED, look, KEPT_S)
+    every = cache.recent(FAILED, look, KEPT_S)
     return [one.name for one in every if sees(held, one.ends)]
 
 
 def renew() -> list[str]:
     """The same of all, as it is now, which is what others are told next."""
-    return [one.name for one in kept.look_now(FAILED, look)]
+    return [one.name for one in cache.look_now(FAILED, look)]
 
 
 def look() -> list[Failed]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dashboards import kept, sql
+from dashboards import sql
+from dashboards.live import cache
 
 KEY = "dashboards.ages"
 KEPT_S = 5  # for pages; it costs more the more queues have something ready
@@ -15,4 +16,4 @@ def now() -> dict[int, float]:
 
 def lately() -> dict[int, float]:
     """The same, from some seconds ago at most."""
-    return kept.recent(KEY, now, KEPT_S)
+    return cache.recent(KEY, now, KEPT_S)

@@ -16,7 +16,7 @@ from django.utils import timezone
 from redis import RedisError
 
 from broker.security import authorities
-from dashboards import depths, live, samples, topics
+from dashboards.live import depths, publisher, samples, topics
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -108,7 +108,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
             parts = [event["parts"][one] for one in changed]
             await self.send("".join([*parts, event["sums"]]))
         else:
-            part = database_sync_to_async(live.part)
+            part = database_sync_to_async(publisher.part)
             await self.send(await part(self.held, [int(one) for one in changed]))
 
     async def tell(self, html: str) -> None:

@@ -6,9 +6,9 @@ from itertools import count
 from time import monotonic
 
 import pytest
-from django.core.cache import cache
+from django.core.cache import cache as django_cache
 
-from dashboards import kept
+from dashboards.live import cache
 
 SLOW = 0.0  # what counts as quick: no look does
 
@@ -25,7 +25,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> list[tuple]:
         def start(self) -> None:
             started.append(self.args)
 
-    monkeypatch.setattr(kept, "Thread", Thread)
+    monkeypatch.setattr(cache, "Thread", Thread)
     return started
 
 
@@ -33,7 +33,7 @@ def test_a_quick_look_is_kept_and_then_made_again() -> None:
     looks = count()
 
     def ask(seconds: float) -> int:
-        return kept.recent("a", lambda: next(looks), seconds)
+        return cache.recent("a", lambda: next(looks), seconds)
 
     assert [ask(60), ask(60), ask(0), ask(60)] == [0, 0, 1, 1]
 
@@ -41,19 +41,19 @@ def test_a_quick_look_is_kept_and_then_made_again() -> None:
 def test_where_looks_are_slow_nobody_but_the_first_waits(
     apart: list[tuple], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "QUICK_S", SLOW)
-    monkeypatch.setattr(kept, "TIMES", 0)
+    monkeypatch.setattr(cache, "QUICK_S", SLOW)
+    monkeypatch.setattr(cache, "TIMES", 0)
     looks = count()
 
     def look() -> int:
         return next(looks)
 
-    assert [kept.recent("a", look, 0) for _ in range(3)] == [0, 0, 0]
+    assert [cache.recent("a", look, 0) for _ in range(3)] == [0, 0, 0]
     assert apart == [("a", look)]  # one thread, however many asked
 
-    kept.look_apart("a", look)
-    assert kept.recent("a", look, 60) == 1
-    assert kept.recent("a", look, 0) == 1
+    cache.look_apart("a", look)
+    assert cache.recent("a", look, 60) == 1
+    assert cache.recent("a", look, 0) == 1
     assert len(apart) == 2
 
 
@@ -63,10 +63,10 @@ def test_what_is_there_now_is_looked_at_anew_only_where_that_is_quick(
     looks = count()
 
     def ask() -> int:
-        return kept.newest("a", lambda: next(looks), 60)
+        return cache.newest("a", lambda: next(looks), 60)
 
     assert [ask(), ask()] == [0, 1]
-    monkeypatch.setattr(kept, "QUICK_S", SLOW)
+    monkeypatch.setattr(cache, "QUICK_S", SLOW)
     assert [ask(), ask()] == [1, 1]
     assert apart == []
 
@@ -74,17 +74,17 @@ def test_what_is_there_now_is_looked_at_anew_only_where_that_is_quick(
 def test_what_costs_more_is_looked_at_more_seldom(
     apart: list[tuple], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "QUICK_S", SLOW)
+    monkeypatch.setattr(cache, "QUICK_S", SLOW)
 
-    def seen(*, age_s: float, took_s: float) -> kept.Kept[str]:
-        return kept.Kept("seen", monotonic() - age_s, took_s)
+    def seen(*, age_s: float, took_s: float) -> cache.Kept[str]:
+        return cache.Kept("seen", monotonic() - age_s, took_s)
 
-    def starts(what: kept.Kept[str]) -> bool:
-        cache.set("a", what)
-        assert kept.recent("a", lambda: "new", 5) == "seen"
+    def starts(what: cache.Kept[str]) -> bool:
+        django_cache.set("a", what)
+        assert cache.recent("a", lambda: "new", 5) == "seen"
         started = len(apart)
         apart.clear()
-        cache.delete(kept.LOOKING.format("a"))
+        django_cache.delete(cache.LOOKING.format("a"))
         return bool(started)
 
     assert not starts(seen(age_s=9, took_s=0.2))

@@ -12,9 +12,9 @@ from django.contrib.auth.models import User
 from django.db import connections
 
 from broker.security import authorities
-from dashboards import consumers, topics
-from tests.dashboards.sockets import page_of
-from tests.dashboards.test_consumers import CLOSED
+from dashboards.live import consumers, topics
+from tests.dashboards.live.sockets import page_of
+from tests.dashboards.live.test_consumers import CLOSED
 from tests.make import make_user
 
 pytestmark = pytest.mark.usefixtures("transactional_db")

@@ -12,13 +12,11 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.core.cache import cache
-
 from broker.models import DeadLetterGroup, Queue
 from broker.monitoring import dead_letter_groups, dead_letters
 from broker.security import authorities
 from broker.sql.clock import database_now
-from dashboards import kept
+from dashboards.live import cache
 
 KEY = "dashboards.attention"
 KEPT_S = 15
@@ -93,7 +91,7 @@ def died(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> Count
 def newest() -> Seen:
     """All groups as they are now; where there are so many dead letters that to group
     them takes long, as they were at the moment that this says."""
-    return kept.newest(KEY, look, KEPT_S)
+    return cache.newest(KEY, look, KEPT_S)
 
 
 def visible(
@@ -105,7 +103,7 @@ def visible(
 
 def seen() -> Seen:
     """All groups, from some seconds ago at most."""
-    return kept.recent(KEY, look, KEPT_S)
+    return cache.recent(KEY, look, KEPT_S)
 
 
 def look() -> Seen:
@@ -121,4 +119,4 @@ def look() -> Seen:
 
 def forget() -> None:
     """Look anew the next time: somebody said something."""
-    cache.delete(KEY)
+    cache.forget(KEY)

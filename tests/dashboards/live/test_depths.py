@@ -11,7 +11,7 @@ from django.utils import timezone
 from broker.models import Queue
 from broker.queueing.put import put, put_many
 from broker.transactions.scope import UnitOfWork, unit_of_work
-from dashboards import depths
+from dashboards.live import depths
 from tests.make import NOON, make_messages, make_queue, make_setting
 
 

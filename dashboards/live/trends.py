@@ -14,7 +14,7 @@ import redis
 from django.utils import timezone
 
 from broker.queueing.journal import Depth
-from dashboards.samples import memory
+from dashboards.live.samples import memory
 
 KEY = "dashboards:trend"
 EVERY_S = 10

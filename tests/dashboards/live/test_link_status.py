@@ -9,9 +9,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from broker.models import LinkState
 from broker.security import authorities
-from dashboards import depths, links, live
+from dashboards.live import depths, link_status, publisher
 from tests.console.bridging import fail, make_link, stand
-from tests.dashboards.test_live import Page
+from tests.dashboards.live.test_publisher import Page
 from tests.make import NOON, make_queue, seconds
 
 pytestmark = pytest.mark.django_db
@@ -23,9 +23,9 @@ def test_a_rate_compares_with_what_was_sent_a_minute_ago() -> None:
     link = make_link()
     for second in range(0, 70, 5):
         stand(link, "STARTED", sent=second * 10)
-        links.remember(NOON + seconds(second))
+        link_status.remember(NOON + seconds(second))
 
-    rates = links.rates({link.pk: 700}, NOON + seconds(70))
+    rates = link_status.rates({link.pk: 700}, NOON + seconds(70))
 
     assert rates == {link.pk: 10.0}
 
@@ -35,23 +35,23 @@ def test_one_sample_is_kept_for_five_seconds(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     stand(link := make_link(), "STARTED", sent=4)
-    links.remember(NOON)
+    link_status.remember(NOON)
     with django_assert_num_queries(0):
-        links.remember(NOON + seconds(4.9))
+        link_status.remember(NOON + seconds(4.9))
 
-    assert links.rates({link.pk: 14}, NOON + seconds(5)) == {link.pk: 2.0}
+    assert link_status.rates({link.pk: 14}, NOON + seconds(5)) == {link.pk: 2.0}
 
 
 @pytest.mark.usefixtures("redis")
 @pytest.mark.parametrize("now", [NOON + seconds(0.1), NOON + seconds(120)])
 def test_over_no_time_or_too_long_it_is_unknown(now: datetime) -> None:
-    links.remember(NOON)
+    link_status.remember(NOON)
 
-    assert links.rates({1: 5}, now) == {1: None}
+    assert link_status.rates({1: 5}, now) == {1: None}
 
 
 def test_without_redis_it_is_unknown() -> None:
-    assert links.rates({1: 5}, NOON) == {1: None}
+    assert link_status.rates({1: 5}, NOON) == {1: None}
 
 
 def test_a_link_has_failed_that_stopped_by_itself_with_an_error() -> None:
@@ -62,7 +62,7 @@ def test_a_link_has_failed_that_stopped_by_itself_with_an_error() -> None:
     stand(make_link("at work"), "STARTED", error=ERROR, failures=2)
     stand(make_link("still"), "STOPPED")
 
-    assert set(links.failed()) == {"shop/broken", "shop/tried"}
+    assert set(link_status.failed()) == {"shop/broken", "shop/tried"}
 
 
 def test_it_is_told_to_those_who_may_inquire_its_queues() -> None:
@@ -72,8 +72,8 @@ def test_it_is_told_to_those_who_may_inquire_its_queues() -> None:
         for one in ("orders", "invoices")
     )
 
-    assert links.failed(some) == ["shop/out"]
-    assert links.failed(others) == []
+    assert link_status.failed(some) == ["shop/out"]
+    assert link_status.failed(others) == []
     assert "shop/out" in depths.sums([], held=some)
     assert "failed</strong>" not in depths.sums([], held=others)
 
@@ -84,10 +84,10 @@ def test_every_open_page_is_told_that_one_failed() -> None:
     stand(link, "STARTED")
     make_queue()
     page = Page()
-    live.publish(NOON)
+    publisher.publish(NOON)
 
     fail(link, ERROR)
-    live.publish(NOON)
+    publisher.publish(NOON)
 
     before, told = page.received(2)
     assert "failed</strong>" not in before

@@ -11,23 +11,16 @@ from dataclasses import astuple
 from datetime import datetime
 
 from asgiref.sync import async_to_sync
-from celery import shared_task
 from channels.layers import get_channel_layer
 from django.db import connection, transaction
 
 from broker.queueing import journal
 from broker.security import authorities
-from dashboards import attention, depths, links, samples, trends
+from dashboards.live import attention, depths, link_status, samples, trends
 
 PUBLISHED = "dashboards:published"  # what open pages show, by queue id
 OF_ALL = ("groups", "links")  # keys that are no queue's
 PUBLISHER_LOCK = 0x4C495645  # one publisher at a time, whatever the number of workers
-
-
-@shared_task(ignore_result=True, soft_time_limit=5, time_limit=10, expires=2)
-def publish_depths() -> None:
-    """Send what changed since the last time. Every second."""
-    publish()
 
 
 @transaction.atomic
@@ -44,10 +37,10 @@ def publish(now: datetime | None = None) -> None:
     every = depths.queues(counts=counts, now=now)
     samples.remember(counts, now)
     trends.remember(counts, now)
-    links.remember(now)
+    link_status.remember(now)
     rows = {str(queue.queue_id): json.dumps(astuple(queue)) for queue in every}
     rows["groups"] = str(attention.count())
-    rows["links"] = json.dumps(links.renew())
+    rows["links"] = json.dumps(link_status.renew())
     before = json.loads(samples.memory().get(PUBLISHED) or "{}")
     if rows == before:
         return

@@ -80,6 +80,11 @@ def look_now(key: str, look: Callable[[], T]) -> T:
     return value
 
 
+def forget(key: str) -> None:
+    """Whoever asks next looks anew."""
+    cache.delete(key)
+
+
 def look_apart(key: str, look: Callable[[], object]) -> None:
     """In a thread of its own, on a connection of its own."""
     try:

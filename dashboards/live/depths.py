@@ -1,8 +1,8 @@
 """How deep the queues are, as pages show it: counted once, rendered once.
 
 The counts are the journal's, exact and without counting rows. The rates compare them
-with a sample some seconds old; where there is none (``dashboards.live`` does not run),
-a rate is unknown, and everything else is still right.
+with a sample some seconds old; where there is none (``publisher`` does not run), a rate
+is unknown, and everything else is still right.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from broker.models import AddressSetting, Kind, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE
 from broker.queueing import journal
 from broker.security import authorities
-from dashboards import attention, links, samples
+from dashboards.live import attention, link_status, samples
 
 GROUP = "dashboards.depths"
 NOTHING = journal.Depth()
@@ -173,7 +173,7 @@ def sums(
         "totals": totals(every),
         "stopped": [queue.name for queue in every if queue.stopped],
         "groups": attention.count(held),
-        "failed": links.failed(held),
+        "failed": link_status.failed(held),
     }
     return render_to_string("dashboards/_sums.html", context)
 

@@ -1,0 +1,54 @@
+"""Celery finds tasks by the names that schedules, settings and the code have."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+
+from django.apps import apps
+from django.conf import settings
+from django_celery_beat.models import PeriodicTask
+
+from console.celery import app
+from dashboards.pages import schedules
+from dashboards.pipeline import runs
+
+SCHEDULES = [
+    import_module("dashboards.migrations.0002_reports_run_at_night"),
+    import_module("dashboards.migrations.0003_depths_are_published"),
+]
+WORKER = """
+import django, json
+django.setup()
+from console.celery import app
+app.loader.import_default_modules()
+print(json.dumps(sorted(app.tasks)))
+"""
+
+
+def test_a_worker_knows_each_task_by_the_name_that_others_call(db: None) -> None:
+    """In a process of its own: what others import, a worker may not."""
+    PeriodicTask.objects.all().delete()
+    for migration in SCHEDULES:
+        migration.schedule(apps, None)
+    called = {
+        *PeriodicTask.objects.values_list("task", flat=True),
+        *(one["task"] for one in app.conf.beat_schedule.values()),
+        *settings.CELERY_TASK_ROUTES,
+        runs.TASK,
+        schedules.TASK,
+    }
+    known = subprocess.run(
+        [sys.executable, "-c", WORKER],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=settings.BASE_DIR,
+    ).stdout
+
+    assert called <= set(json.loads(known))
+    ours = {name for name in json.loads(known) if name.startswith("dashboards.")}
+    assert ours == {name for name in called if name.startswith("dashboards.")}
+    assert "dashboards.live.publish_depths" in ours
