@@ -20,7 +20,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from broker.checks import refuse_unsafe_server
 from broker.errors import BrokerError, UnsafeServer
-from dashboards import metrics
+from dashboards.metrics import collector
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ def numbers(request: HttpRequest) -> HttpResponse:
     if not may_scrape(request):
         return refused()
     try:
-        text = metrics.exposition()
+        text = collector.exposition()
     except (BrokerError, DatabaseError):
         logger.warning("The metrics cannot be read.", exc_info=True)
         return plain(NO_DATABASE, 503)

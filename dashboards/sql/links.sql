@@ -1,4 +1,4 @@
--- How each link of a bridge is doing, for dashboards.link_metrics; times in seconds from
+-- How each link of a bridge is doing, for dashboards.metrics.bridge_links; times in seconds from
 -- now. A link that nobody ever started has no status. Links are few, and so are branches.
 SELECT
     bridge.name AS bridge,

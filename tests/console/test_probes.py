@@ -13,13 +13,13 @@ from pytest_django import Settings
 
 from broker.errors import UnsafeServer
 from console.views import probes
-from dashboards import metrics
+from dashboards.metrics import collector
 from tests.make import make_queue
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_kept() -> None:
-    cache.delete(metrics.KEY)
+    cache.delete(collector.KEY)
 
 
 def test_a_process_that_lives_says_so_without_a_database(client: Client) -> None:
@@ -69,7 +69,7 @@ def test_it_does_not_tell_where_a_database_is_that_does_not_answer(
         raise OperationalError("connection to server at 10.1.2.3, user backout, failed")
 
     monkeypatch.setattr(MigrationRecorder, "applied_migrations", away)
-    monkeypatch.setattr("dashboards.metrics.of_queues", away)
+    monkeypatch.setattr("dashboards.metrics.collector.of_queues", away)
     monkeypatch.setattr("broker.monitoring.search.patiently", away)
 
     for where in ("/readyz", "/metrics"):

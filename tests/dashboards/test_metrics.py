@@ -26,7 +26,7 @@ from broker.models import (
 from broker.queueing import processes
 from broker.queueing.put import NewMessage, put, put_many
 from broker.transactions.scope import UnitOfWork
-from dashboards import link_metrics, metrics
+from dashboards.metrics import bridge_links, collector
 from tests.broker.bridges.configured_links import make_link
 from tests.console.letters import die, make_places
 from tests.make import make_messages, make_queue, make_user, plan_resubmit
@@ -39,16 +39,16 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _nothing_is_kept() -> Iterator[None]:
-    cache.delete(metrics.KEY)
+    cache.delete(collector.KEY)
     yield
-    cache.delete(metrics.KEY)
+    cache.delete(collector.KEY)
 
 
 def scrape() -> dict[str, dict[Labels, float]]:
     """Every value, by name and labels."""
-    cache.delete(metrics.KEY)
+    cache.delete(collector.KEY)
     values: dict[str, dict[Labels, float]] = {}
-    text = metrics.exposition().decode()
+    text = collector.exposition().decode()
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             labels = tuple(sorted(sample.labels.items()))
@@ -181,22 +181,22 @@ def test_a_scrape_asks_as_often_however_many_queues_there_are(
         put(f"q{number}")
 
     with django_assert_max_num_queries(20):
-        metrics.exposition()
+        collector.exposition()
 
 
 def test_scrapes_within_a_second_are_one(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    first = metrics.exposition()
+    first = collector.exposition()
 
     with django_assert_num_queries(0):
-        assert metrics.exposition() == first
+        assert collector.exposition() == first
 
 
 def test_queues_beyond_the_most_have_no_series(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(metrics, "MOST_QUEUES", 2)
+    monkeypatch.setattr(collector, "MOST_QUEUES", 2)
     for name in ("a", "b", "c"):
         make_queue(name)
 
@@ -207,7 +207,7 @@ def test_queues_beyond_the_most_have_no_series(
 
 
 def test_where_there_is_no_link_nothing_is_told_of_links() -> None:
-    assert b"backout_link" not in metrics.exposition()
+    assert b"backout_link" not in collector.exposition()
 
 
 def test_a_link_is_told_by_bridge_and_name() -> None:
@@ -263,25 +263,25 @@ def test_links_of_any_number_are_one_query(
         make_link(name=f"link {number}")
 
     with django_assert_num_queries(1):
-        assert len(list(link_metrics.of_links())) == len(link_metrics.FAMILIES)
+        assert len(list(bridge_links.of_links())) == len(bridge_links.FAMILIES)
 
 
 def test_what_is_told_is_what_is_listed() -> None:
     make_places(attempts=1)
     make_queue("none")
     make_link()
-    text = metrics.exposition().decode()
+    text = collector.exposition().decode()
 
     told = re.findall(r"^# TYPE (\S+)", text, re.M)
 
-    assert sorted(told) == sorted(one.name for one in metrics.FAMILIES)
-    assert all(one.name.startswith("backout_") for one in metrics.FAMILIES)
+    assert sorted(told) == sorted(one.name for one in collector.FAMILIES)
+    assert all(one.name.startswith("backout_") for one in collector.FAMILIES)
 
 
 def test_the_document_lists_every_metric() -> None:
     listed = re.findall(r"^\| `(backout_\w+)", (DOCS / "metrics.md").read_text(), re.M)
 
-    assert sorted(listed) == sorted(one.name for one in metrics.FAMILIES)
+    assert sorted(listed) == sorted(one.name for one in collector.FAMILIES)
 
 
 def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
@@ -296,9 +296,9 @@ def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
     }
 
     assert len(dashboard["panels"]) >= 8
-    assert names <= {one.name for one in metrics.FAMILIES}
+    assert names <= {one.name for one in collector.FAMILIES}
     assert {"backout_queue_messages", "backout_queue_dead_letters"} <= names
-    assert labels <= {label for one in metrics.FAMILIES for label in one.labels}
+    assert labels <= {label for one in collector.FAMILIES for label in one.labels}
 
 
 def test_the_panels_of_the_dashboard_do_not_overlap() -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from prometheus_client.metrics_core import Metric
 
 from dashboards import sql
-from dashboards.families import Family
+from dashboards.metrics.families import Family
 
 LABELS = ("bridge", "link")
 

@@ -29,9 +29,10 @@ from broker.models import (
 )
 from broker.monitoring import search
 from broker.queueing import journal
-from dashboards import link_metrics, sql
-from dashboards.families import Family
+from dashboards import sql
 from dashboards.live import ages, depths
+from dashboards.metrics import bridge_links
+from dashboards.metrics.families import Family
 
 KEY = "dashboards.metrics"
 KEPT_S = 1
@@ -109,7 +110,7 @@ FAMILIES = (
     *(MESSAGES, EVENTS, DEAD, OLDEST, CONSUMERS, PAUSED, STOPPED, QUEUES),
     *(CONNECTIONS, ENDPOINTS, PROCESSES, UNITS, OPEN, OPERATIONS),
     *(LATENESS, LAG, SCRAPE),
-    *link_metrics.FAMILIES,
+    *bridge_links.FAMILIES,
 )
 
 
@@ -153,7 +154,7 @@ class Numbers(Collector):
                 *of_queues(),
                 *of_clients(),
                 *of_work(),
-                *link_metrics.of_links(),
+                *bridge_links.of_links(),
             ]
         yield from metrics
         yield SCRAPE.is_(time.perf_counter() - began_s)

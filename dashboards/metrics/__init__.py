@@ -1,0 +1,1 @@
+"""The broker in numbers for Prometheus: what is collected, and its names."""
