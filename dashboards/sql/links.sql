@@ -1,5 +1,6 @@
--- How each link of a bridge is doing, for dashboards.metrics.bridge_links; times in seconds from
--- now. A link that nobody ever started has no status. Links are few, and so are branches.
+-- How each link of a bridge is doing, for dashboards.metrics.bridge_links; times in
+-- seconds from now. A link that nobody ever started has no status. Links are few, and so
+-- are branches.
 SELECT
     bridge.name AS bridge,
     link.name AS link,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import django
 
-from tests.dashboards.cluster import SAID
+from tests.tools.reports.cluster import SAID
 
 RUN = 1  # whose number the files bear
 

@@ -22,7 +22,7 @@ from dashboards.spark import session
 from tests.bench import ground, machine, report
 from tests.bench.archive import rivals, stories
 from tests.bench.live import Live, Took, client
-from tests.dashboards.cluster import forget
+from tests.tools.reports.cluster import forget
 
 BEFORE_S = 30.0  # for which the client is watched with nothing beside it
 CALM = 1.5  # what its p99 may become, against before

@@ -20,7 +20,7 @@ from django.db import connection
 from dashboards.models import ReportRow
 from dashboards.pipeline.manifest import BRONZE, current, place
 from dashboards.reports import discover
-from tests.dashboards.reports.by_hand import (
+from tests.tools.reports.by_hand import (
     REDELIVERY,
     RESCUES,
     TIME_TO_DEAD_LETTER,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from tests.dashboards.killing import compare
 from tests.dashboards.losses import make_losses
+from tests.tools.reports.killing import compare
 
 
 @pytest.mark.long

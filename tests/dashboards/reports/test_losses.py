@@ -8,7 +8,7 @@ import pytest
 
 from tests.dashboards.histories import at
 from tests.dashboards.losses import HOURS, make_losses
-from tests.dashboards.reports import agreeing
+from tests.tools.reports import sql_comparison
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,16 +22,16 @@ def test_reports_say_what_the_journal_says(
     committed: None, spark: SparkSession
 ) -> None:
     make_losses()
-    assert agreeing.archived(spark) == 3
-    agreeing.make_tables()
+    assert sql_comparison.archived(spark) == 3
+    sql_comparison.make_tables()
 
-    found = list(agreeing.agreed(spark, END))
+    found = list(sql_comparison.agreed(spark, END))
 
     assert [(one.report, one.missing, one.added) for one in found] == [
         (one.report, [], []) for one in found
     ]
     assert {one.report for one in found if one.rows < 2} == set()
-    merged = agreeing.told(spark, "causes", END, days=30)
+    merged = sql_comparison.told(spark, "causes", END, days=30)
     assert any(row[5] > 1 for row in merged), "near-duplicates are one"
-    at_random = agreeing.told(spark, "differences", END, days=30, least=5)
+    at_random = sql_comparison.told(spark, "differences", END, days=30, least=5)
     assert at_random == []

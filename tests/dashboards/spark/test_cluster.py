@@ -8,10 +8,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from tests.dashboards.cluster import compare
 from tests.dashboards.failing import ENDED, make_failures
 from tests.dashboards.histories import last_xid
 from tests.dashboards.journal import until_final
+from tests.tools.reports.cluster import compare
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
 """Every report beside SQL by hand over the same journal: the same numbers?
 
     .venv/bin/python manage.py with_servers \
-        .venv/bin/python -m tests.dashboards.reports.agreeing --messages 100000
+        .venv/bin/python -m tests.tools.reports.sql_comparison --messages 100000
 
 The broker's own engine makes five days in which so many messages are put, fail, die and
 are cleared, always the same. Each report is computed by Spark from the archive, and by
@@ -60,7 +60,7 @@ def archived(spark: SparkSession) -> int:
 
 def agreed(spark: SparkSession, as_of: datetime) -> Iterator[Agreed]:
     """Each report that has SQL by hand, of all days up to a moment."""
-    from tests.dashboards.reports.by_hand import (  # noqa: PLC0415
+    from tests.tools.reports.by_hand import (  # noqa: PLC0415
         BY_HAND,
         CAUSES,
         HANDOVER,
@@ -147,7 +147,7 @@ def by_queue(rows: Any) -> list[Row]:
 
 def make_tables() -> None:
     """What the journal tells, once for all that is asked by hand."""
-    from tests.dashboards.reports.by_hand import TABLES  # noqa: PLC0415
+    from tests.tools.reports.by_hand import TABLES  # noqa: PLC0415
 
     for statement in TABLES.split(";"):
         asked(statement)
@@ -159,7 +159,7 @@ def compare(messages: int) -> bool:
 
     from dashboards.spark import session  # noqa: PLC0415
     from tests.dashboards import histories, losses  # noqa: PLC0415
-    from tests.dashboards.cluster import SHORT_LIVED  # noqa: PLC0415
+    from tests.tools.reports.cluster import SHORT_LIVED  # noqa: PLC0415
 
     _, made_s = timed(losses.make_losses, HOURS, -(-messages // (HOURS // 2 * EACH)))
     os.environ.setdefault("JAVA_TOOL_OPTIONS", SHORT_LIVED)
@@ -195,7 +195,7 @@ def compare(messages: int) -> bool:
 
 def main() -> None:
     parser = ArgumentParser(
-        prog="tests.dashboards.reports.agreeing", description=__doc__
+        prog="tests.tools.reports.sql_comparison", description=__doc__
     )
     parser.add_argument("--messages", type=int, default=100_000)
     messages = parser.parse_args().messages

@@ -1,7 +1,7 @@
 """The driver killed in the middle of a run: the same tables as if it had not been?
 
     .venv/bin/python manage.py with_servers \
-        .venv/bin/python -m tests.dashboards.killing --kills 10 --seed 7
+        .venv/bin/python -m tests.tools.reports.killing --kills 10 --seed 7
 
 It makes a history of some days, runs the pipeline once undisturbed, and keeps every row
 of every table. Then, once for each seeded point: from an empty archive it runs the same
@@ -30,7 +30,7 @@ from typing import Any
 import django
 
 from tests.console.until import until
-from tests.dashboards.cluster import PROJECT, SHORT_LIVED, forget
+from tests.tools.reports.cluster import PROJECT, SHORT_LIVED, forget
 
 PATIENCE = 600.0  # seconds, on a machine that does much else
 HOURS = 60  # of history: three days of the calendar
@@ -109,7 +109,7 @@ class Trial:
         what = [self.database, str(self.var), str(self.span)]
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "tests.dashboards.killing", *what],
+                [sys.executable, "-m", "tests.tools.reports.killing", *what],
                 env={**os.environ, "JAVA_TOOL_OPTIONS": SHORT_LIVED},
                 stdout=log,
                 stderr=log,
@@ -192,7 +192,7 @@ def died_in() -> str:
 
 def left() -> str:
     from dashboards.models import ExportWindow  # noqa: PLC0415
-    from tests.dashboards.reports import archived  # noqa: PLC0415
+    from tests.tools.reports import archived  # noqa: PLC0415
 
     windows = ExportWindow.objects.filter(state=archived.OPEN).count()
     assert windows <= 1, "two windows are open"
@@ -201,7 +201,7 @@ def left() -> str:
 
 def compare(database: str, var: Path, kills: int, seed: int) -> bool:
     """Print a line for each kill, and where tables differ."""
-    from tests.dashboards.reports import archived  # noqa: PLC0415
+    from tests.tools.reports import archived  # noqa: PLC0415
 
     trial = Trial(database, var / "undisturbed", span_of_windows())
     seconds = trial.finish()
@@ -249,7 +249,7 @@ def span_of_windows() -> int:
 
 
 def main() -> None:
-    parser = ArgumentParser(prog="tests.dashboards.killing", description=__doc__)
+    parser = ArgumentParser(prog="tests.tools.reports.killing", description=__doc__)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("database", nargs="?", help="to run in, and nothing else")

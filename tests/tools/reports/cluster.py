@@ -1,6 +1,7 @@
 """All reports on a cluster of this machine: the same rows as in one process?
 
-    .venv/bin/python manage.py with_servers .venv/bin/python -m tests.dashboards.cluster
+    .venv/bin/python manage.py with_servers \
+        .venv/bin/python -m tests.tools.reports.cluster
 
 A standalone master and two workers are started from the wheel of pyspark, on loopback,
 and end with this program; so is a server of Spark Connect, where its client is
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 WORKERS = 2
 PATIENCE = 180.0  # seconds, on a machine that does much else
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[3]
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 DEPLOY = "org.apache.spark.deploy"
 CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -187,7 +188,7 @@ def forget() -> None:
 def answers_of(database: str, var: Path, more: Mapping[str, str]) -> Answers:
     """What another process answers; it has ended then, and its Java."""
     told = subprocess.run(
-        [sys.executable, "-m", "tests.dashboards.cluster", database, str(var)],
+        [sys.executable, "-m", "tests.tools.reports.cluster", database, str(var)],
         env={**os.environ, "JAVA_TOOL_OPTIONS": SHORT_LIVED, **more},
         stdout=subprocess.PIPE,
         text=True,
@@ -235,7 +236,7 @@ def is_same(here: Answers, database: str, var: Path, named: str, by: Server) -> 
 
 
 def main() -> None:
-    parser = ArgumentParser(prog="tests.dashboards.cluster", description=__doc__)
+    parser = ArgumentParser(prog="tests.tools.reports.cluster", description=__doc__)
     parser.add_argument("database", nargs="?", help="to answer from, and nothing else")
     parser.add_argument("var", nargs="?", type=Path, help="where its files go")
     asked = parser.parse_args()
