@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parent.parent
 APPS = ("broker", "console", "dashboards")
 
+MODULES_OF_A_FOLDER = 25
 LINES_OF_A_FILE = 350
 LINES_OF_A_FUNCTION = 60
 LINES_OF_A_STATEMENT = 60  # without its comments
@@ -47,10 +48,22 @@ def test_packages_hold_what_their_names_say_and_no_more() -> None:
         *("settings", "settings_signing_in", "settings_site"),
         *("static_files", "urls", "wsgi"),
     }
+    known = {"admin", "apps", "models", "routing", "tasks", "urls"}
+    assert beside("dashboards") == known
 
 
 def beside(package: str) -> set[str]:
     return {path.stem for path in (TREE / package).glob("*.py")} - {"__init__"}
+
+
+def test_folders_hold_few_modules() -> None:
+    folders = Counter(
+        str(path.parent.relative_to(TREE))
+        for app in APPS
+        for path in files(app, ".py")
+        if path.stem != "__init__" and "migrations" not in path.parts
+    )
+    assert {one: n for one, n in folders.items() if n > MODULES_OF_A_FOLDER} == {}
 
 
 def test_files_are_short() -> None:
