@@ -11,7 +11,7 @@ from broker.models import DeadLetter, DeadLetterGroup, Link
 from broker.monitoring import dead_letter_groups as groups
 from broker.monitoring.dead_letter_groups import Attention, Standing, Trend
 from broker.monitoring.dead_letters import DeadLetterCount
-from console.bridge_pages import origins
+from console.messages import dead_letter_links
 from console.messages.dead_letter_query import fields_of
 
 WIDTH, HEIGHT = 96, 24  # of the drawing, in its own units
@@ -140,7 +140,7 @@ def rows_of(
     """
     keys = {group.fingerprint for group in chosen}
     said = groups.said_of(keys)
-    links = origins.links_of(chosen)
+    links = dead_letter_links.links_of(chosen)
     stands = {
         key: groups.standing(said.get(key), parts, at)
         for key, parts in groups.by_fingerprint(every).items()
