@@ -28,6 +28,12 @@ from console.api.problems import NO_NUL, REFUSED, require
 from console.messages import search_form
 from console.messages.dead_letter_query import in_words, names_for
 from console.operations import approvals, results
+from console.operations.permissions import (
+    require_sight,
+    require_target,
+    require_ways,
+    seen_by,
+)
 
 router = Router(tags=["operations"])
 
@@ -84,7 +90,7 @@ def list_operations(
     """Those on queues which one may inquire."""
     require(request, VIEW)
     about = ("created_by", "course", "approval__approved_by")
-    every = permissions.seen_by(request.user).select_related(*about)
+    every = seen_by(request.user).select_related(*about)
     rows = list(every.filter(pk__lt=page.before).order_by("-pk")[: page.limit + 1])
     part = rows[: page.limit]
     counts = results.counts_of([one.pk for one in part])
@@ -106,7 +112,7 @@ def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]
     with transaction.atomic():
         chosen, scope = chosen_by(request, wanted)
         order = order_of(wanted)
-        permissions.require_target(request.user, order)
+        require_target(request.user, order)
         plan = orders.plan(
             request.user,
             order,
@@ -115,8 +121,8 @@ def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]
             reason=wanted.reason.strip(),
         )
         ledger = results.ledger_of(plan)
-        permissions.require_sight(request.user, ledger)
-        permissions.require_ways(request.user, plan, ledger)
+        require_sight(request.user, ledger)
+        require_ways(request.user, plan, ledger)
         usual = wanted.canary is None
         canary = orders.usual_canary(plan) if usual else wanted.canary or 0
         orders.arrange(plan.pk, pace=wanted.pace, canary=canary)
@@ -140,7 +146,7 @@ def start_operation(
         reason = said.reason.strip() or found.reason
         if approvals.asks_why(found, ledger) and not reason:
             raise ReasonMissing("This operation")
-        permissions.require_ways(request.user, found, ledger)
+        require_ways(request.user, found, ledger)
         planned = Operation.objects.filter(pk=found.pk, state=Operation.State.PLANNED)
         planned.update(reason=reason)
         orders.start(found.pk)
@@ -176,7 +182,7 @@ def undo_operation(
     with transaction.atomic():
         found, _ = seen(request, operation_id)
         plan = orders.plan_undo(request.user, found.pk)
-        permissions.require_ways(request.user, plan, results.ledger_of(plan))
+        require_ways(request.user, plan, results.ledger_of(plan))
     return state_of(plan.pk)
 
 

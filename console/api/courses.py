@@ -17,6 +17,7 @@ from console.accounts import permissions
 from console.api.operations import OperationState, seen, state_of
 from console.api.problems import NO_NUL, REFUSED, require
 from console.operations import results
+from console.operations.permissions import require_ways
 
 router = Router(tags=["operations"])
 
@@ -57,7 +58,7 @@ def take_in(
     planned, _ = seen(request, operation_id)
     with transaction.atomic():
         orders.take_in(planned.pk, why.reason)
-        permissions.require_ways(request.user, planned, results.ledger_of(planned))
+        require_ways(request.user, planned, results.ledger_of(planned))
         return state_of(planned.pk)
 
 
@@ -80,7 +81,7 @@ def continue_operation(
 
     def carry_on(operation_id: int) -> None:
         found = Operation.objects.get(pk=operation_id)
-        permissions.require_ways(request.user, found, results.ledger_of(found))
+        require_ways(request.user, found, results.ledger_of(found))
         orders.carry_on(operation_id, at_once=how.at_once)
 
     return steered(request, operation_id, carry_on)

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from broker.models import Approval, Course, Operation, OperationItem
 from broker.operations import copy_outcomes as fates
-from console.accounts import permissions
 from console.api.problems import NO_NUL, REFUSED, require
 from console.operations import approvals, results
 from console.operations import course as courses
+from console.operations.permissions import require_sight
 
 router = Router(tags=["operations"])
 Fate = OperationItem.Fate
@@ -254,5 +254,5 @@ def seen(request: HttpRequest, operation_id: int) -> tuple[Operation, results.Le
     if found is None:
         raise Http404(f"operation {operation_id}")
     ledger = results.ledger_of(found)
-    permissions.require_sight(request.user, ledger)
+    require_sight(request.user, ledger)
     return found, ledger

@@ -16,6 +16,7 @@ from console.accounts import permissions
 from console.cli import people
 from console.cli.telling import progress
 from console.operations import results
+from console.operations.permissions import require_sight, require_ways
 
 STEP = 500
 
@@ -45,8 +46,8 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
             user, work.order, work.chosen, scope=work.scope, reason=work.reason
         )
         ledger = results.ledger_of(plan)
-        permissions.require_sight(user, ledger)
-        permissions.require_ways(user, plan, ledger)
+        require_sight(user, ledger)
+        require_ways(user, plan, ledger)
         if not does:
             transaction.set_rollback(True)
             return told(plan, ledger, state="not planned")

@@ -10,8 +10,8 @@ from django.utils import timezone
 from broker.models import Approval, Operation
 from broker.operations.approvals import MAY, approve, limits_passed
 from broker.security.authorities import Principal
-from console.accounts import permissions
 from console.operations import results
+from console.operations.permissions import require_ways
 from console.operations.results import Ledger
 
 
@@ -62,7 +62,7 @@ def agree(
         NotAuthorized: they may not do that on its queues.
         OwnApproval, NotApprovable: as ``approve``.
     """
-    permissions.require_ways(request.user, operation, results.ledger_of(operation))
+    require_ways(request.user, operation, results.ledger_of(operation))
     return approve(operation.pk, request.user, seal, reason=reason)
 
 

@@ -13,15 +13,15 @@ from django.utils import timezone
 
 from broker.models import Course, Operation, OperationPatch
 from broker.security import authorities
-from console.accounts import permissions
 from console.operations import course as courses
 from console.operations import follow_up
+from console.operations.permissions import seen_by
 from console.operations.results import Ledger, ledger_of, said_of, undo_until
 from dashboards.live import topics
 
 
 def may_see(user: authorities.Principal, operation_id: int) -> bool:
-    return permissions.seen_by(user).filter(pk=operation_id).exists()
+    return seen_by(user).filter(pk=operation_id).exists()
 
 
 def look(operation_id: int) -> str:

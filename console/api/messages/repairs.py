@@ -32,6 +32,7 @@ from console.messages.dead_letter_query import names_for, seen_by
 from console.messages.search_form import BROWSE
 from console.operations import results
 from console.operations.patch_form import seen_of
+from console.operations.permissions import require_ways
 from console.views.operations import patches
 
 router = Router(tags=["repairs"])
@@ -116,7 +117,7 @@ def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
     order = Order(Operation.Kind.RESUBMIT)
     with transaction.atomic():
         plan = orders.plan(request.user, order, which, scope=scope, reason=body.reason)
-        permissions.require_ways(request.user, plan, results.ledger_of(plan))
+        require_ways(request.user, plan, results.ledger_of(plan))
         if body.patch is not None:
             give(request, plan, said(request)["patch"])
     return planned(request.user, plan)

@@ -34,6 +34,7 @@ from console.messages import repair_form
 from console.messages.detail import Now, Story
 from console.messages.repair_form import EditForm
 from console.operations import results
+from console.operations.permissions import require_ways
 from console.views.messages.detail import known, require
 
 WAITS = ("dead", "ready", "delayed", "redelivery")  # where it can be taken from
@@ -148,7 +149,7 @@ def sent(
         reason=said["reason"],
         to=resubmit.ensure(through).name if through else "",
     )
-    permissions.require_ways(request.user, plan, results.ledger_of(plan))
+    require_ways(request.user, plan, results.ledger_of(plan))
     return operations.start_edit(plan.pk)
 
 

@@ -21,7 +21,6 @@ from broker import operations as orders
 from broker.models import Course, Operation, OperationItem
 from broker.operations import canary as canaries
 from broker.operations import copy_outcomes, rate_limit
-from console.accounts import permissions
 from console.accounts.permissions import CHANGE as MAY_CHANGE
 from console.layout import pagination
 from console.messages.dead_letter_query import PageForm
@@ -35,6 +34,7 @@ from console.operations import (
 )
 from console.operations import course as courses
 from console.operations.patch_form import PatchForm, part_of
+from console.operations.permissions import require_sight, require_ways, seen_by
 
 PAGE = 20  # operations; the items of each are counted
 ITEMS = 50
@@ -96,7 +96,7 @@ def operations(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return redirect("console:operations")
     people = ("created_by", "undone_by", "approval", "course")
-    every = permissions.seen_by(request.user).select_related(*people)
+    every = seen_by(request.user).select_related(*people)
     every = every.order_by("-pk")
     if after := form.cleaned_data["after"]:
         every = every.filter(pk__lt=after)
@@ -128,7 +128,7 @@ def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
     form.fields["reason"].required = asks_why
     if not form.is_valid():
         return shown(request, operation_id, form, status=422)
-    permissions.require_ways(request.user, planned, ledger)
+    require_ways(request.user, planned, ledger)
     said = form.cleaned_data
     orders.arrange(operation_id, pace=said["pace"], canary=said["canary"] or 0)
     reason = said["reason"] or planned.reason
@@ -169,7 +169,7 @@ def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
     """Freeze what is to be taken back of an operation, and show that plan."""
     seen(request, operation_id)
     planned = orders.plan_undo(request.user, operation_id)
-    permissions.require_ways(request.user, planned, results.ledger_of(planned))
+    require_ways(request.user, planned, results.ledger_of(planned))
     return redirect("console:operation", planned.pk)
 
 
@@ -184,7 +184,7 @@ def seen(
     every = Operation.objects.select_related(*about)
     found = get_object_or_404(every, pk=operation_id)
     ledger = results.ledger_of(found)
-    permissions.require_sight(request.user, ledger)
+    require_sight(request.user, ledger)
     return found, ledger
 
 

@@ -40,6 +40,7 @@ from console.operations.order_form import (
     in_quotes,
     narrowed,
 )
+from console.operations.permissions import require_target, require_ways
 
 Kind = Operation.Kind
 NO_QUOTES = str.maketrans("", "", "“”")
@@ -228,9 +229,9 @@ def planned(
         NoSuchQueue: there is none to send to, that this person may know of.
         NotAuthorized: this person may not do that; nothing is planned.
     """
-    permissions.require_target(request.user, what)
+    require_target(request.user, what)
     plan = operations.plan(request.user, what, chosen, scope=scope)
-    permissions.require_ways(request.user, plan, results.ledger_of(plan))
+    require_ways(request.user, plan, results.ledger_of(plan))
     return redirect("console:operation", plan.pk)
 
 

@@ -17,6 +17,7 @@ from broker.security import authorities
 from console.accounts import permissions
 from console.operations import results
 from console.operations.patch_form import PatchForm
+from console.operations.permissions import require_ways
 from console.views.operations.operations import HtmxRequest, seen, shown
 
 # What is looked at before the page answers; the worker has the rest.
@@ -48,7 +49,7 @@ def require(request: HttpRequest, plan: Operation) -> None:
     Raises:
         NotAuthorized: nothing is changed.
     """
-    permissions.require_ways(request.user, plan, results.ledger_of(plan))
+    require_ways(request.user, plan, results.ledger_of(plan))
     require_reading(request, plan)
 
 

@@ -17,6 +17,7 @@ from broker.models import Operation
 from broker.operations import Only, rate_limit
 from console.accounts import permissions
 from console.operations import results
+from console.operations.permissions import require_ways
 from console.views.operations.operations import seen
 
 MOST = 2**31 - 1
@@ -77,7 +78,7 @@ def pause(request: HttpRequest, found: Operation) -> None:
 @changes
 def carry_on(request: HttpRequest, found: Operation) -> None:
     """Go on after a rest, or after it stopped itself; for who may start it, too."""
-    permissions.require_ways(request.user, found, results.ledger_of(found))
+    require_ways(request.user, found, results.ledger_of(found))
     orders.carry_on(found.pk, at_once="at_once" in request.POST)
 
 
@@ -107,7 +108,7 @@ def take_in(request: HttpRequest, found: Operation) -> None:
     form = CeilingForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     orders.take_in(found.pk, reason)
-    permissions.require_ways(request.user, found, results.ledger_of(found))
+    require_ways(request.user, found, results.ledger_of(found))
 
 
 def refuse(request: HttpRequest, form: forms.Form) -> None:
