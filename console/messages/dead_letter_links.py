@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
-from broker.models import DeadLetter, Link, Queue
+from broker.bridges.providers.registry import HERE
+from broker.models import BridgeDestination, DeadLetter, Link, Queue
 from broker.monitoring.dead_letters import DeadLetterCount
 
 
 def links_of(groups: Iterable[DeadLetterCount]) -> dict[str, Link]:
     """The links whose dead messages are among groups, by what these name as the queue
-    that they came from; those alone where that is no queue of this broker. Two queries,
-    or none where no group is of a link."""
+    that they came from: of a queue of this broker, the only link that takes from it; of
+    any other name, the link of that name. Three queries at most, and none where no
+    group is of a link."""
     cause = DeadLetter.Cause.LINK
     names = {one.origin_queue for one in groups if one.cause == cause}
-    names = {one for one in names if "/" in one}
     if not names:
         return {}
+    return from_here(names) | from_elsewhere({one for one in names if "/" in one})
+
+
+def from_here(names: set[str]) -> dict[str, Link]:
+    every = Link.objects.select_related("bridge", "source").filter(
+        source_factory__provider=HERE,
+        source__kind=BridgeDestination.Kind.QUEUE,
+        source__name__in=names,
+    )
+    takers = Counter(one.source.name for one in every)
+    return {one.source.name: one for one in every if takers[one.source.name] == 1}
+
+
+def from_elsewhere(names: set[str]) -> dict[str, Link]:
     names -= set(Queue.objects.filter(name__in=names).values_list("name", flat=True))
+    if not names:
+        return {}
     bridges = {one.partition("/")[0] for one in names}
     every = Link.objects.filter(bridge__name__in=bridges).select_related("bridge")
     return {str(one): one for one in every if str(one) in names}

@@ -256,6 +256,28 @@ def test_groups_of_links_are_resubmitted_through_them_wherever_they_stand(
         assert f'name="fingerprint" value="{group}"' in html
 
 
+def test_so_are_those_of_a_link_from_a_queue_here_that_no_other_takes_from(
+    sign_in: SignIn,
+) -> None:
+    make_queue()
+    link = make_link("out")
+    die_of_link(link)
+    group = DeadLetter.objects.get().fingerprint
+    client = sign_in("operator")
+
+    for path in ("/dead/", f"/dead/{group}/"):
+        html = client.get(path).content.decode()
+        assert "/bridges/shop/out/resubmit/" in html
+        assert 'href="/bridges/shop/out/"' in html
+    assert "Other actions…" in html  # of the group's page
+
+    make_link("too")
+    for path in ("/dead/", f"/dead/{group}/"):
+        html = client.get(path).content.decode()
+        assert "/bridges/shop/out/resubmit/" not in html
+        assert "/dead/resubmit/" in html
+
+
 def test_the_dead_message_queue_counts_as_one(sign_in: SignIn, link: Link) -> None:
     die_of_link(link)
 
