@@ -17,21 +17,10 @@ WHAT_FOR = (
 )
 
 
-def resubmit_queue(link: Link) -> str:
-    """The name of the queue from which a link takes what goes through it again.
-
-    Dots end words in names; where a bridge's or a link's has one, the link's key tells
-    two links apart whose words would be the same.
-    """
-    names = f"{link.bridge.name}.{link.name}"
-    key = f".{link.key.hex[:8]}" if names.count(".") > 1 else ""
-    return f"bridge.{names}{key}.resubmit"
-
-
 @transaction.atomic
 def ensure(link: Link) -> Queue:
     """That queue, and its address; made where they are missing."""
-    name = resubmit_queue(link)
+    name = link.resubmit_queue
     address, _ = Address.objects.get_or_create(name=name)
     queue, _ = Queue.objects.get_or_create(
         name=name,

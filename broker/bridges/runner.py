@@ -21,7 +21,6 @@ from broker.bridges import books, duplicates
 from broker.bridges.carrier import Carrier
 from broker.bridges.configured import is_here
 from broker.bridges.ends import Ends, Road, look, opened
-from broker.bridges.resubmit import resubmit_queue
 from broker.bridges.transfer import transfer
 from broker.errors import BrokerError
 from broker.errors.bridges import (
@@ -176,7 +175,7 @@ class Runner:
 
     def rest(self) -> None:
         """Have no connection, until something lies at the source."""
-        sources = [self.link.source.name, resubmit_queue(self.link)]
+        sources = [self.link.source.name, self.link.resubmit_queue]
         while self.is_resting and not self.stopping.wait(WAIT_S):
             waiting = Ready.objects.filter(
                 queue_id__in=Queue.objects.filter(name__in=sources).values("pk")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from django.db.models import Q, QuerySet
-from django.db.models.functions import Now
 
-from broker.models import BridgeProcess, LinkState, LinkStatus
+from broker.models import LinkState, LinkStatus
 
-SILENT_AFTER = timedelta(seconds=30)  # a process says every few seconds that it lives
 AT_WORK = (LinkState.STARTING, LinkState.STARTED)
 
 
@@ -39,8 +35,3 @@ def troubled() -> QuerySet[LinkStatus]:
 def is_troubled(status: LinkStatus) -> bool:
     """Whether a link tries again what failed."""
     return status.state in AT_WORK and status.failures > 0 and bool(status.error)
-
-
-def is_anybody_at_work() -> bool:
-    """Whether a process that runs links said so lately."""
-    return BridgeProcess.objects.filter(heartbeat_at__gt=Now() - SILENT_AFTER).exists()

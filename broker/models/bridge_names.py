@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.core.exceptions import ValidationError
 
+THIS_BROKER = "this-broker"  # as the provider of a connection factory
 BUILT_IN_DMQ = "built-in-dmq"
 BUILT_IN_QUEUE = "imq.bridge.jms.dmq"  # on this broker
 AS_SOURCE = "AS_SOURCE"
+RESUBMITS = "bridge."  # how the names of queues begin that links read before others
 LINK_PROPERTY = "_BRK_LINK"  # of a dead message: which link could not carry it
 RESERVED = (BUILT_IN_DMQ, BUILT_IN_QUEUE, AS_SOURCE)
 

@@ -11,7 +11,7 @@ import uuid
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from broker.models.bridge_names import check_name
+from broker.models.bridge_names import RESUBMITS, check_name
 from broker.models.bridges import (
     ONE_OR_MORE,
     Bridge,
@@ -169,6 +169,17 @@ class Link(models.Model):
 
     def __str__(self) -> str:
         return f"{self.bridge}/{self.name}"
+
+    @property
+    def resubmit_queue(self) -> str:
+        """The name of the queue from which it takes what goes through it again.
+
+        Dots end words in names; where a bridge's or a link's has one, the link's key
+        tells two links apart whose words would be the same.
+        """
+        names = f"{self.bridge.name}.{self.name}"
+        key = f".{self.key.hex[:8]}" if names.count(".") > 1 else ""
+        return f"{RESUBMITS}{names}{key}.resubmit"
 
 
 class LinkState(models.TextChoices):

@@ -1,6 +1,6 @@
 """Why a message is not being delivered: what stands in its way, and what to do.
 
-Looking changes nothing, and takes at most five queries, however long the queue is.
+Looking changes nothing, and takes at most seven queries, however long the queue is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 from broker import sql
 from broker.formats.selectors import parse
 from broker.formats.selectors.documents import document, milliseconds
-from broker.models import Kind, Message, Place
+from broker.models import DeadLetter, Kind, Message, Place
+from broker.monitoring import links_as_consumers
 from broker.monitoring.outcomes import NOTHING, Explanation, endings, gone
 from broker.queueing import journal
 from broker.queueing import processes as owner
@@ -39,6 +40,7 @@ class EntryLocation:
     is_paused: bool
     stopped: str | None  # why its ConnectionConsumers get nothing
     origin_queue: str | None  # of a dead letter
+    cause: str | None  # of a dead letter
     earlier: int  # entries that a get takes before it, counted to ``COUNTED`` + 1
     uow: int | None
     xid: str | None  # of a prepared unit of work
@@ -135,9 +137,11 @@ def of_entry(
     else:
         yield from by_policy(entry)
         yield from by_time(entry)
-        yield from by_consumers(entry, message_id, consumers)
+        stands = list(by_consumers(entry, message_id, consumers))
+        yield from stands
         yield from by_refusal(entry, events)
-        yield from by_order(entry)
+        if not any(one.code == "dead-letter" for one in stands):
+            yield from by_order(entry)
 
 
 def prepared(entry: EntryLocation) -> Explanation:
@@ -233,27 +237,35 @@ def by_consumers(
     handlers = [one for one in known if one.handler]
     processes = {one.process for one in handlers}
     others = [one for one in known if one.process not in processes]
+    is_of_link = entry.cause == DeadLetter.Cause.LINK
     if entry.origin_queue is not None and not known:
         yield entry.say(
             "dead-letter",
             f"It lies on {entry.label} as a dead letter, which nobody consumes.",
-            f"Mend the cause, then resubmit it to {entry.origin_queue}.",
+            "Mend the cause, then resubmit it"
+            + (" through its link." if is_of_link else f" to {entry.origin_queue}."),
             origin_queue=entry.origin_queue,
         )
     elif not known:
-        yield nobody(entry, dispatchers=any(not one.queue_id for one in consumers))
+        yield from nobody(entry, dispatchers=any(not one.queue_id for one in consumers))
     elif not others and not is_wanted(entry, message_id, handlers):
         yield unwanted(entry, handlers)
 
 
-def nobody(entry: EntryLocation, *, dispatchers: bool) -> Explanation:
-    """No consumer is known; which is not to say that there is none."""
+def nobody(entry: EntryLocation, *, dispatchers: bool) -> Iterator[Explanation]:
+    """No consumer is known; which is not to say that there is none. A link of a bridge
+    is known, and whether it carries."""
+    if links := links_as_consumers.taking_from(entry.queue):
+        if still := links_as_consumers.standstill(links, entry.label):
+            names = {"bridge": still.link.bridge.name, "link": still.link.name}
+            yield entry.say("no-consumer", still.sentence, still.remedy, **names)
+        return
     also = (
         f"A dispatcher runs, but no handler for {entry.label}"
         if dispatchers
         else "No dispatcher runs"
     )
-    return entry.say(
+    yield entry.say(
         "no-consumer",
         f"No consumer of {entry.label} is known. {also}, and no other process holds a"
         " message of it.",

@@ -15,11 +15,12 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from broker.bridges import commands, deciding, resubmit, standing
+from broker.bridges import commands, deciding, resubmit
 from broker.bridges.states import Command
 from broker.errors.bridges import BridgeError, CommandRefused
 from broker.errors.operations import NothingChosen
 from broker.models import AuditRecord, Branch, Link, Operation
+from broker.monitoring import links_as_consumers
 from broker.operations import Chosen, Order
 from broker.security import authorities
 from console.accounts import permissions
@@ -58,7 +59,7 @@ def bridges(request: HttpRequest) -> HttpResponse:
     every = held.everywhere("inquire")
     context = {
         "list": listed,
-        "is_running": standing.is_anybody_at_work(),
+        "is_running": links_as_consumers.is_anybody_at_work(),
         "topic": f"links={live.EVERY}" if every and listed.page.object_list else "",
         "add_url": settings_url(request, "broker.add_link", "admin:broker_link_add"),
     }
@@ -82,7 +83,7 @@ def link(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
         ),
         "dead": letters.dead_of(one, names_for(request.user)),
         "branches": branches,
-        "is_running": standing.is_anybody_at_work(),
+        "is_running": links_as_consumers.is_anybody_at_work(),
         "records": records_of(request, one),
         "topic": f"link={one.pk}",
         "turn": live.turn_of(row.status, live.branches_of(one)),

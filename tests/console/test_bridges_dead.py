@@ -7,7 +7,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from broker.bridges.resubmit import resubmit_queue
 from broker.models import DeadLetter, Link, Operation, Queue
 from broker.models.bridge_names import BUILT_IN_QUEUE
 from console.bridge_pages.letters import REASONS
@@ -101,7 +100,7 @@ def test_all_or_a_group_or_one_is_planned_to_go_through_the_link(
     assert moved(every) == [first, second, third]
     assert moved(some) == [first, second]
     assert moved(one) == [third]
-    assert (every.kind, every.argument) == ("move", resubmit_queue(link))
+    assert (every.kind, every.argument) == ("move", link.resubmit_queue)
     assert every.scope == "dead messages of the link shop/in"
     assert some.scope.startswith("dead messages of the link shop/in of shop/in")
     assert one.scope == f"message {third}, a dead message of the link shop/in"
@@ -113,13 +112,13 @@ def test_what_is_planned_is_previewed_and_goes_to_the_link_s_own_queue(
     die_of_link(link)
     client = sign_in("operator")
     operation = planned(client)
-    assert f"Move 1 message to {resubmit_queue(link)}" in said(
+    assert f"Move 1 message to {link.resubmit_queue}" in said(
         client, f"/operations/{operation.pk}/"
     )
 
     client.post(f"/operations/{operation.pk}/start/", {"reason": "mended"})
 
-    queue = Queue.objects.get(name=resubmit_queue(link))
+    queue = Queue.objects.get(name=link.resubmit_queue)
     assert queue.kind == Queue.Kind.INTERNAL
     assert operation.items.get().status == "done"
     assert "Put on" in said(client, f"/messages/{operation.items.get().copy_id}/")
@@ -133,7 +132,7 @@ def test_where_none_is_left_nothing_is_planned_or_made(
     assert answer.redirect_chain == [(PAGE, 302)]
     assert "dead messages of the link shop/in" in words(answer.content.decode())
     assert not Operation.objects.exists()
-    assert not Queue.objects.filter(name=resubmit_queue(link)).exists()
+    assert not Queue.objects.filter(name=link.resubmit_queue).exists()
 
 
 def test_to_resubmit_takes_the_authorities_of_both_queues(
@@ -239,7 +238,7 @@ def test_an_edited_copy_goes_through_the_link(sign_in: SignIn, link: Link) -> No
     operation = Operation.objects.get()
     item = operation.items.get()
     assert sent["Location"] == f"/messages/{item.copy_id}/"
-    assert (operation.kind, item.target) == ("move", resubmit_queue(link))
+    assert (operation.kind, item.target) == ("move", link.resubmit_queue)
     assert '"amount": 1' in said(client, f"/messages/{item.copy_id}/")
 
 

@@ -16,8 +16,9 @@ from broker.bridges.providers.interface import (
     ProviderSession,
 )
 from broker.errors.bridges import WrongFactory
+from broker.models.bridge_names import THIS_BROKER
 
-HERE = "this-broker"
+HERE = THIS_BROKER
 WITHOUT_HOST = frozenset({"filesystem", "memory", "sqs"})  # schemes
 
 

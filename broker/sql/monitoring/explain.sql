@@ -40,8 +40,7 @@ SELECT entry.queue_id, coalesce(queue.name, ''), entry.place, own.at, entry.prio
     entry.backout_count, entry.due_at, entry.expires_at, coalesce(queue.paused, false),
     CASE WHEN queue.stopped THEN coalesce((SELECT why FROM broker_stoppage
         WHERE queue_id = queue.id AND cleared_at IS NULL), '') END,
-    (SELECT origin_queue FROM broker_dead_letter AS letter
-     WHERE letter.message_id = %(message_id)s::bigint AND letter.queue_id = entry.queue_id),
+    letter.origin_queue, letter.cause,
     (SELECT count(*) FROM (
         (SELECT 1 FROM broker_ready AS other WHERE entry.place = 1
             AND other.queue_id = entry.queue_id AND other.priority > entry.priority
@@ -57,6 +56,8 @@ SELECT entry.queue_id, coalesce(queue.name, ''), entry.place, own.at, entry.prio
     entry.pid IS NOT NULL OR coalesce(work.owner_id, -1) = 0
         OR EXISTS (SELECT FROM lock WHERE owner_id = owner.id)
 FROM own, entry LEFT JOIN broker_queue AS queue ON queue.id = entry.queue_id
+LEFT JOIN broker_dead_letter AS letter
+    ON letter.message_id = %(message_id)s::bigint AND letter.queue_id = entry.queue_id
 LEFT JOIN broker_unit_of_work AS work ON work.id = entry.uow
 LEFT JOIN broker_owner AS owner ON owner.id = work.owner_id
 LEFT JOIN pg_stat_activity AS session ON session.pid = entry.pid

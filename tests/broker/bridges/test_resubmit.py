@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.bridges.resubmit import ensure, origin_of, resubmit_queue
+from broker.bridges.resubmit import ensure, origin_of
 from broker.models import BridgeDestination, Queue
 from tests.console.bridging import make_link
 
@@ -16,7 +16,7 @@ def test_a_link_has_a_queue_of_its_own_which_the_broker_makes() -> None:
 
     queue = ensure(link)
 
-    assert queue.name == resubmit_queue(link) == "bridge.shop.out.resubmit"
+    assert queue.name == link.resubmit_queue == "bridge.shop.out.resubmit"
     assert (queue.kind, queue.address.name) == (Queue.Kind.INTERNAL, queue.name)
     assert ensure(link) == queue
 
@@ -25,8 +25,8 @@ def test_links_whose_names_have_dots_do_not_share_one() -> None:
     one = make_link("b.c", bridge="a")
     other = make_link("c", bridge="a.b")
 
-    assert resubmit_queue(one) != resubmit_queue(other)
-    assert len(resubmit_queue(make_link("x." * 50, bridge="y." * 50))) <= 255
+    assert one.resubmit_queue != other.resubmit_queue
+    assert len(make_link("x." * 50, bridge="y." * 50).resubmit_queue) <= 255
 
 
 def test_dead_messages_come_from_the_queue_here_or_else_from_the_link() -> None:
