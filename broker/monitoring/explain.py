@@ -257,8 +257,8 @@ def nobody(entry: EntryLocation, *, dispatchers: bool) -> Iterator[Explanation]:
     is known, and whether it carries."""
     if links := links_as_consumers.taking_from(entry.queue):
         if still := links_as_consumers.standstill(links, entry.label):
-            names = {"bridge": still.link.bridge.name, "link": still.link.name}
-            yield entry.say("no-consumer", still.sentence, still.remedy, **names)
+            link = str(still.link)
+            yield entry.say("no-consumer", still.sentence, still.remedy, link=link)
         return
     also = (
         f"A dispatcher runs, but no handler for {entry.label}"

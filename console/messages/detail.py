@@ -82,6 +82,11 @@ class Story:
         return self.newest or self.here
 
     @property
+    def is_over(self) -> bool:
+        """Whether this message is on no queue any more."""
+        return not any(now.place for now in self.here)
+
+    @property
     def goes_on(self) -> bool:
         """Whether more may happen by itself; a dead letter waits for a person."""
         return any(now.place and now.state != "dead" for now in self.verdicts)
@@ -161,7 +166,9 @@ def roads_of(queue_ids: Iterable[int]) -> dict[int, Road]:
             queue.name,
             queue.address.name,
             queue.paused,
-            limit_of(queue, merge(queue.address.name, settings)),
+            0
+            if queue.kind == Queue.Kind.INTERNAL  # of the broker's own work
+            else limit_of(queue, merge(queue.address.name, settings)),
         )
         for queue in queues
     }

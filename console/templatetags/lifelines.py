@@ -1,4 +1,5 @@
-"""How a life-line tells time: each moment as a log has it, and the time in between."""
+"""How a life-line tells time: each moment as a log has it, and the time in between; and
+where the links are that it names."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.layout.navigation import url_of
 from console.templatetags.console import duration, in_every_zone, in_zone
 
 register = template.Library()
@@ -33,3 +35,14 @@ def later(span: timedelta | None) -> str:
     """How long after the step before it; nothing where it was at once."""
     at_once = span is None or span < timedelta(milliseconds=1)
     return "" if at_once else f"+{duration(span)}"
+
+
+@register.filter
+def link_url(name: str) -> str:
+    """Where the page of a link is.
+
+    Args:
+        name: of its bridge and of itself, as ``bridge/link``.
+    """
+    bridge, _, link = name.partition("/")
+    return url_of("console:link", bridge, link)

@@ -12,7 +12,7 @@ from broker.models import DeadLetter, Queue
 from broker.monitoring.explain import explain
 from broker.queueing import journal
 from broker.queueing.put import put
-from broker.transactions.scope import UnitOfWork
+from broker.transactions.scope import UnitOfWork, unit_of_work
 from console.messages.detail import story_of
 from console.messages.timeline import Life, Road, lives
 from tests.broker.bridges.carrying import LINK, bring, carry, old, take, tell
@@ -181,3 +181,31 @@ def test_an_explanation_says_by_which_link_it_left() -> None:
         "other": f"ID:shipped-{source}",
         "became": copy,
     }
+
+
+def test_the_page_of_what_a_link_took_leads_to_the_link_or_to_its_copy(
+    sign_in: SignIn,
+) -> None:
+    put("orders", now=NOON)
+    (far,) = take(other="ID:far")
+    put("orders", now=NOON)
+    [(near, copy)] = carry()
+    client = sign_in("operator")
+
+    text = words(page(client, far))
+    assert f"How it ended It left orders: carried by link {LINK} to ID:far." in text
+    assert f"What to do: Nothing: it is at the target now. {LINK}" in text
+    assert f"What to do: See message {copy}." in words(page(client, near))
+
+
+def test_on_the_own_queue_of_a_link_attempts_have_no_limit(sign_in: SignIn) -> None:
+    queue = make_queue("bridge.shop.out.resubmit")
+    Queue.objects.filter(pk=queue.pk).update(kind=Queue.Kind.INTERNAL)
+    number = put(queue.name).message_id
+    with unit_of_work() as work:
+        work.get(queue.name)
+
+    text = words(page(sign_in("operator"), number))
+
+    assert "Attempt 1: accepted" in text
+    assert "of 10" not in text

@@ -43,7 +43,7 @@ def test_of_one_that_stands_it_is_said_why_and_what_to_do(
     assert one.code == "no-consumer"
     assert one.sentence == f"The link shop/out takes from orders, and {why}."
     assert one.remedy.startswith(remedy)
-    assert one.details == {"bridge": "shop", "link": "out"}
+    assert one.details == {"link": "shop/out"}
 
 
 def test_of_several_each_is_said_and_one_that_runs_is_enough() -> None:
