@@ -17,7 +17,7 @@ from broker.settlement.redelivery_policy import (
     Park,
 )
 from broker.settlement.redelivery_schedule import Span
-from console.templatetags.console import duration
+from console.layout.durations import duration
 
 NAMES = {  # of settings, for people
     "poison_policy": "poison policy",

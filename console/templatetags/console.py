@@ -6,7 +6,7 @@ Absolute first, relative second: what stands in a log can be found again.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 
 from django import template
 from django.utils import timezone
@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 
 from broker.models import Place
 from broker.queueing.browse import Browsed
+from console.layout.durations import UNKNOWN, duration
 from dashboards.live.depths import QueueDepth
 
 register = template.Library()
@@ -31,7 +32,6 @@ WORDS = {  # what a state is called beside its icon
     "gone": "expired",
     "untaken": "not consumed",
 }
-UNKNOWN = "–"
 MINUTES = 16  # characters of a moment, with its date
 
 
@@ -99,25 +99,7 @@ def size(count: int | None) -> str:
     return f"{amount:.1f} {unit}"
 
 
-@register.filter
-def duration(span: timedelta | float | None) -> str:
-    """A length of time in its two largest units, a short one to a tenth of a second;
-    bare numbers are seconds."""
-    if span is None:
-        return UNKNOWN
-    exact = span.total_seconds() if isinstance(span, timedelta) else span
-    if exact < 10:
-        milliseconds = round(exact * 1000)
-        short = f"{exact:.1f} s".replace(".0", "")
-        return f"{milliseconds} ms" if milliseconds < 1000 else short
-    minutes, seconds = divmod(int(exact), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    if days:
-        return f"{days} d {hours:02} h"
-    if hours:
-        return f"{hours} h {minutes:02} m"
-    return f"{minutes} m {seconds:02} s" if minutes else f"{seconds} s"
+register.filter(duration)
 
 
 @register.filter

@@ -9,9 +9,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from console.layout.durations import duration
 from console.messages.timeline import TimelineStep
 from console.operations.wording import DEEDS
-from console.templatetags.console import duration
 
 register = template.Library()
 

@@ -12,7 +12,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.templatetags.console import duration, moment, number
+from console.layout.durations import duration
+from console.templatetags.console import moment, number
 from console.templatetags.hostile import shown
 from dashboards.models import cause_word
 from dashboards.pages.cells import Cell

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from broker.security import authorities
-from console.layout import home as needs
+from console.views import needs
 from dashboards.live import depths
 
 

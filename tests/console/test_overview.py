@@ -17,7 +17,7 @@ from broker.queueing.put import put, put_many
 from broker.security import authorities
 from broker.transactions.prepared import PreparedUnitOfWork
 from broker.transactions.scope import UnitOfWork
-from console.layout.home import MOST, undecided
+from console.views.needs import MOST, undecided
 from dashboards.live.depths import QueueDepth
 from tests.console.conftest import SignIn
 from tests.console.letters import attempt, die, make_places
@@ -212,7 +212,7 @@ def test_prepared_units_of_work_are_counted_in_good_english(
     monkeypatch: pytest.MonkeyPatch, count: int, sentence: str
 ) -> None:
     waiting = [PreparedUnitOfWork("x", 1, 1, NOON, 1, 0)] * count
-    monkeypatch.setattr("console.layout.home.prepared", lambda: waiting)
+    monkeypatch.setattr("console.views.needs.prepared", lambda: waiting)
 
     (need,) = undecided(authorities.EVERYTHING)
 
