@@ -181,26 +181,45 @@ def carried(letter: DeadLetter, told: Mapping[str, str], link: Link | None) -> C
         says,
         what_to_do,
         told.get(f"{PREFIX}DMQ_EXCEPTION", "") or letter.error,
-        list(facts_of(told)),
+        list(facts_of(told, here_of(link))),
         moment_of(told.get(f"{PREFIX}SOURCE_TIMESTAMP", "")),
         told.get(f"{PREFIX}DMQ_BODY_TRUNCATED", "").lower() == "true",
     )
 
 
-def facts_of(told: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def here_of(link: Link | None) -> set[str]:
+    """The names of those connection factories of a link that lead to this broker."""
+    if link is None:
+        return set()
+    both = (link.source_factory, link.target_factory)
+    return {one.name for one in both if one.provider == HERE}
+
+
+def facts_of(told: Mapping[str, str], here: set[str]) -> Iterator[tuple[str, str]]:
+    """What is told of both ends, as names and values.
+
+    Args:
+        told: the properties.
+        here: connection factories that lead to this broker.
+    """
+
     def at(name: str) -> str:
         return told.get(f"{PREFIX}{name}", "")
 
-    def place(destination: str, provider: str) -> str:
-        return " at ".join(one for one in (destination, at(provider)) if one)
+    def place(destination: str, factory: str) -> str:
+        kind, colon, name = destination.partition(":")
+        known = colon and kind in BridgeDestination.Kind.values
+        words = f"{kind} {name}" if known else destination
+        where = "here" if factory in here else factory and f"at {factory}"
+        return " ".join(one for one in (words, where) if one)
 
     target = at("TARGET_CURRENT_DESTINATION") or at("TARGET_DESTINATION")
     pairs = (
-        ("Source", place(at("SOURCE_DESTINATION"), "SOURCE_PROVIDER")),
-        ("Its id there", at("SOURCE_MESSAGEID")),
-        ("Correlation id there", at("SOURCE_CORRELATIONID")),
-        ("JMS type there", at("SOURCE_JMSTYPE")),
-        ("Target", place(target, "TARGET_PROVIDER")),
+        ("Source", place(at("SOURCE_DESTINATION"), at("SOURCE_PROVIDER"))),
+        ("JMSMessageID at the source", at("SOURCE_MESSAGEID")),
+        ("JMSCorrelationID", at("SOURCE_CORRELATIONID")),
+        ("JMSType", at("SOURCE_JMSTYPE")),
+        ("Target", place(target, at("TARGET_PROVIDER"))),
     )
     for name, value in pairs:
         if value:

@@ -158,13 +158,27 @@ def test_a_dead_message_says_what_happened_and_what_to_do(
 
     says, what_to_do = REASONS[reason]
     assert f"The link shop/in could not carry it. {says} ({reason})" in text
-    assert "KeyError: 'amount' Source queue:orders at stomp-east" in text
-    assert "Its id there ID:mq-east-41-1746-1:1:1:1:7" in text
-    assert "Target queue:orders at here Sent there 2026-03-14 12:00:00.000" in text
+    assert "KeyError: 'amount' Source queue orders at stomp-east" in text
+    assert "JMSMessageID at the source ID:mq-east-41-1746-1:1:1:1:7" in text
+    assert "Target queue orders here Sent to the source 2026-03-14 12:00:00" in text
     assert f"What to do: {what_to_do}" in text
     assert '"order": 17' in text
     assert "Resubmit through the link…" in text
     assert "Edit and resubmit through the link…" in text
+
+
+def test_what_a_link_wrote_is_not_said_to_be_the_application_s(
+    sign_in: SignIn, link: Link
+) -> None:
+    number = die_of_link(link, properties={"region": "EU", "x-opt-bridge-path": "9a"})
+
+    text = said(sign_in("operator"), f"/messages/{number}/")
+
+    assert "Properties 1, set by the application region EU" in text
+    ours = text.index("Properties that bridges wrote 13 properties")
+    assert ours < text.index("JMS_SUN_JMSBRIDGE_DMQ_BODY_TRUNCATED false")
+    assert "DMQ_TIMESTAMP 1773489660000 (2026-03-14 12:01:00.000)" in text
+    assert ours < text.index("x-opt-bridge-path 9a")
 
 
 def test_who_may_not_read_properties_is_told_the_error_alone(

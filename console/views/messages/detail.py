@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from django.contrib.auth.decorators import permission_required
 from django.db.models.functions import Substr
 from django.http import Http404, HttpRequest, HttpResponse
@@ -30,10 +28,8 @@ from console.bridge_pages import letters
 from console.bridge_pages.letters import Carried
 from console.layout import navigation
 from console.messages.detail import Story, story_of
+from console.messages.properties import sorted_out
 from console.messages.repaired_pair import Kin, kin_of
-
-BROKERS_OWN = ("_AMQ_", "_BRK_")  # how the names of its properties begin
-Pairs = list[tuple[str, str]]
 
 
 @require_safe
@@ -68,7 +64,8 @@ def shown(
     why: str = "",
 ) -> HttpResponse:
     """The page of a message, as far as this person may see it."""
-    own, others = properties_of(story.message, veil)
+    seen, _ = veil.properties(story.message.properties if story.message else {})
+    properties = sorted_out(seen)
     is_reader = request.user.has_perm("broker.browse_queue")
     may_browse = is_reader and covers(held, "browse", story)
     found = story.message
@@ -76,15 +73,14 @@ def shown(
     context = {
         "story": story,
         "explanations": explanations(held, story),
-        "own_properties": own,
-        "properties": others,
+        "properties": properties,
         "may_browse": may_browse,
         "body": None,
         "headers": None,
         "repairs": repairs_of(request, story, held, veil) if may_browse else [],
         "veil": veil,
         "why": why,
-        "carried": carried_of(request, story, own + others if may_browse else []),
+        "carried": carried_of(request, story, properties.told if may_browse else {}),
     }
     if found and heads:
         context |= in_view(request, found, heads[1], story.size, veil)
@@ -96,7 +92,9 @@ def shown(
     return render(request, "console/messages/message.html", context)
 
 
-def carried_of(request: HttpRequest, story: Story, pairs: Pairs) -> Carried | None:
+def carried_of(
+    request: HttpRequest, story: Story, told: dict[str, str]
+) -> Carried | None:
     """What a message tells of a link that could not carry it, if that is why it is
     here."""
     letter = story.letter
@@ -104,7 +102,7 @@ def carried_of(request: HttpRequest, story: Story, pairs: Pairs) -> Carried | No
         return None
     named = story.message.properties.get(LINK_PROPERTY) if story.message else None
     link = letters.link_for(request.user, letter, named)
-    return letters.carried(letter, dict(pairs), link)
+    return letters.carried(letter, told, link)
 
 
 def repairs_of(
@@ -252,16 +250,3 @@ def heads_of(message_id: int, veil: Veil) -> tuple[bytes, bytes]:
     starts = (Substr(column, 1, viewers.LAID_OUT) for column in ("headers", "body"))
     headers, body = Message.objects.filter(pk=message_id).values_list(*starts)[0]
     return bytes(headers or b""), bytes(body)
-
-
-def properties_of(found: Message | None, veil: Veil) -> tuple[Pairs, Pairs]:
-    """The broker's own properties and those of the application, as they may be seen."""
-    seen, _ = veil.properties(found.properties if found else {})
-    own: Pairs = []
-    others: Pairs = []
-    for name, value in sorted(seen.items()):
-        text = (
-            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        )
-        (own if name.startswith(BROKERS_OWN) else others).append((name, text))
-    return own, others

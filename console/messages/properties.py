@@ -1,0 +1,55 @@
+"""The properties of a message by who wrote them, as far as they may be seen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.bridges.transfer import PATH
+from console.bridge_pages.letters import PREFIX, moment_of
+from console.templatetags.console import in_zone
+
+BROKERS_OWN = ("_AMQ_", "_BRK_")  # how the names of its properties begin
+TIMES = ("_TIMESTAMP", "_EXPIRATION")  # how names end of a bridge's that are times
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """Names and values, in the order of the names."""
+
+    application: Pairs = field(default_factory=list)
+    bridges: Pairs = field(default_factory=list)
+    own: Pairs = field(default_factory=list)  # the broker's
+
+    @property
+    def told(self) -> dict[str, str]:
+        """All of them."""
+        return dict(self.application + self.bridges + self.own)
+
+    @property
+    def in_words(self) -> Pairs:
+        """Those of bridges; a time is also told as people have it."""
+        return [(name, time_in_words(name, value)) for name, value in self.bridges]
+
+
+def sorted_out(seen: Mapping[str, Any]) -> Properties:
+    found = Properties()
+    for name, value in sorted(seen.items()):
+        text = (
+            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        )
+        if name.startswith(BROKERS_OWN):
+            found.own.append((name, text))
+        elif name.startswith(PREFIX) or name == PATH:
+            found.bridges.append((name, text))
+        else:
+            found.application.append((name, text))
+    return found
+
+
+def time_in_words(name: str, value: str) -> str:
+    at = moment_of(value) if name.endswith(TIMES) else None
+    return f"{value} ({in_zone(at)})" if at else value
