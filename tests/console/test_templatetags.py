@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console.layout.durations import duration
 from console.templatetags import console
 from tests.make import NOON, minutes, seconds
 
@@ -52,7 +53,7 @@ def test_sizes(count: int | None, shown: str) -> None:
     ],
 )
 def test_durations(span: timedelta | float | None, shown: str) -> None:
-    assert console.duration(span) == shown
+    assert duration(span) == shown
 
 
 def test_a_moment_of_today_has_no_date_and_any_other_has() -> None:
