@@ -20,8 +20,7 @@ from broker.queueing.get import Delivery
 from broker.queueing.routing import seen_route
 from broker.queueing.transfer import Record, TakenEntry, lifetime_on, refusals
 from broker.settlement import poison
-from broker.settlement.backout import decide, rules_of
-from broker.settlement.dead_letters import UNSET, Cause
+from broker.settlement.backout import UNSET, Cause, decide, rules_of
 from broker.settlement.discards import retentions_s
 from broker.settlement.expiry import expiry_target
 from broker.settlement.redelivery_policy import (

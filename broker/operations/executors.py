@@ -18,8 +18,8 @@ from broker.operations.claim_items import Taken, reinstate
 from broker.operations.ledger import Item, note
 from broker.operations.outcomes import Outcome
 from broker.queueing.transfer import Copy, Dress, Record, TakenEntry, copy, end
+from broker.settlement.backout import dead_letter as put_aside
 from broker.settlement.backout import make_resources
-from broker.settlement.dead_letters import dead_letter as put_aside
 from broker.settlement.discards import discard
 from broker.settlement.expiry import REASON as HAD_EXPIRED
 from broker.settlement.expiry import drop_all

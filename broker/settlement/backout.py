@@ -1,4 +1,4 @@
-"""What becomes of entries whose delivery failed: back, a dead letter, or nothing."""
+"""Back out entries whose delivery failed: redeliver, delay, dead-letter, or discard."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 from broker import sql
 from broker.config.address_settings import DEFAULTS, Policy, merge, policy_of
 from broker.config.auto_create import ensure
-from broker.models import AddressSetting, Queue
-from broker.queueing.transfer import Record, TakenEntry, put_back
-from broker.settlement.dead_letters import Cause, dead_letter
+from broker.models import AddressSetting, DeadLetter, Kind, Queue
+from broker.queueing.transfer import Copy, Record, TakenEntry, copy, put_back
+from broker.settlement.discards import discard
 from broker.settlement.expiry import end_expired
 from broker.settlement.redelivery_policy import (
     LONGEST_MS,
@@ -32,7 +32,9 @@ PARKED = (
     "Message %d used up its attempts on queue %d, which is where dead letters go: it"
     " stays there. Stop its consumer, or raise max delivery attempts to -1."
 )
+UNSET = "no dead letter address is set"
 MILLISECOND = timedelta(milliseconds=1)
+Cause = DeadLetter.Cause
 
 
 def dispose_of(
@@ -44,15 +46,19 @@ def dispose_of(
     rejected: bool = False,
     delay: timedelta | None = None,
 ) -> list[Disposition]:
-    """Count each entry's backout and put it where its address's settings say.
+    """Count a backout of each entry, and do with it what its address settings say.
 
     Args:
-        held: what was taken.
+        held: claimed by this transaction.
         record: for the journal.
         spread: as in ``redelivery_delay``; drawn for each entry when not given.
-        at_once: what comes back waits for no delay.
-        rejected: the consumer wants no other attempt.
-        delay: how long what comes back waits, if that is the consumer's to say.
+        at_once: redeliver without a delay.
+        rejected: the consumer wants no further attempt.
+        delay: the redelivery delay that the consumer asked for, in place of the
+            setting's.
+
+    Returns:
+        What became of each entry that had not expired.
     """
     expired = [entry for entry in held if entry.expired]
     end_expired(expired, record.came_from, uow=record.uow, now=record.now)
@@ -81,11 +87,11 @@ def dispose_of(
 def decide(
     entry: TakenEntry, rule: AddressSetting | None, spread: float
 ) -> Disposition:
-    """What becomes of an entry that was counted.
+    """The disposition of an entry whose backout is counted already.
 
     Args:
-        entry: which.
-        rule: of its queue (``rules_of``); None where that was deleted.
+        entry: the entry.
+        rule: the settings of its queue (``rules_of``); None if the queue was deleted.
         spread: as in ``redelivery_delay``.
     """
     if rule is None:
@@ -94,15 +100,15 @@ def decide(
 
 
 def waiting(outcome: Disposition, delay: timedelta) -> Disposition:
-    """The same, but what comes back waits as long as this."""
+    """The same disposition; a redelivery waits for this delay."""
     if isinstance(outcome, Redeliver | Park):
         return replace(outcome, after=delay)
     return outcome
 
 
 def can_put_aside(rule: AddressSetting) -> bool:
-    """Whether the broker may take a rejected message away. Where that is a matter of
-    its consumers, and no dead letter address is set, their threshold decides."""
+    """Whether the broker may dead-letter a rejected message. Under IBM's poison policy
+    and without a dead letter address, the consumers' backout threshold decides."""
     return bool(rule.dead_letter_address) or rule.poison_policy != Policy.IBM
 
 
@@ -114,7 +120,7 @@ def carry_out(
     *,
     cause: Cause = Cause.MAX_DELIVERY_ATTEMPTS,
 ) -> None:
-    """Put each entry where its disposition says; the one place that knows how."""
+    """Carry out the disposition of each entry. No other function does this."""
     back: list[TakenEntry] = []
     delays_ms: list[int] = []
     dead: dict[str, list[TakenEntry]] = {}
@@ -130,20 +136,56 @@ def carry_out(
             case Discard():
                 dead.setdefault("", []).append(entry)
     put_back(back, delays_ms, record)
-    for to, letters in sorted(dead.items()):  # two who make resources do not cross
+    for to, letters in sorted(dead.items()):  # in one order: no deadlock of two
         if to:
             make_resources(to, [rules[entry.queue_id] for entry in letters])
         dead_letter(letters, to, record, cause=cause)
 
 
+def dead_letter(
+    entries: Sequence[TakenEntry],
+    to: str,
+    record: Record,
+    *,
+    cause: Cause = Cause.MAX_DELIVERY_ATTEMPTS,
+) -> list[Copy]:
+    """Copy entries to their dead letter address. Discard those that it cannot take: the
+    address is unset, has no queue, or has none whose selector matches.
+
+    Args:
+        entries: claimed by this transaction.
+        to: the address; empty where none is set.
+        record: for the journal; the events of both ends name ``cause``.
+        cause: of the dead letters.
+
+    Returns:
+        The copies, in the order of the entries, without the discarded ones.
+
+    Source:
+        ActiveMQ Artemis, QueueImpl.sendToDeadLetterAddress: it drops too, and warns.
+    """
+    record = replace(record, detail=record.detail | {"cause": cause.value})
+
+    def drop(left: Sequence[TakenEntry], why: str) -> None:
+        logger.warning("%d poison messages are discarded: %s.", len(left), why)
+        detail = record.detail | {"to": to}
+        discard(left, replace(record, detail=detail), why=why)
+
+    if not to:
+        drop(entries, UNSET)
+        return []
+    letters = replace(record, kind=Kind.DEAD_LETTER)
+    return copy(entries, to, letters, cause=cause, untaken=drop)
+
+
 def milliseconds(delay: timedelta) -> int:
-    """A delay as the database takes it: none that is negative, or above a century."""
+    """A delay in milliseconds, from 0 to ``LONGEST_MS``."""
     return min(max(delay // MILLISECOND, 0), LONGEST_MS)
 
 
 def make_resources(to: str, rules: Iterable[AddressSetting]) -> None:
-    """Make a dead letter address and its queues, where the settings of the addresses
-    that letters come from say so."""
+    """Auto-create a dead letter address and its queues, where the settings of the
+    addresses that the dead letters come from say so."""
     named = {rule.match: rule for rule in rules}
     for origin, rule in sorted(named.items()):
         if rule.auto_create_dead_letter_resources:
@@ -160,8 +202,10 @@ def setting_of(row: Mapping[str, Any]) -> AddressSetting:
 
 
 def rules_of(queue_ids: set[int]) -> dict[int, AddressSetting]:
-    """The merged settings of each queue, with its policy; those without a limit where
-    its consumers look for poison messages, or nobody does, or it is the broker's own.
+    """The merged address settings of each queue, with its poison policy.
+
+    Delivery attempts are unlimited where consumers handle poison messages, where nobody
+    does, and on internal queues.
 
     Source:
         ActiveMQ Artemis, QueueImpl.checkRedelivery: internal queues have no limit.
