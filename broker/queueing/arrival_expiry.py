@@ -1,4 +1,4 @@
-"""When what arrives at an address expires, as the address's settings have it."""
+"""Expiry of arriving messages, by the settings of their address."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_MS = 1000 * 365 * 24 * 3600 * 1000  # a thousand years; longer is as lon
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """One setting that says something of arrivals; the rest is about the address."""
+    """The fields of one address setting that concern arrivals."""
 
     match: str
     no_expiry: bool | None
@@ -36,7 +36,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalLookup:
-    """What somebody has to know of an address who puts to it."""
+    """What a put must know of its address."""
 
     rule: AddressSetting  # merged; only what it says of arrivals counts
     at: datetime | None = None  # by the database's clock; none: no setting rules
@@ -59,7 +59,7 @@ class ArrivalLookup:
 
 
 def look_at(address: str) -> ArrivalLookup:
-    """The rule of an address as it is now. One query, never cached."""
+    """The arrival rule of an address, as it is now. One query, never cached."""
     rulings = sql.fetch("look", Ruling, address=address)
     matching = by_specificity(address, [ruling.setting for ruling in rulings])
     decided = {field: decide(field, matching).value for field in FIELDS}
@@ -72,7 +72,7 @@ def look_at(address: str) -> ArrivalLookup:
 def applied(
     address: str, messages: Sequence[NewMessage], *, now: datetime | None
 ) -> list[NewMessage]:
-    """The messages with the expiry that the address's settings give them.
+    """Messages with the expiry that the settings of their address give them.
 
     Args:
         address: where they arrive.
@@ -83,7 +83,8 @@ def applied(
 
 
 def lifetime_ms(address: str) -> int | None:
-    """How long a copy without an expiry of its own lives on an address; None: for ever.
+    """The time to live of a copy that has no expiry of its own, by its address; None is
+    unlimited.
 
     Returns:
         From 0, which is over at once, to ``LONGEST_MS``.
@@ -92,7 +93,7 @@ def lifetime_ms(address: str) -> int | None:
 
 
 def lifetime_by(rule: AddressSetting) -> int | None:
-    """The same by merged settings."""
+    """As ``lifetime_ms``, by merged settings."""
     if rule.no_expiry:
         return None
     spans = (rule.expiry_delay_ms, rule.max_expiry_delay_ms, rule.min_expiry_delay_ms)
@@ -102,11 +103,11 @@ def lifetime_by(rule: AddressSetting) -> int | None:
 def expiry(
     rule: AddressSetting, expires_at: datetime | None, now: datetime
 ) -> datetime | None:
-    """When a message expires that arrives now; None is never.
+    """When a message that arrives now expires; None is never.
 
-    Each of these excludes those after it: no expiry; a delay, for what has no expiry;
-    the longest and the least time to live. A time of zero is at once: the message is
-    stored, and the next get or scan ends it.
+    The first that applies decides: no expiry; the expiry delay, for a message without
+    an expiry; the maximum and minimum time to live. A time to live of 0 expires at
+    once: the message is stored, and the next get or scan ends it.
 
     Args:
         rule: of its address, merged.
@@ -133,7 +134,7 @@ def expiry(
 
 
 def defined(span_ms: int | None) -> int | None:
-    """A setting's milliseconds; None where it is -1, which is none."""
+    """The milliseconds of a setting; None if it is -1."""
     return None if span_ms is None or span_ms < 0 else min(span_ms, LONGEST_MS)
 
 

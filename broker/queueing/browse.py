@@ -1,4 +1,4 @@
-"""Looking at messages. Nothing here takes a lock, moves a row or counts anything."""
+"""Browse messages. Nothing here locks, moves or counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from broker.queueing.get import LOWEST, Delivery
 
 @dataclass(frozen=True, slots=True)
 class Browsed:
-    """One entry of a list."""
+    """One entry in a list."""
 
     message_id: int
     place: Place
@@ -45,7 +45,7 @@ class Browsed:
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """One place where a message is."""
+    """One place of a message."""
 
     queue_id: int
     place: Place
@@ -60,10 +60,10 @@ class Whereabouts:
 def browse(
     queue_id: int, place: Place, *, after: str = "", limit: int = 50
 ) -> list[Browsed]:
-    """One page of a queue's entries; the next begins after the last one's cursor.
+    """One page of a queue's entries, after a cursor.
 
-    Ready entries come in the order of gets, delayed ones by due time, claimed ones by
-    message. Any page costs the same, however deep.
+    Ready entries come in the order of gets, delayed entries by due time, claimed
+    entries by message id. The cost of a page does not depend on its depth.
 
     Raises:
         ValueError: ``after`` is not a cursor of this place.
@@ -102,7 +102,7 @@ def browse(
 
 
 def whole(queue_id: int, entries: Sequence[Browsed]) -> list[Delivery]:
-    """The messages of a page, as a get would hand them out; of no unit of work."""
+    """The messages of a page as deliveries, outside of any unit of work."""
     rows = Message.objects.in_bulk([entry.message_id for entry in entries])
     return [
         as_delivery(
@@ -119,7 +119,7 @@ def whole(queue_id: int, entries: Sequence[Browsed]) -> list[Delivery]:
 
 
 def as_delivery(row: Message, **entry: Any) -> Delivery:
-    """A message as a get would hand it out.
+    """A message as a delivery.
 
     Args:
         row: the message.
@@ -149,7 +149,7 @@ def as_delivery(row: Message, **entry: Any) -> Delivery:
 
 
 def bigint(text: str) -> int:
-    """A number that PostgreSQL can hold, with one to spare."""
+    """A number clamped to PostgreSQL's bigint, with one to spare."""
     number = int(text)
     if not LOWEST <= number < 2**63 - 1:
         raise ValueError(f"{text} is too large")
@@ -164,7 +164,7 @@ def moment(timestamp: str) -> datetime:
 
 
 def where_is(message_id: int) -> list[Whereabouts]:
-    """The places where a message is now: none once it ended, several if multicast."""
+    """The places of a message now: none once it has ended, several if multicast."""
     return sql.fetch("where_is", whereabouts, message_id=message_id)
 
 

@@ -1,7 +1,7 @@
-"""Copies that differ from what they are copied from, since somebody repaired it.
+"""Edits of copies: fields in which a copy differs from its original.
 
-The copy is made first, like any other, and changed in the same transaction: nobody can
-have seen it before, so a message that anybody knows never changes.
+The copy is made first, then edited in the same transaction. Nobody can have seen it
+before, so no visible message ever changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NONE: Repairs = MappingProxyType({})
 
 
 def repair(originals: Mapping[int, int], repairs: Repairs) -> None:
-    """Give copies what they are to have.
+    """Apply edits to copies.
 
     Args:
         originals: by copy, the message that it is a copy of.
@@ -44,7 +44,7 @@ def repair(originals: Mapping[int, int], repairs: Repairs) -> None:
 
 
 def shown_repaired(rows: Mapping[int, Message], repairs: Repairs) -> None:
-    """Let messages that are only looked at be what their copies will be."""
+    """Apply edits to messages in memory, for a preview of their copies."""
     for message_id in rows.keys() & repairs.keys():
         row, wanted = rows[message_id], repairs[message_id]
         for column, value in wanted.columns.items():
@@ -57,6 +57,6 @@ def shown_repaired(rows: Mapping[int, Message], repairs: Repairs) -> None:
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with Python's numbers."""
+    """The same with plain Python numbers."""
     found: dict[str, Any] = json.loads(lossless_json.dumps(dict(values)))
     return found

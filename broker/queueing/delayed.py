@@ -1,8 +1,8 @@
-"""Entries that wait for their time: redelivery delays and delivery delays.
+"""Delayed entries: redelivery delay and delivery delay.
 
-Whoever makes entries ready has the *turn* of their queue, an advisory lock, until they
-are committed. So what falls due on a queue becomes ready in order, one batch after the
-other, whoever does it, while every queue goes on by itself.
+Whoever makes entries ready holds the advisory lock of their queue until commit. So due
+entries of one queue become ready in order, batch after batch, and queues do not wait
+for each other.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ AGAIN_S = 0.01  # before one looks again at what is due and in somebody else's h
 
 
 def wake_due(*, limit: int, now: datetime | None = None) -> int:
-    """Make delayed entries ready whose time has come; return how many.
+    """Make due delayed entries ready; return how many.
 
-    Each queue where anything is due has an equal share of ``limit``, at least one.
-    Fewer do not mean that nothing is left; none means that nothing is, or that others
-    are at it.
+    Each queue with due entries gets an equal share of ``limit``, at least one. A number
+    below ``limit`` does not mean that no due entry is left. 0 means that none is left,
+    or that others hold their locks.
     """
     return announce(sql.fetch("wake", tuple_of, lock_class=TURNS, limit=limit, now=now))
 
 
 def wake_due_on(queue: str, *, limit: int, now: datetime | None = None) -> int:
-    """The same for one queue, by a consumer that found nothing ready.
+    """As ``wake_due``, for one queue, by a consumer that found nothing ready.
 
-    So a queue with consumers loses no time when no worker is alive.
+    A queue with consumers thus needs no worker.
     """
     return announce(
         sql.fetch(
@@ -50,9 +50,9 @@ def wake_due_on(queue: str, *, limit: int, now: datetime | None = None) -> int:
 
 
 def until_next_due(queue: str | None = None) -> timedelta | None:
-    """How long until the next delayed entry falls due, on one queue or on any.
+    """The time until the next delayed entry of a queue, or of any queue, is due.
 
-    By the database's clock; negative when it is due already, None when none waits.
+    By the database's clock. Negative if it is due already; None if there is none.
     """
     if queue is None:
         (left,) = sql.fetch_one("next_due")
@@ -69,13 +69,14 @@ def until_next_due(queue: str | None = None) -> timedelta | None:
 
 
 def until_due_s(queue: str) -> float:
-    """Seconds a consumer that found nothing may wait for what is delayed."""
+    """How many seconds a consumer that found nothing may wait for delayed entries."""
     left = until_next_due(queue)
     return notifications.POLL_S if left is None else seconds_to_wait(left)
 
 
 def seconds_to_wait(left: timedelta) -> float:
-    """Until the next entry is due; what is due already is with somebody else."""
+    """Seconds until the next entry is due. An entry that is due already is in the hands
+    of another process."""
     return left.total_seconds() if left > timedelta(0) else AGAIN_S
 
 

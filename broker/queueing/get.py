@@ -1,4 +1,4 @@
-"""Taking entries under a unit of work."""
+"""Claim ready entries for a unit of work."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HIGHS = [NEW, HIGHEST] * 10
 
 
 class Lanes(NamedTuple):
-    """Ranges of positions, in the order in which a get looks at them."""
+    """Ranges of positions to search, in the order of search."""
 
     priorities: list[int]
     lows: list[int]
@@ -41,7 +41,7 @@ class Lanes(NamedTuple):
 
 @dataclass(slots=True)  # not frozen, which takes five times as long to make
 class Delivery:
-    """One handing of one entry to one consumer, within a unit of work."""
+    """One delivery of an entry to a consumer, within a unit of work."""
 
     uow: int
     queue_id: int
@@ -80,10 +80,12 @@ def get(
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Delivery]:
-    """Take up to ``limit`` ready entries of a queue; with no ``uow``, begin one.
+    """Claim up to ``limit`` ready entries of a queue; without ``uow``, begin a unit of
+    work.
 
-    Highest priority first, then arrival. An empty list is not an error: nothing is
-    ready, the queue is paused, or the unit of work is no more, which its end will tell.
+    Entries come by priority, highest first, then by arrival. An empty list is no error:
+    no entry is ready, the queue is paused, or the unit of work has ended. In the last
+    case its commit raises ``LockLost``.
 
     Args:
         queue: its name.
@@ -131,10 +133,10 @@ def get(
 
 
 def fitting(queue: str, *, limit: int, most_bytes: int) -> int:
-    """How many of the next entries may be taken at once: up to the limit, and to the
-    body that reaches so many bytes together with those before it.
+    """How many of the next entries to claim at once: at most ``limit``, and not beyond
+    the entry whose body reaches ``most_bytes`` in all.
 
-    It looks ahead: whoever takes meanwhile has other ones.
+    Nothing is locked: another consumer may claim these entries meanwhile.
     """
     last_id = last_ids.get(queue)
     (count,) = sql.fetch_one(
@@ -153,7 +155,7 @@ def fitting(queue: str, *, limit: int, most_bytes: int) -> int:
 
 
 def with_far(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Deliveries with what was not near the message that their queue gave before."""
+    """Complete deliveries whose message is outside the id range of the get."""
     far = [one.message_id for one in deliveries if address_of(one) is None]
     messages = {one[0]: one[1:] for one in sql.run("messages_of", {"ids": far})}
     for delivery in deliveries:
@@ -164,10 +166,11 @@ def with_far(deliveries: Sequence[Delivery]) -> list[Delivery]:
 
 
 def commits_how() -> str | None:
-    """How the get's own transaction commits: as the server does, or without waiting.
+    """The ``synchronous_commit`` of the get's own transaction; None: as the server.
 
-    A claim that a crash loses leaves its entries ready, with the counts that they had
-    before. Where counts must be true even then, the get waits for the disk.
+    A crash may lose a claim that was not synced. Its entries are then ready again, with
+    the counts they had before. If counts must survive a crash, the get waits for the
+    disk.
 
     Source:
         ActiveMQ Artemis, ``persist-delivery-count-before-delivery``.

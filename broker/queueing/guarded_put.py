@@ -1,4 +1,4 @@
-"""Sending where somebody has to look first, at guarded queues and rules of arrival."""
+"""Puts that must check first: guarded queues, and arrival rules of the address."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ def put_guarded(
     now: datetime | None,
     **rest: Any,
 ) -> list[Receipt]:
-    """The same where somebody has to look: one query for the address's rule of arrival,
-    and one for the queues to be asked, if there are any.
+    """Put messages to an address that has an arrival rule or guarded queues. One query
+    reads the rule, one the guarded queues.
 
-    A queue that cannot take them refuses the put for all, unless another anycast queue
-    stands in; a message that is not for it just passes it by.
+    A guarded queue that cannot take a message refuses the put for all messages, unless
+    another anycast queue takes it. A message that is not meant for the queue does not
+    count.
 
     Raises:
         NoSuchAddress: nobody has created the address.
@@ -49,10 +50,10 @@ def put_guarded(
 def put_past(
     guards: Sequence[Queue], address: str, messages: Sequence[NewMessage], **rest: Any
 ) -> list[Receipt]:
-    """Send what the guarded queues of an address let pass.
+    """Store messages on the queues that do not refuse them.
 
-    One statement for all that the same queues refuse, as long as they come in a row:
-    ids have to run in the order of the messages.
+    One statement for each run of messages that the same queues refuse: message ids must
+    ascend in the order of the messages.
     """
     refusing = [refused_by(guards, message) for message in messages]
     full: set[int] = set()
@@ -78,13 +79,13 @@ def put_past(
 
 
 def guards_of(address: str) -> list[Queue]:
-    """The guarded queues that an address feeds, locked: no other put comes between."""
+    """The guarded queues of an address, locked against other puts."""
     guarded = Queue.objects.filter(address__name=address, guarded=True)
     return list(guarded.order_by("pk").select_for_update(of=("self",), no_key=True))
 
 
 def refused_by(guards: Sequence[Queue], message: NewMessage) -> frozenset[int]:
-    """The queues among these that a message is not for."""
+    """Those of the queues that a message is not meant for."""
     if not guards:
         return frozenset()
     known = document(message)
@@ -92,7 +93,7 @@ def refused_by(guards: Sequence[Queue], message: NewMessage) -> frozenset[int]:
 
 
 def has_another(address: str, guard: Queue, full: Collection[int]) -> bool:
-    """Whether an address has another anycast queue in place of this one."""
+    """Whether an address has another anycast queue."""
     if guard.routing_type != RoutingType.ANYCAST:
         return False
     anycast = Queue.objects.filter(
@@ -102,7 +103,7 @@ def has_another(address: str, guard: Queue, full: Collection[int]) -> bool:
 
 
 def wants(guard: Queue, message: NewMessage, known: Mapping[str, object]) -> bool:
-    """Whether a message is for a queue: by its routing type, and the selector.
+    """Whether a message is meant for a queue, by routing type and selector.
 
     Args:
         guard: the queue.

@@ -1,7 +1,7 @@
-"""Hops: how a link of a bridge carried one message, told of the end that is here.
+"""Hops: how a bridge link carried one message, seen from the end that is here.
 
-Pure: a hop is made of the detail of one event of the journal, narrowed to one message.
-``broker.bridges`` writes those events; who reads them needs no bridge to be there.
+Pure: a hop is made from the detail of one journal event, narrowed to one message.
+``broker.bridges`` writes the events; reading them does not need it.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class Hop:
 
     @property
     def why(self) -> str:
-        """What there is to say besides that it was carried; of most, nothing."""
+        """What to say besides that it was carried; usually empty."""
         return WHY.get(self.outcome, "")
 
     @property
     def deed(self) -> str:
-        """What the link did; ``other`` follows where there is one, and then ``why``."""
+        """What the link did, as a text that ``other`` and ``why`` follow."""
         if self.role == DEAD:
             return f"a dead message of link {self.link}"
         if self.role == TARGET:
@@ -84,7 +84,7 @@ class Hop:
 
     @property
     def direction(self) -> str:
-        """What stands before ``other``."""
+        """The word before ``other``."""
         return "to" if self.is_departure else "from"
 
     @property
@@ -101,7 +101,7 @@ class Hop:
 
 
 def hop_of(detail: Mapping[str, Any]) -> Hop:
-    """The hop that an event tells of.
+    """The hop that an event describes.
 
     Args:
         detail: of an event of ``Kind.TRANSFER``, of one message alone.

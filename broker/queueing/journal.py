@@ -1,4 +1,4 @@
-"""Reading the journal: how deep the queues are, and what happened to one message."""
+"""Read the journal: depths of queues, and the life-line of a message."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class LifelineEvent:
-    """One thing that happened to one message."""
+    """One event in the life of one message."""
 
     seq: int
     at: datetime
@@ -70,9 +70,9 @@ class LifelineEvent:
 
 
 def depths(queue_ids: Iterable[int] | None = None) -> dict[int, Depth]:
-    """Every queue's depth, by queue id: exact, at one moment, in one query.
+    """The depth of every queue, by queue id: exact, at one moment, in one query.
 
-    A queue on which nothing ever happened is missing.
+    A queue without any event is missing.
 
     Args:
         queue_ids: of those that are wanted; None is all of them.
@@ -88,24 +88,25 @@ def depths(queue_ids: Iterable[int] | None = None) -> dict[int, Depth]:
 
 
 def fold() -> None:
-    """Add the journal's next window to the tally. Harmless twice or at once."""
+    """Add the next window of the journal to the tally. Safe to run twice or
+    concurrently."""
     sql.run("fold", {})
 
 
 def has_read(reader: str, xid: int) -> None:
-    """Note that a reader of the journal has all below ``xid``.
+    """Note that a reader has read the journal below ``xid``.
 
-    What a reader that ever noted anything has not read is never dropped.
+    Events that a known reader has not read are never dropped.
     """
     Watermark.objects.update_or_create(reader=reader, defaults={"xid": xid})
 
 
 def lifeline(message_id: int) -> list[LifelineEvent]:
-    """Everything that happened to a message, from its first life to its last.
+    """All events of a message, its originals and its copies.
 
-    Dead-lettering and resubmitting make copies with new ids, and so does a link between
-    two queues here. They are followed back to the message that was put first, and on to
-    the copies of all of them.
+    Dead-lettering and resubmitting make copies with new ids; so does a link between two
+    queues here. They are followed back to the message that was put first, and on to all
+    copies.
     """
     events: list[LifelineEvent] = []
     waiting, seen = [first_life(message_id)], set[int]()
@@ -122,7 +123,7 @@ def lifeline(message_id: int) -> list[LifelineEvent]:
 
 
 def last_error(queue_id: int, message_id: int) -> str:
-    """Why a message was backed out the last time; empty if it never was."""
+    """The error of a message's last backout; empty if there was none."""
     errors = [
         str(event.detail.get("error", ""))
         for event in events_of(message_id)
@@ -142,10 +143,8 @@ def first_life(message_id: int) -> int:
 
 
 def sources(message_id: int, events: Iterable[LifelineEvent]) -> list[int]:
-    """The message that a link made this one of, if that is here, too; else none.
-
-    One query, of messages that a link brought only.
-    """
+    """The message here that a link carried to become this one; else empty. One query,
+    only for messages that a link brought."""
     if all(e.kind != Kind.TRANSFER or e.detail["role"] == SOURCE for e in events):
         return []
     rows = sql.run("carried_from", {"message_id": message_id})
@@ -173,7 +172,7 @@ def events_of(message_id: int) -> list[LifelineEvent]:
 
 
 def detail_of_one(detail: dict[str, Any], place: int) -> dict[str, Any]:
-    """A row's detail, with what it lists for each message narrowed to one."""
+    """The detail of an event, narrowed to one message."""
     one = dict(detail)
     for many, single in (
         ("copies", "copy"),

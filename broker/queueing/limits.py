@@ -1,7 +1,7 @@
-"""Whether a queue takes what is to be put on it.
+"""Whether a queue accepts a put.
 
-Only *guarded* queues have anything to say: those that are put-inhibited, limited, or
-choose by a selector. The others are put to without a look.
+Only *guarded* queues can refuse: put-inhibited, limited, or with a selector. Puts to
+other queues do not check.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from broker.models import Queue
 
 
 def refusal(queue: Queue, sizes_bytes: Sequence[int]) -> BrokerError | None:
-    """Why a queue cannot take messages of these sizes, or None; nothing is changed.
+    """Why a queue refuses messages of these sizes; None if it takes them. Nothing
+    changes.
 
-    Of a limited queue the depth is exact only for who has locked it (``lock``).
+    The depth of a limited queue is exact only while it is locked (``lock``).
     """
     if queue.put_inhibited:
         return PutInhibited(queue.name)
@@ -32,18 +33,18 @@ def refusal(queue: Queue, sizes_bytes: Sequence[int]) -> BrokerError | None:
 
 
 def refusal_now(queue: Queue, size_bytes: int) -> BrokerError | None:
-    """The same for one message, exactly: the queue is locked if it is guarded."""
+    """As ``refusal`` for one message, exact: a guarded queue is locked."""
     for locked in lock([queue]):
         return refusal(locked, [size_bytes])
     return None
 
 
 def seen_refusal(queue: Queue, size_bytes: int) -> BrokerError | None:
-    """The same as things are now, for who only looks: nothing is locked."""
+    """As ``refusal``, without a lock, for previews."""
     return refusal(queue, [size_bytes]) if queue.guarded else None
 
 
 def lock(queues: Iterable[Queue]) -> list[Queue]:
-    """The guarded queues among these as they are now; no other put comes between."""
+    """Lock the guarded queues among these against other puts, and read them."""
     guarded = Queue.objects.filter(pk__in=[queue.pk for queue in queues], guarded=True)
     return list(guarded.order_by("pk").select_for_update(no_key=True))

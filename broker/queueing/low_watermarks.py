@@ -1,20 +1,19 @@
-"""Where gets may begin to look, so that they need not walk over what is gone.
+"""Low watermarks: positions below which a get need not search.
 
-Deleted entries stay in the index at the head of a lane, one priority of one queue,
-until vacuum may remove them, which a single open snapshot prevents. A floor is a
-position of new entries below which nothing can appear any more:
+Deleted entries stay in the index at the head of a lane (one priority of one queue)
+until vacuum removes them. One open snapshot delays that. A low watermark, or floor, is
+a position of new entries below which no entry can appear any more:
 
 1. A put takes its transaction id before its first message id.
 2. A sample reads the last message id M, then takes a transaction id X of its own.
-3. Once every transaction below X has ended, all ids up to M are settled: committed, and
-   seen by the next get, or never to be.
+3. Once every transaction below X has ended, all ids up to M are settled: committed and
+   visible to the next get, or never to be.
 4. A lane's floor rises to the first new entry that a get found there, or to the end of
-   what is settled if it found none, whichever is lower.
+   the settled ids if it found none, whichever is lower.
 
-What came back stands at negative positions, which are always looked at. A get whose
-transaction was undone may put its entries back below a floor; so each queue is looked
-at without floors once in ``SAFETY_S``, and at once after this process lost a
-transaction.
+Entries that came back have negative positions, which are always searched. A get that is
+rolled back may return its entries below a floor. Therefore each queue is searched
+without floors once in ``SAFETY_S``, and at once after this process lost a transaction.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Floors:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew: every lane is looked at whole."""
+        """Forget all floors: the next gets search whole lanes."""
         with self.lock:
             self.forgotten += 1
             self.settled = 0  # all message ids up to it
@@ -63,7 +62,7 @@ class Floors:
             self.safe_until: dict[str, float] = {}
 
     def of(self, queue: str) -> list[int]:
-        """The floors of a queue, from priority 9 to 0; zeros when it is time."""
+        """The floors of a queue, from priority 9 to 0; zeros once in ``SAFETY_S``."""
         self.sample_if_due()
         now = time.monotonic()
         with self.lock:
@@ -76,7 +75,7 @@ class Floors:
     def raise_to(
         self, queue: str, settled: int, found: Sequence[tuple[int, int]], *, whole: bool
     ) -> None:
-        """Learn from a get that found something.
+        """Raise floors by what a get found.
 
         Args:
             queue: where.
@@ -97,8 +96,8 @@ class Floors:
                     lanes[priority] = max(lanes.get(priority, 0), floor)
 
     def sample_if_due(self) -> None:
-        """Sample at most every ``SAMPLE_S``, and never inside a caller's transaction,
-        whose id is older than the sample."""
+        """Take a sample, at most once in ``SAMPLE_S``, and never inside a caller's
+        transaction, whose id would be older than the sample."""
         now = time.monotonic()
         with self.lock:
             if connection.in_atomic_block or now - self.sampled_at < SAMPLE_S:

@@ -1,9 +1,8 @@
-"""Messages as lines of a file: JSON, to be read by people and programs, without loss.
+"""Export and import of messages: one JSON document a line, without loss.
 
-A line has all that a put can say, and so all that an import needs: every header,
-property and byte. A body is written as text where it is UTF-8, and else in Base64, as
-headers of IBM MQ and the envelope of AMQP always are. Beside it stands what was seen of
-the message when it was written down, which an import leaves aside.
+A line has everything that a put accepts: every header, property and byte. A body is
+text if it is UTF-8, else Base64, as are IBM MQ headers and the AMQP envelope. What was
+observed of the message at export stands beside it; an import ignores that.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ KINDS: Mapping[str, tuple[type, ...]] = {
 
 
 def line(row: Message, seen: Mapping[str, Any], veil: Veil = CLEAR) -> str:
-    """One message, without the end of the line.
+    """One message as a line, without the line end.
 
     Args:
         row: the message.

@@ -1,8 +1,8 @@
-"""Waiting until something may be there.
+"""Notify consumers of new entries.
 
-A put wakes the consumers of its own process directly, and those of others by a hint on
-Redis, at most one in ``QUIET_S``. Hints may be lost and Redis may be gone, so nobody
-waits longer than ``POLL_S`` without looking.
+A put wakes the consumers of its own process directly. It wakes those of other processes
+by a hint on Redis, at most one in ``QUIET_S``. A hint may be lost, and Redis may be
+down, so every consumer looks at its queue at least once in ``POLL_S``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AWAY_S = 5.0  # how long Redis is left alone when it does not answer
 
 
 class Arrivals:
-    """The arrivals that this process knows of: a version for each queue."""
+    """The notifications of this process: a version number for each queue."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -48,8 +48,8 @@ class Arrivals:
             tell(changed)
 
     def subscribe(self, tell: Callable[[list[int]], None]) -> None:
-        """Have a function called with the queues of each arrival, after their versions
-        have moved; in whichever thread notes it. It must not block, nor raise."""
+        """Call a function with the queue ids of each notification, after their versions
+        have changed. It runs in the notifying thread; it must not block or raise."""
         with self.changed:
             self.subscribers += (tell,)
         self.run_in_background("arrivals-hear", self.hear_for_ever)
@@ -124,20 +124,23 @@ def announce(queue_ids: set[int]) -> None:
 
 
 def version(queue_id: int) -> int:
-    """What to remember before looking at a queue, and to give to ``wait`` after."""
+    """The version of a queue. Read it before looking at the queue, then pass it to
+    ``wait``."""
     return here().versions[queue_id]
 
 
 def wait(queue_id: int, seen: int, *, longest_s: float = POLL_S) -> None:
-    """Wait until something may have arrived since ``seen``, or it is time to look.
+    """Wait until an entry may have arrived since version ``seen``, or ``longest_s`` is
+    over.
 
-    An arrival between the look and the wait is not missed: it has moved the version.
+    An arrival between the look and the wait is not missed, because it changes the
+    version.
     """
     wait_for_any({queue_id: seen}, longest_s=longest_s)
 
 
 def wait_for_any(seen: Mapping[int, int], *, longest_s: float = POLL_S) -> None:
-    """The same for several queues: versions seen, by queue."""
+    """As ``wait``, for several queues: versions by queue id."""
     arrivals = here()
     arrivals.run_in_background("arrivals-hear", arrivals.hear_for_ever)
     with arrivals.changed:
@@ -150,7 +153,7 @@ def wait_for_any(seen: Mapping[int, int], *, longest_s: float = POLL_S) -> None:
 
 
 def wake_all() -> None:
-    """Let every waiter of this process look again, as when it is to stop."""
+    """Wake every waiter of this process, for example to stop it."""
     arrivals = here()
     with arrivals.changed:
         waited_for = list(arrivals.versions)

@@ -1,7 +1,7 @@
-"""Which processes live. Each holds an advisory lock; whoever can take it knows.
+"""Which processes are alive: each holds an advisory lock.
 
-The lock is held on a connection of its own, which does nothing else: it ends with the
-process, however that ends, and with the server.
+A process is dead when another can take its lock. The lock is held on a connection of
+its own, which ends with the process or with the server.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Owner:
     session: psycopg.Connection
 
     def is_alive(self) -> bool:
-        """Whether the database still takes this process for alive. One round trip."""
+        """Whether the database still counts this process as alive. One round trip."""
         if self.pid != os.getpid():
             return False
         try:
@@ -57,7 +57,8 @@ def current(kind: str = "application") -> int:
 
 
 def renew(kind: str = "application") -> bool:
-    """Register anew if the database took this process for dead; say whether it had."""
+    """Register again if the database counts this process as dead; return whether it
+    did."""
     global _current  # noqa: PLW0603
     with _lock:
         if _current is not None and _current.is_alive():
@@ -68,7 +69,7 @@ def renew(kind: str = "application") -> bool:
 
 
 def resign() -> None:
-    """End this process as an owner; what it still holds is backed out at once."""
+    """Unregister this process. Its claims are backed out at once."""
     global _current  # noqa: PLW0603
     with _lock:
         if _current is not None and _current.pid == os.getpid():
@@ -79,7 +80,7 @@ def resign() -> None:
 
 
 def register(kind: str) -> Owner:
-    """Take the lock first and show the row then: a row without a lock is dead.
+    """Take the lock, then insert the row: a row without a lock means a dead process.
 
     Raises:
         django.db.Error: the database does not answer.

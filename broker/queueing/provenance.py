@@ -26,7 +26,7 @@ COUNT = re.compile("[0-9]{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """The way from one address to another."""
+    """The way of a copy from one address to another."""
 
     address: str  # that the message had
     queue: str | None  # it was taken from; none when it was on none
@@ -37,7 +37,7 @@ class Hop:
     backout_count: int = 0
 
     def told(self, properties: Mapping[str, Any]) -> dict[str, Any]:
-        """A message's properties once it has gone this way; only the last hop is told.
+        """The properties of a message after this hop; only the last hop is described.
 
         Source:
             ActiveMQ Artemis manual, "Properties of Copied Messages".
@@ -62,7 +62,8 @@ class Hop:
 
 
 def resubmits(properties: Mapping[str, Any], *, more: int = 0) -> dict[str, int]:
-    """The property that counts earlier lives; a sender may have written anything."""
+    """The property that counts resubmissions. A sender may have written anything into
+    it."""
     text = str(properties.get(RESUBMITS, ""))
     count = more + (int(text) if COUNT.fullmatch(text) else 0)
     return {RESUBMITS: count} if count else {}
@@ -71,7 +72,7 @@ def resubmits(properties: Mapping[str, Any], *, more: int = 0) -> dict[str, int]
 def without_body(
     row: Message, properties: Mapping[str, Any], **fields: Any
 ) -> NewMessage:
-    """A stored message as it would be sent with other properties, for selectors."""
+    """A stored message with other properties and without its body, for selectors."""
     return NewMessage(
         row.address,
         properties=properties,

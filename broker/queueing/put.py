@@ -1,4 +1,4 @@
-"""Sending. A put is part of the caller's transaction: no commit, no message."""
+"""Put messages. A put is part of the caller's transaction."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ CHUNK = 1000  # messages a statement: arrays of ids stay short
 def put(
     address: str, body: bytes = b"", *, now: datetime | None = None, **fields: Any
 ) -> Receipt:
-    """Send one message; ``fields`` are those of ``NewMessage``.
+    """Put one message; ``fields`` are those of ``NewMessage``.
 
-    Inside ``transaction.atomic()`` the message appears with the caller's own rows, or
-    not at all. A message that no queue takes is dropped, as its receipt says.
+    Inside ``transaction.atomic()`` the message is committed with the caller's own rows,
+    or not at all. A message that no queue takes is discarded, and its receipt names no
+    queue.
 
     Raises:
         NoSuchAddress: nobody has created the address.
@@ -43,7 +44,7 @@ def put_many(
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Receipt]:
-    """Send messages, all or none; one round trip for each address and thousand.
+    """Put messages, all or none; one round trip for each address and each thousand.
 
     Returns:
         Receipts in the order of the messages. Their ids run in that order for each
@@ -67,10 +68,10 @@ def put_many(
 
 
 def is_one_statement(messages: Sequence[NewMessage]) -> bool:
-    """Whether one statement stores all of them or, where no queue takes them, none.
+    """Whether one statement stores all messages, or none if no queue takes them.
 
-    Then it needs no transaction around it, which would be two more round trips. Where
-    somebody has to look first, ``put_to`` makes one.
+    Such a put needs no transaction around it, which saves two round trips. Where a
+    check comes first, ``put_to`` opens one.
     """
     return (
         0 < len(messages) <= CHUNK
@@ -86,7 +87,7 @@ def put_to(
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Receipt]:
-    """Send at most ``CHUNK`` messages to one address."""
+    """Put at most ``CHUNK`` messages to one address."""
     check(messages)
     common: dict[str, Any] = {"uow": uow, "actor": actor, "now": now}
     receipts = store(address, messages, **common)

@@ -1,6 +1,7 @@
-"""Which queues of an address take what the broker sends there by itself.
+"""Routing of messages that the broker itself sends: which queues of an address take
+them.
 
-Limits and inhibitions are for senders; what the broker moves obeys selectors alone.
+Limits and put inhibition apply to senders only. The broker obeys selectors only.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from broker.queueing.store import NewMessage
 
 @dataclass(frozen=True, slots=True)
 class Taker:
-    """A queue of an address; it is there until the transaction ends."""
+    """A queue of an address, locked against deletion until the transaction ends."""
 
     id: int
     routing_type: int
@@ -27,19 +28,19 @@ class Taker:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way to an address, as it is until the transaction ends."""
+    """The queues of an address, locked against deletion until the transaction ends."""
 
     address: str
     queues: Sequence[Taker]
 
     @property
     def is_choosy(self) -> bool:
-        """Whether somebody has to look at the messages."""
+        """Whether a queue has a selector, so that messages must be checked."""
         return any(queue.selector for queue in self.queues)
 
     @property
     def why_not(self) -> str:
-        """Why a message is taken by none of the queues, for people."""
+        """Why no queue takes a message, as a sentence."""
         if not self.queues:
             return f"{self.address!r} feeds no queue"
         return f"no queue of {self.address!r} has a selector that matches"
@@ -57,7 +58,7 @@ class Route:
         return len(refusing) < len(self.queues)
 
     def parameters(self, refusing: Sequence[set[int]]) -> dict[str, Any]:
-        """For ``copy.sql``."""
+        """Parameters of ``copy.sql``."""
         ways = {way: n for n, way in enumerate(sorted(set(map(named, refusing))), 1)}
         return {
             "address": self.address,
@@ -69,19 +70,19 @@ class Route:
 
 
 def named(refusing: set[int]) -> str:
-    """The queues that refuse a message, as a document."""
+    """Refusing queues as a JSON document."""
     return json.dumps(sorted(refusing)) if refusing else "[]"
 
 
 def seen_route(address: str) -> Route:
-    """The same as it is now, for who only looks: the queues may go at any time."""
+    """As ``route_to``, without locks, for previews."""
     queues = Queue.objects.filter(address__name=address).order_by("pk")
     found = queues.values_list("pk", "routing_type", "selector")
     return Route(address, [Taker(*row) for row in found])
 
 
 def route_to(address: str, only_queue: str | None = None) -> Route:
-    """The queues of an address, kept from being deleted; or one of them, which takes
-    everything."""
+    """The queues of an address, locked against deletion; or one of them, which takes
+    every message."""
     queues = sql.fetch("hold_takers", Taker, address=address, only_queue=only_queue)
     return Route(address, queues)

@@ -1,18 +1,18 @@
-"""The next entries of a queue that a selector matches.
+"""Get by selector: the next entries of a queue that match.
 
-Each get looks from the top, in the order of gets, so that priorities hold and nothing
-that comes back is overlooked. Not to walk each time over all that does not match, a
-search remembers for each priority from where on it has not looked at the new entries:
+Each get searches from the top, in the order of gets. So priorities hold, and no
+redelivered entry is missed. To avoid reading all entries that do not match each time, a
+search remembers for each priority where its unread new entries begin:
 
-1. That place is never beyond the low watermark (``broker.queueing.low_watermarks``):
-   below it nothing can appear any more, whoever commits late.
-2. It is never beyond an entry that matched and was not taken: its holder's transaction
-   may be undone, and then it stands there again.
-3. What came back stands at negative positions, which are always looked at whole.
-4. Once in ``SAFETY_S``, and at once after this process lost a transaction, it looks at
-   everything.
+1. This position is never above the low watermark (``broker.queueing.low_watermarks``):
+   below it no entry can appear any more, however late a put commits.
+2. It is never above an entry that matched and was not taken: its holder may roll back,
+   and the entry is there again.
+3. Entries that came back have negative positions, which are always searched.
+4. Once in ``SAFETY_S``, and at once after this process lost a transaction, everything
+   is searched.
 
-So an empty answer means that nothing matched that was ready when the get began.
+An empty result means: no entry that was ready when the get began matches.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LOOKS = 100  # statements for one page
 
 
 class LanePosition(NamedTuple):
-    """Where a chosen entry stood: in which of the lanes of gets, from 0."""
+    """Position of a chosen entry, and the lane of the get, from 0."""
 
     lane: int
     pos: int
@@ -43,7 +43,7 @@ class LanePosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SelectorScan:
-    """What one statement saw."""
+    """The result of one statement."""
 
     is_open: bool  # the queue exists, and gives
     seen: int
@@ -55,7 +55,7 @@ class SelectorScan:
 
 
 class Walk:
-    """One way through the ready entries of a queue, in the order of gets."""
+    """One walk over the ready entries of a queue, in the order of gets."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Walk:
         self.at_end = False
 
     def on(self, limit: int) -> list[LanePosition]:
-        """Go on over at most ``SCAN`` entries; return the next that match, in order."""
+        """Read at most ``SCAN`` entries further; return the matching ones, in order."""
         in_sql = self.selector.path is not None
         (look,) = sql.fetch(
             "choose",
@@ -123,7 +123,7 @@ class Walk:
 
 
 class Search:
-    """Gets by one selector from one queue, by one consumer; it lives as long."""
+    """Gets by one selector from one queue, for the life of one consumer."""
 
     def __init__(self, queue: str, selector: Selector) -> None:
         self.queue = queue
@@ -142,7 +142,7 @@ class Search:
         *,
         now: datetime | None = None,
     ) -> list[Delivery]:
-        """Take the next entries that match.
+        """Claim the next matching entries.
 
         Args:
             take: gets up to so many from these lanes, as ``broker.queueing.get``.
@@ -176,7 +176,7 @@ class Search:
         return got
 
     def learn(self, settled: int, walk: Walk, left: set[tuple[int, int]]) -> None:
-        """Raise the starts: see the rule above."""
+        """Raise the start positions, by the rules above."""
         for n, start in enumerate(self.starts):
             waiting = [pos for priority, pos in left if priority == 9 - n and pos >= 0]
             seen = min(settled + 1, walk.lows[2 * n + 1], *waiting)
@@ -184,7 +184,7 @@ class Search:
 
 
 def lanes_of(places: list[LanePosition]) -> Lanes:
-    """Lanes as wide as one entry each."""
+    """Lanes that are one entry wide."""
     positions = [place.pos for place in places]
     return Lanes(
         [PRIORITIES[place.lane] for place in places],
@@ -194,7 +194,7 @@ def lanes_of(places: list[LanePosition]) -> Lanes:
 
 
 class MatchPage(NamedTuple):
-    """Entries that match, and where the list goes on; "" where it ends."""
+    """Matching entries, and the cursor of the next page; empty at the end."""
 
     entries: list[Browsed]
     after: str
@@ -208,10 +208,10 @@ def browse(
     limit: int = 50,
     now: datetime | None = None,
 ) -> MatchPage:
-    """One page of a queue's ready entries that match, in the order of gets.
+    """One page of a queue's matching ready entries, in the order of gets.
 
-    A page may hold fewer than ``limit``, and the list go on all the same: no page looks
-    at more than ``LOOKS`` times ``SCAN`` entries. The cursors are those of
+    A page may hold fewer than ``limit`` entries although more follow: no page reads
+    more than ``LOOKS`` times ``SCAN`` entries. Cursors are those of
     ``broker.queueing.browse``.
 
     Raises:

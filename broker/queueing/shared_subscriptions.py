@@ -1,7 +1,7 @@
-"""Subscriptions that several consumers share and that are not durable.
+"""Shared subscriptions that are not durable.
 
-Each has a name, by which consumers join it, in this process or another. It ends with
-the last of them. Durable ones are shared as they are (``subscriptions.subscribe``).
+Consumers join one by its name, in this process or another. It ends with its last
+consumer. Durable subscriptions can always be shared (``subscriptions.subscribe``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def share(
     selector: str = "",
     busy: Collection[int] = (),
 ) -> Subscription:
-    """Join the consumers of a subscription that is not durable, or begin it.
+    """Join a shared non-durable subscription, or create it.
 
     Args:
         address: what is subscribed to.
@@ -66,7 +66,7 @@ def share(
 
 
 def hold_name(client_id: str, name: str) -> None:
-    """Let others who share the name wait until the transaction ends."""
+    """Lock a subscription's name until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(%s::int, hashtext(%s))",
@@ -75,7 +75,7 @@ def hold_name(client_id: str, name: str) -> None:
 
 
 def shared(client_id: str, name: str) -> Subscription | None:
-    """The subscription of a name that is shared and not durable, locked."""
+    """The shared non-durable subscription of a name, locked."""
     return (
         Subscription.objects.select_for_update(of=("self",))
         .select_related("queue", "address")
@@ -86,9 +86,9 @@ def shared(client_id: str, name: str) -> Subscription | None:
 
 @transaction.atomic
 def leave_shared(client_id: str, name: str) -> None:
-    """End what is shared and not durable if nobody consumes from it any more.
+    """End a shared non-durable subscription that has no consumer any more.
 
-    To be called when nobody in this process does.
+    Call it when no consumer of this process is left.
     """
     hold_name(client_id, name)
     known = shared(client_id, name)

@@ -1,4 +1,4 @@
-"""The one statement by which messages that are sent come to be on queues."""
+"""Store messages and their entries: one statement."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ REPAIRED = 2  # in the first byte of an envelope: the columns know better
 
 @dataclass(slots=True)  # not frozen, which takes five times as long to make
 class NewMessage:
-    """A message to be sent."""
+    """A message to put."""
 
     address: str
     body: bytes = b""
@@ -72,7 +72,7 @@ class NewMessage:
 
 @dataclass(slots=True)  # not frozen, as above
 class Receipt:
-    """What became of one put."""
+    """The result of one put."""
 
     message_id: int  # the broker's number for it
     queue_ids: list[int]  # of the queues that took it; empty when none did
@@ -88,7 +88,8 @@ def store(
     looked: bool = False,
     refusing_ids: Sequence[int] = (),
 ) -> list[Receipt]:
-    """One statement; no receipts where somebody has to look first."""
+    """Store messages by one statement. An empty list means: guarded queues or arrival
+    rules must be checked first, and nothing was stored."""
     if not messages:
         return []
     common = {"address": address, "uow": uow, "actor": actor, "now": now}
@@ -142,7 +143,7 @@ def columns(messages: Sequence[NewMessage]) -> dict[str, Any]:
 
 
 def column(field: str, values: list[Any]) -> list[Any] | None:
-    """None where no message has the field."""
+    """One parameter array; None if no message has the field."""
     if field in DOCUMENTS:
         texts = [json.dumps(one) if one else None for one in values]
         return texts if any(texts) else None
@@ -153,7 +154,7 @@ def column(field: str, values: list[Any]) -> list[Any] | None:
 
 
 def check(messages: Sequence[NewMessage]) -> None:
-    """Refuse what no queue can take."""
+    """Refuse messages that no queue can take."""
     limit = settings.BROKER_MAX_MESSAGE_BYTES
     for message in messages:
         if (size := message.size_bytes) > limit:

@@ -1,8 +1,8 @@
-"""Wishes for what is sent to an address, each with the managed queue that keeps it.
+"""Subscriptions to an address, each with a managed queue that keeps its messages.
 
-The queue is cloned from the model that the address names for subscriptions of its kind.
-A durable subscription is kept until somebody ends it; any other ends with the process
-that made it, and what lies on its queue ends with it. So do temporary queues.
+The queue is cloned from the model queue that the address names for this kind of
+subscription. A durable subscription is kept until it is ended. Any other ends with its
+process, together with the entries on its queue; so do temporary queues.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def subscribe(  # noqa: PLR0913  # each is named where it is used
     selector: str = "",
     busy: Collection[int] = (),
 ) -> Subscription:
-    """Begin a subscription, or take up again a durable one.
+    """Create a subscription, or resume a durable one.
 
-    A durable subscription of this client and name that has another address or selector
-    is ended with all that it kept, and begins anew.
+    A durable subscription of this client and name with another address or selector is
+    ended first, with everything that it kept.
 
     Args:
         address: what is subscribed to.
@@ -106,7 +106,7 @@ def subscribe(  # noqa: PLR0913  # each is named where it is used
 
 
 def topic_of(address: str, selector: str) -> Address:
-    """What is subscribed to, if that can be.
+    """The address to subscribe to, if it allows subscriptions.
 
     Raises:
         NoSuchAddress: there is no such address.
@@ -122,9 +122,9 @@ def topic_of(address: str, selector: str) -> Address:
 
 @transaction.atomic
 def open_temporary(*, owner: int, is_topic: bool) -> Subscription:
-    """Make a queue for one client, with an address of its own; both have one new name.
+    """Create a temporary queue for one client, with an address of the same new name.
 
-    It is there until it is removed, or its owner ends.
+    It exists until it is removed, or its owner ends.
 
     Args:
         owner: the process that asks for it (``processes.current``).
@@ -152,7 +152,7 @@ def open_temporary(*, owner: int, is_topic: bool) -> Subscription:
 
 
 def managed_queue(address: Address, selector: str, *, durable: bool) -> Queue:
-    """A new queue of an address, as its model is now.
+    """A new queue of an address, cloned from its model queue.
 
     Raises:
         NoModelQueue: the model is missing or, for a durable subscription, temporary.
@@ -180,7 +180,7 @@ def unsubscribe(
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """End a durable subscription, and what lies on its queue.
+    """End a durable subscription, and the entries on its queue.
 
     Args:
         client_id: of the client.
@@ -216,9 +216,9 @@ def find(client_id: str, name: str) -> Subscription | None:
 
 
 def is_in_use(queue: Queue, busy: Collection[int] = ()) -> bool:
-    """Whether somebody consumes from a queue.
+    """Whether a queue has a consumer.
 
-    A consumer holds messages of it, server sessions feed on it, or a client of another
+    A consumer holds entries of it, server sessions feed on it, or a client of another
     process gets from it; those of this process are ``busy``.
     """
     alive = Owner.objects.values("id")
@@ -232,7 +232,7 @@ def is_in_use(queue: Queue, busy: Collection[int] = ()) -> bool:
 
 
 def elsewhere(queue_id: int | OuterRef) -> QuerySet[ClientEndpoint]:
-    """What gets from a queue for clients of other living processes."""
+    """Consumers of a queue in other living processes."""
     living = Owner.objects.exclude(pk=current()).values("id")
     return ClientEndpoint.objects.filter(
         queue=queue_id, kind=ClientEndpoint.Kind.GETS, connection__owner_id__in=living
@@ -243,10 +243,11 @@ def elsewhere(queue_id: int | OuterRef) -> QuerySet[ClientEndpoint]:
 def remove(
     subscription: Subscription, *, actor: str = "", now: datetime | None = None
 ) -> None:
-    """End a subscription or a temporary queue with all that lies on it, used or not.
+    """End a subscription or a temporary queue with all its entries, even if it is in
+    use.
 
-    Entries in units of work stay there; the end of those is the end of these. A
-    temporary address goes with its last queue.
+    Claimed entries stay until their units of work end. A temporary address goes with
+    its last queue.
     """
     address = Address.objects.filter(pk=subscription.address_id)
     is_temporary = bool(
@@ -260,9 +261,9 @@ def remove(
 
 
 def end_dead(*, limit: int, now: datetime | None = None) -> bool:
-    """Go on with ending what dead processes had subscribed to.
+    """Continue to end the subscriptions of dead processes.
 
-    Whoever put while a queue was removed may have put on it; that ends here, too.
+    Entries that were put while a queue was removed end here, too.
 
     Args:
         limit: entries at most; each call is one transaction.
@@ -282,8 +283,8 @@ def end_dead(*, limit: int, now: datetime | None = None) -> bool:
 
 
 def dead() -> QuerySet[Subscription]:
-    """Those of processes that are forgotten, unless a consumer holds entries, or
-    somebody shares it."""
+    """Subscriptions of processes that are gone, unless a consumer holds entries of
+    them, or they are shared with a living one."""
     held = Claim.objects.filter(queue_id=OuterRef("queue_id"))
     alive = Owner.objects.filter(pk=OuterRef("owner_id"))
     living = Owner.objects.values("id")
@@ -301,7 +302,7 @@ def dead() -> QuerySet[Subscription]:
 def clear(
     queue_id: int, limit: int, why: str, *, actor: str = "", now: datetime | None
 ) -> int:
-    """End entries that wait on a queue, at most ``limit``; return how many."""
+    """End waiting entries of a queue, at most ``limit``; return how many."""
     taken: dict[Place, list[TakenEntry]] = {Place.READY: [], Place.DELAYED: []}
     for place, *fields in sql.run("take_queue", {"queue_id": queue_id, "limit": limit}):
         taken[Place(place)].append(TakenEntry(*fields))

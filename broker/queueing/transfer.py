@@ -1,7 +1,7 @@
-"""Where an entry goes that was taken from its place: back, elsewhere, or nowhere.
+"""Requeue, copy to another address, or end entries that this transaction has claimed.
 
-Whoever takes entries (``sql/take_*.sql``) gives each to one function here, in the same
-transaction. That is the one rule that keeps every message in exactly one place.
+Every statement that takes entries (``sql/*/take_*.sql``) passes each of them to one
+function here, in the same transaction. This keeps every message in exactly one place.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from broker.sql.clock import database_now
 
 @dataclass(slots=True)  # not frozen, which takes five times as long to make
 class TakenEntry:
-    """An entry that was taken from its place and not yet put anywhere."""
+    """An entry that this transaction has taken and not yet put anywhere."""
 
     queue_id: int
     id: int  # of the message
@@ -41,7 +41,7 @@ class TakenEntry:
     expired: bool = False  # by the database's clock, when it was taken
 
     def counted(self) -> TakenEntry:
-        """The same with one more backout."""
+        """The same entry with one more backout."""
         return TakenEntry(
             self.queue_id,
             self.id,
@@ -55,7 +55,7 @@ class TakenEntry:
 
 @dataclass(slots=True)
 class Copy:
-    """What one entry became on another address."""
+    """The copy of one entry on another address."""
 
     id: int  # of the entry's message
     copy_id: int
@@ -64,7 +64,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Dress:
-    """What a copy has before its body, in place of the original's."""
+    """IBM MQ headers of a copy, in place of the original's."""
 
     descriptor: Mapping[str, Any]
     headers: bytes | None
@@ -72,7 +72,7 @@ class Dress:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What the journal says of a move."""
+    """What the journal says of a transfer."""
 
     kind: Kind
     came_from: Place | None  # none: it had ended
@@ -98,7 +98,7 @@ Untaken = Callable[[Sequence[TakenEntry], str], object]
 def put_back(
     entries: Sequence[TakenEntry], delays_ms: Sequence[int], record: Record
 ) -> None:
-    """Return entries to their queues, each after its delay; zero is at once."""
+    """Return entries to their queues, each after its delay; 0 is at once."""
     if not entries:
         return
     ready = sql.fetch(
@@ -128,8 +128,9 @@ def copy(  # noqa: PLR0913  # each is named where it is used
 ) -> list[Copy]:
     """Copy messages to an address, and end the entries they are copied from.
 
-    Every multicast queue whose selector matches the copy takes it, and one such anycast
-    queue. It expires by its new address's settings. The caller has a transaction.
+    The copy goes to every multicast queue of the address whose selector matches it, and
+    to one such anycast queue. It expires by the settings of the new address. The caller
+    has opened a transaction.
 
     Args:
         record: for the journal; its ``error`` groups dead letters.
@@ -176,7 +177,7 @@ def copy(  # noqa: PLR0913  # each is named where it is used
 
 
 def give_back(record: Record, entries: Sequence[TakenEntry], why: str) -> None:
-    """Return entries that can go nowhere to where they were, uncounted."""
+    """Return entries that no queue takes to where they were, uncounted."""
     detail = record.detail | {"why": why}
     record = replace(record, kind=Kind.RELEASE, detail=detail)
     put_back(entries, [0] * len(entries), record)
@@ -192,7 +193,7 @@ def refusals(  # noqa: PLR0913  # each is named where it is used
     as_ibm: bool,
     lifetime: timedelta | None,
 ) -> list[set[int]]:
-    """For each entry, the queues of a route that do not take its copy."""
+    """For each entry, the queues of a route whose selector does not match its copy."""
     if not route.is_choosy:
         return [set()] * len(entries)
     return route.refusing(
@@ -209,7 +210,7 @@ def preview(
     *,
     as_ibm: bool,
 ) -> list[NewMessage]:
-    """What the copies will be, without their bodies, for selectors."""
+    """The future copies without their bodies, for selectors."""
     queues = Queue.objects.filter(pk__in={entry.queue_id for entry in entries})
     names = dict(queues.values_list("pk", "name"))
     messages = Message.objects.defer("body", "headers")
@@ -239,13 +240,13 @@ def preview(
 
 
 def lifetime_on(address: str) -> timedelta | None:
-    """How long a copy lives on an address; None: for ever."""
+    """The time to live of a copy on an address; None is unlimited."""
     lives_ms = lifetime_ms(address)
     return None if lives_ms is None else timedelta(milliseconds=lives_ms)
 
 
 def story(record: Record, cause: DeadLetter.Cause | None) -> dict[str, Any]:
-    """Why messages are copied, for ``copy.sql``."""
+    """The parameters of ``copy.sql`` that say why messages are copied."""
     error = str(record.detail.get("error", ""))
     group = fingerprint(error)
     return {
@@ -260,7 +261,7 @@ def story(record: Record, cause: DeadLetter.Cause | None) -> dict[str, Any]:
 
 
 def dressed(dress: Sequence[Dress] | None) -> dict[str, Any]:
-    """What copies have before their bodies, for ``copy.sql``."""
+    """The parameters of ``copy.sql`` for IBM MQ headers."""
     return {
         "as_ibm": dress is not None,
         "descriptors": dress and [json.dumps(one.descriptor) for one in dress],
@@ -269,7 +270,8 @@ def dressed(dress: Sequence[Dress] | None) -> dict[str, Any]:
 
 
 def end(entries: Sequence[TakenEntry], record: Record) -> None:
-    """Write that entries ended here. Their messages stay readable for a while."""
+    """End entries, and note it in the journal. Their messages stay readable for a
+    while."""
     if not entries:
         return
     parameters = record.parameters()

@@ -1,4 +1,4 @@
-"""What becomes of messages that were sent and reached no queue.
+"""Unroutable messages: messages that reached no queue.
 
 Source:
     ActiveMQ Artemis, PostOfficeImpl.maybeSendToDLA: where the settings of the address
@@ -46,10 +46,10 @@ def redirect(
     actor: str,
     now: datetime | None,
 ) -> list[Receipt]:
-    """Send what reached no queue to the dead letter address, where the settings say so.
+    """Send unroutable messages to the dead letter address, where the settings say so.
 
-    Part of the transaction of the put, if there is one. It is done once: what the dead
-    letter address does not take is dropped, and the log says so.
+    Part of the put's transaction, if there is one. It is done once: a message that the
+    dead letter address does not take is discarded, with a warning in the log.
 
     Returns:
         The receipts of all; of what was sent on, they name the copy and its queues.
@@ -81,7 +81,7 @@ def send_on(
     now: datetime | None,
     **about: Any,
 ) -> list[Receipt]:
-    """Send messages to the dead letter address of where they were sent."""
+    """Send unroutable messages to the dead letter address of their address."""
     origin, to = rule.match, rule.dead_letter_address
     assert to, "somebody has looked"
     if rule.auto_create_dead_letter_resources:
@@ -122,7 +122,7 @@ def letter_of(
     at: datetime,
     until: datetime | None,
 ) -> NewMessage:
-    """A message as it is on the dead letter address; when it is due stays as it was."""
+    """The copy of a message for the dead letter address; its delivery time is kept."""
     assert rule.dead_letter_address, "somebody has looked"
     hop = Hop(
         address=rule.match,
@@ -144,7 +144,7 @@ def letter_of(
 def tell_why(
     stored: Sequence[Receipt], lost: Sequence[Receipt], origin: str, at: datetime
 ) -> None:
-    """Show them among the dead letters; they were on no queue before."""
+    """Insert their rows among the dead letters; they were on no queue before."""
     error = ERROR.format(origin)
     group = fingerprint(error)
     DeadLetter.objects.bulk_create(

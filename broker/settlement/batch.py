@@ -1,8 +1,8 @@
-"""How deliveries end one by one, while their units of work go on.
+"""Settle deliveries one by one, while their units of work stay open.
 
-A consumer that takes ahead (``prefetch``) says of each delivery what becomes of it.
-Settlements of many consumers travel together: one statement takes all entries, and one
-transaction holds what becomes of them.
+A consumer with prefetch (``transactions.prefetch``) settles each delivery by itself.
+Settlements of many consumers are made together: one statement takes all entries, and
+one transaction holds all outcomes.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from broker.settlement.backout import dispose_of, milliseconds
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """It was processed, and leaves its queue."""
+    """The delivery succeeded; the entry leaves its queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """It goes back uncounted: nothing was done with it."""
+    """The entry goes back, uncounted."""
 
     delay: timedelta | None = None  # the consumer's own; None: at once
     why: str = ""  # this consumer cannot have it, for the operator
@@ -43,7 +43,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class BackOut:
-    """Its delivery failed: it is counted, and comes again unless its attempts are used
+    """The delivery failed: it is counted, and redelivered unless its attempts are used
     up."""
 
     error: str  # what went wrong, for the operator
@@ -53,7 +53,7 @@ class BackOut:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """It is not to be tried again: put aside at once; see ``reject``."""
+    """The delivery failed for good: dead-letter the entry at once; see ``reject``."""
 
     error: str
 
@@ -63,7 +63,7 @@ Outcome = Accept | Release | BackOut | Reject
 
 @dataclass(slots=True)
 class Settlement:
-    """What becomes of some deliveries of one unit of work, on one queue."""
+    """The outcome of some deliveries of one unit of work, on one queue."""
 
     uow: int
     queue_id: int
@@ -74,7 +74,7 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class SettlementGroup:
-    """Settlements that are one to the journal: all of them are made, or none."""
+    """Settlements with one journal event: all of them are made, or none."""
 
     uow: int
     queue_id: int
@@ -87,7 +87,7 @@ class SettlementGroup:
 
 
 class SettledRow(NamedTuple):
-    """An entry that was taken; or the number alone of a group that is not held."""
+    """An entry that was taken; or only the number of a group that is not held."""
 
     number: int
     held: TakenEntry | None
@@ -104,7 +104,7 @@ def settle(
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Exception | None]:
-    """Settle what is still held; one transaction, if all is well.
+    """Settle what is still held, in one transaction if nothing fails.
 
     Args:
         settlements: each is made whole, or not at all.
@@ -144,7 +144,7 @@ def commit(
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """Settle and send all of it, or nothing; one transaction.
+    """Settle and send everything, or nothing; one transaction.
 
     Raises:
         LockLost: a unit of work no longer holds one of the entries.
@@ -169,7 +169,7 @@ def settle_each(
     actor: str,
     now: datetime | None,
 ) -> list[Exception | None]:
-    """The same, each by itself, so that what is wrong with one is not with others."""
+    """As ``settle``, one by one: the failure of one does not affect the others."""
     send(puts, actor, now)
     outcomes: list[Exception | None] = []
     for one in settlements:
@@ -187,9 +187,9 @@ def settle_each(
 def settle_held(
     settlements: Sequence[Settlement], actor: str, now: datetime | None
 ) -> set[int]:
-    """Settle what is held; return the places of what is not.
+    """Settle what is held; return the positions of what is not.
 
-    Where all is accepted, it is one statement without a transaction around it.
+    If everything is accepted, this is one statement without a transaction around it.
     """
     groups, lost = grouped(settlements, actor)
     is_quick = all(isinstance(group.outcome, Accept) for group in groups)
@@ -200,9 +200,9 @@ def settle_held(
 
 
 def settle_groups(groups: Sequence[SettlementGroup], now: datetime | None) -> set[int]:
-    """Settle the groups that are held, and of others the parts that are.
+    """Settle the groups that are held as a whole, and of the others the parts that are.
 
-    The first look locks all units of work, so that the next see the same.
+    The first statement locks all units of work, so that the next ones see the same.
     """
     lost: set[int] = set()
     while groups:
@@ -226,7 +226,8 @@ def settle_groups(groups: Sequence[SettlementGroup], now: datetime | None) -> se
 def grouped(
     settlements: Sequence[Settlement], actor: str
 ) -> tuple[list[SettlementGroup], set[int]]:
-    """Put together what ends alike; and which name what another before them names."""
+    """Group settlements with the same outcome, and find those whose entries an earlier
+    one names, too."""
     groups: dict[tuple[int, int, Outcome, str], SettlementGroup] = {}
     named: set[tuple[int, int, int]] = set()
     twice: set[int] = set()
@@ -243,7 +244,7 @@ def grouped(
 
 
 def take(groups: Sequence[SettlementGroup], now: datetime | None) -> list[SettledRow]:
-    """Take the entries of all groups, or of none; those that are accepted have ended.
+    """Take the entries of all groups, or of none. Accepted entries have then ended.
 
     Returns:
         The entries that are to be put somewhere; or the groups that miss something.
@@ -276,7 +277,7 @@ def take(groups: Sequence[SettlementGroup], now: datetime | None) -> list[Settle
 def dispose(
     groups: Sequence[SettlementGroup], rows: Sequence[SettledRow], now: datetime | None
 ) -> None:
-    """Put what was taken where its outcome says."""
+    """Carry out the outcome of each entry that was taken."""
     taken: dict[int, list[TakenEntry]] = defaultdict(list)
     for number, held in rows:
         assert held is not None, "all groups are held"

@@ -1,4 +1,4 @@
-"""The discard bin: messages that left every queue, and can come back for a while."""
+"""The discard bin: messages that have left every queue, and can still be restored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Cursor = tuple[datetime, int, int]  # when it was discarded, message, queue
 
 @dataclass(frozen=True, slots=True)
 class Binned:
-    """One entry of the bin, as lists show it."""
+    """One entry of the bin, in a list."""
 
     message_id: int
     queue_id: int
@@ -50,7 +50,7 @@ class Binned:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What became of one entry that was to be restored."""
+    """The result of restoring one entry."""
 
     message_id: int
     queue_id: int
@@ -65,10 +65,10 @@ def discard(
     reason: int | None = None,
     kind: Kind = Kind.DISCARD,
 ) -> None:
-    """End entries whose messages nobody is to get, and keep them in the bin.
+    """End entries, and keep their messages in the discard bin.
 
-    How long is the address setting ``discard_retention_s``. With 0 they are gone, and
-    so are their bodies, but for what is on another queue.
+    The address setting ``discard_retention_s`` says for how long. With 0 they are
+    deleted at once, with their bodies unless another queue has them.
 
     Args:
         entries: what was taken.
@@ -96,7 +96,8 @@ def discard(
 
 
 def retentions_s(queue_ids: set[int]) -> dict[int, int]:
-    """How long each queue's discarded messages are kept; a deleted queue's as any."""
+    """The retention of each queue's discarded messages in seconds; that of a deleted
+    queue is the default."""
     every = list(AddressSetting.objects.all())
     addresses = dict(
         Queue.objects.filter(pk__in=queue_ids).values_list("pk", "address__name")
@@ -117,7 +118,7 @@ def discarded(  # noqa: PLR0913  # all are keywords
     before: Cursor | None = None,
     limit: int = 50,
 ) -> list[Binned]:
-    """One page of the bin, the newest first. Any page costs the same.
+    """One page of the bin, newest first. The cost does not depend on the depth.
 
     Args:
         queue: only what was on the queue of this name.
@@ -154,8 +155,8 @@ def restore(
     why: str = "",
     now: datetime | None = None,
 ) -> None:
-    """Put a discarded entry back on its queue: the same message, never backed out, at
-    the head of its priority.
+    """Put a discarded entry back at the head of its queue's priority: the same message,
+    with its backout count at 0.
 
     Args:
         message_id: of the entry.
@@ -180,7 +181,7 @@ def restore(
 def bring_back(
     message_id: int, queue_id: int, user: authorities.Principal, record: Record
 ) -> Queue:
-    """The same without its record in the audit; return the queue."""
+    """As ``restore``, without the audit record; return the queue."""
     now = record.now
     taken = sql.fetch(
         "restore", TakenEntry, message_id=message_id, queue_id=queue_id, now=now
@@ -210,8 +211,8 @@ def restore_each(
     why: str = "",
     now: datetime | None = None,
 ) -> list[Restored]:
-    """Restore what can be restored of these; what cannot, stays in the bin. What the
-    user may not know of is not there.
+    """Restore those of the entries that can be restored; the others stay in the bin.
+    Entries that the user may not inquire count as not there.
 
     Returns:
         What became of each, by queue and message.
@@ -238,8 +239,7 @@ def restore_each(
 
 
 def known_to(user: authorities.Principal, entries: Collection[Entry]) -> set[Entry]:
-    """Those of the entries that are in the bin, of queues that a principal may
-    inquire."""
+    """Those of the entries in the bin whose queues a principal may inquire."""
     held = authorities.held_by(user)
     rows = Discarded.objects.filter(message_id__in=[one for one, _ in entries])
     return {
@@ -254,27 +254,27 @@ def known_to(user: authorities.Principal, entries: Collection[Entry]) -> set[Ent
 def note_restored(
     queue: Queue, message_ids: Sequence[int], *, by: authorities.Principal, why: str
 ) -> None:
-    """Write down what came back to a queue: how many, and the first of them."""
+    """Record in the audit how many entries a queue got back, and the first of them."""
     detail = {"messages": len(message_ids), "ids": list(message_ids[:NAMED])}
     audit.record(Act.RESTORE, queue, by=by, reason=why, detail=detail)
 
 
 @transaction.atomic
 def empty_due(*, limit: int, now: datetime | None = None) -> int:
-    """Empty the bin of what was kept long enough, bodies and all; return how many."""
+    """Delete messages whose retention is over, with their bodies; return how many."""
     ids = sql.fetch("empty_due", int, limit=limit, now=now)
     forget(ids)
     return len(ids)
 
 
 def forget(message_ids: Sequence[int]) -> None:
-    """Delete messages, but for those that are on a queue or in the bin."""
+    """Delete messages that are neither on a queue nor in the bin."""
     if message_ids:
         sql.fetch_one("forget", ids=sorted(set(message_ids)))
 
 
 def size_bytes(message_id: int) -> int:
-    """Of body and headers."""
+    """The size of headers and body in bytes."""
     size = Length("body") + Coalesce(Length("headers"), 0)
     sizes = Message.objects.filter(pk=message_id).values_list(size)
     return sum(one for (one,) in sizes)

@@ -1,7 +1,7 @@
-"""Messages whose time to live is over. A get never hands them out; this ends them.
+"""Expiry: end entries whose time to live is over. A get never delivers them.
 
-The scan does (``expire``), once in ``BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S``. Where that
-is long, or off, a get that finds nothing ends what expired at the head of its queue
+The scan (``expire``) runs once in ``BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S``. If that is
+long, or off, a get that finds nothing ends expired entries at the head of its queue
 (``expire_on``).
 """
 
@@ -34,7 +34,7 @@ AT_ONCE = 100  # that it ends
 
 
 class Scans:
-    """When this process is to scan. It keeps its own time, by the monotonic clock."""
+    """When this process scans next, by its monotonic clock."""
 
     def __init__(self) -> None:
         self.last_s = -math.inf  # when the last one began that came to its end
@@ -49,7 +49,7 @@ SCANS = Scans()
 
 
 def expire(*, limit: int, now: datetime | None = None) -> int:
-    """End expired entries, at most ``limit`` of each place; return how many."""
+    """End expired entries, at most ``limit`` in each place; return how many."""
     with transaction.atomic():
         ready = sql.fetch("take_expired_ready", TakenEntry, limit=limit, now=now)
         end_expired(ready, Place.READY, now=now)
@@ -60,10 +60,10 @@ def expire(*, limit: int, now: datetime | None = None) -> int:
 
 
 def expire_on(queue: str, *, limit: int = AT_ONCE, now: datetime | None = None) -> int:
-    """End expired entries at the head of a queue, by a get that found nothing there.
+    """End expired entries at the head of a queue; called by a get that found nothing.
 
-    So queues with consumers stay clean without a scan. Nothing is done where the scan
-    comes as soon, or where the queue is paused: then the get has met nothing.
+    So a queue with consumers needs no scan. Nothing is done if the scan runs as often,
+    or if the queue is paused.
 
     Returns:
         How many, at most ``limit``.
@@ -85,8 +85,8 @@ def end_expired(
     uow: int | None = None,
     now: datetime | None = None,
 ) -> None:
-    """Copy expired entries to their expiry addresses; drop those that have none. Tell
-    their senders, if they asked for that.
+    """Copy expired entries to their expiry addresses, or discard those without one.
+    Send the reports that their senders asked for.
 
     Source:
         ActiveMQ Artemis manual, "Message Expiry": without an expiry address, or with
@@ -118,7 +118,7 @@ def end_on(
     *,
     rule: AddressSetting | None = None,
 ) -> list[Copy]:
-    """End entries of one queue as expired; see ``end_expired``. Nobody is told.
+    """End expired entries of one queue; see ``end_expired``. No report is sent.
 
     Args:
         queue: where they were.
@@ -141,8 +141,8 @@ def end_on(
 
 
 def expiry_address_of(queue: Queue, rule: AddressSetting | None = None) -> str:
-    """Where what expires on a queue goes; empty where it is dropped, with a warning if
-    that is not by the rules.
+    """The expiry address of a queue; empty if expired messages are discarded, with a
+    warning unless the rules say so.
 
     Source:
         IBM MQ, "Expiry": what expired is discarded, never dead-lettered. So it is where
@@ -159,7 +159,7 @@ def expiry_address_of(queue: Queue, rule: AddressSetting | None = None) -> str:
 
 
 def expiry_target(queue: Queue, rule: AddressSetting) -> str:
-    """The same, as the rules say it; nobody is warned."""
+    """As ``expiry_address_of``, without a warning."""
     if policy_of(rule, queue.backout_threshold) is Policy.IBM:
         return ""
     to = rule.expiry_address or ""
@@ -169,13 +169,13 @@ def expiry_target(queue: Queue, rule: AddressSetting) -> str:
 def drop_all(
     queue: Queue, record: Record, entries: Sequence[TakenEntry], why: str
 ) -> None:
-    """End entries that no queue of the expiry address takes."""
+    """Discard entries that no queue of the expiry address takes."""
     warn_once(queue, why)
     end(entries, record)
 
 
 def warn_once(queue: Queue, why: str) -> None:
-    """Say that expired messages of a queue are dropped; once in each process."""
+    """Warn that expired messages of a queue are discarded; once in each process."""
     if queue.pk not in WARNED:
         WARNED.add(queue.pk)
         logger.warning("Expired messages of %s are dropped: %s.", queue.name, why)
@@ -184,7 +184,7 @@ def warn_once(queue: Queue, why: str) -> None:
 def make_resources(
     entries: Sequence[TakenEntry], to: str, rule: AddressSetting
 ) -> None:
-    """Make the expiry address, and a queue for each address that messages had.
+    """Auto-create the expiry address, and a queue for each original address.
 
     Source:
         ActiveMQ Artemis manual, "Configuring Automatic Creation of Expiry Resources".

@@ -1,10 +1,9 @@
-"""Backout counts that do not outlive a restart.
+"""Backout counts that do not survive a restart, as IBM MQ and ActiveMQ Artemis have it.
 
-Of a queue that is not hardened no count does. Where the broker moves poison messages
-away itself, as ActiveMQ Artemis does, counts outlive it up to a number of records,
-``BROKER_MAX_REDELIVERY_RECORDS``; with a count beyond it goes the time until which its
-message would have waited. Everything is on disk here all the same: what Artemis would
-not have written is forgotten when the broker starts.
+On a queue that is not hardened no count survives. Where the broker moves poison
+messages, as Artemis does, at most ``BROKER_MAX_REDELIVERY_RECORDS`` records survive; an
+entry beyond them also loses its redelivery delay. Everything is on disk here: what
+Artemis would not have written is reset when the broker starts.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ Policy = AddressSetting.PoisonPolicy
 
 
 def forget_counts(*, now: datetime | None = None) -> int:
-    """Set backout counts back to what outlives a restart.
+    """Reset the backout counts that do not survive a restart.
 
-    For whoever starts the broker, once, before anything consumes. Delivery counts are
-    never reset. Harmless twice.
+    Call it once at the start of the broker, before any consumer. Delivery counts are
+    never reset. Safe to run twice.
 
     Returns:
         How many entries lost counts.
@@ -57,10 +56,11 @@ def forget_counts(*, now: datetime | None = None) -> int:
 
 
 def kept_counts() -> dict[int, tuple[int, bool]]:
-    """The highest count that outlives a restart, by queue, and if it is one of records.
+    """The highest count that survives a restart, by queue, and whether it is a number
+    of records.
 
-    A queue that keeps every count is missing. One whose consumers move poison messages
-    away, by IBM MQ's rules, keeps all or none: its threshold counts on it.
+    A queue that keeps every count is missing. A queue with a backout threshold keeps
+    all counts or none.
     """
     limit: int = settings.BROKER_MAX_REDELIVERY_RECORDS
     every = list(AddressSetting.objects.all())
@@ -80,8 +80,8 @@ def kept_counts() -> dict[int, tuple[int, bool]]:
 def records(queue_id: int) -> int:
     """How many records of counts and delays the backouts on a queue left.
 
-    As long as the journal is kept: one for each count, one more for each delay, none
-    beyond the limit and of messages that are not durable.
+    For the retention of the journal: one for each count, one more for each delay; none
+    beyond the limit, and none of non-persistent messages.
     """
     backouts = Event.objects.filter(kind=Kind.BACK_OUT, queue_id=queue_id)
     found = backouts.aggregate(

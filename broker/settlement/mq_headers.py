@@ -1,4 +1,4 @@
-"""What IBM MQ's rules put before the body of a message that is moved away."""
+"""IBM MQ headers that a moved message gets: RFH2 or MQDLH."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from broker.queueing.transfer import Dress
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Who writes a dead-letter header."""
+    """The application that a dead-letter header names."""
 
     put_appl_type: PutApplType = PutApplType.JAVA
     put_appl_name: str = "MQ JMS MessageConsumer"
@@ -36,7 +36,7 @@ class Signature:
 
 
 def for_backout_queue(delivery: Delivery) -> Dress:
-    """An RFH2 comes first, which is added where there is none; no more is changed.
+    """Put an RFH2 before the body if there is none; change nothing else.
 
     Source:
         IBM MQ, "Handling poison messages in IBM MQ classes for JMS".
@@ -54,7 +54,7 @@ def for_backout_queue(delivery: Delivery) -> Dress:
 def for_dead_letter_queue(
     delivery: Delivery, reason: Reason, queue: str, signature: Signature, at: datetime
 ) -> Dress:
-    """A dead-letter header comes first, which says why and whence.
+    """Put a dead-letter header (MQDLH) with reason and origin before the body.
 
     Source:
         IBM MQ, "MQDLH - Dead-letter header".
@@ -69,6 +69,6 @@ def for_dead_letter_queue(
 
 
 def identified(delivery: Delivery, dress: Dress) -> Dress:
-    """The move keeps the MsgId, also one that was made from the broker's number."""
+    """Keep the MsgId over the move, also one made from the broker's message number."""
     own = {"msg_id": own_id(delivery, settings.BROKER_NAME).hex()}
     return replace(dress, descriptor=own | dict(dress.descriptor))

@@ -1,8 +1,8 @@
-"""Poison messages as IBM MQ's consumers handle them: at the get, by the threshold.
+"""Poison messages as IBM MQ handles them: by the consumer, at the get.
 
-The broker only counts. A consumer that meets a message which came back reads two
-attributes of its queue, and moves the message away when it came back too often: to the
-queue's backout queue, or by its report options to the dead letter queue or the bin.
+The broker only counts. A consumer that gets a redelivered message reads two attributes
+of its queue: BOTHRESH and BOQNAME. At the threshold it moves the message to the backout
+queue, or by its report options to the dead letter queue or the discard bin.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ REFUSED = "Message %d of queue %d cannot be moved to %s: %s"
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What a consumer knows of its queue once it has met a message that came back."""
+    """Queue attributes that a consumer reads when it gets a redelivered message."""
 
     queue: str  # the local queue behind the name
     threshold: int  # BOTHRESH; 0 where consumers move nothing away
@@ -78,7 +78,7 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True)
 class Removing:
-    """One delivery that is to go, and why."""
+    """One delivery to be moved away, and why."""
 
     delivery: Delivery
     backout_queue: str  # of its queue; may be empty
@@ -90,7 +90,7 @@ class Removing:
 
 
 class Last(Enum):
-    """What becomes of a message that no queue takes, by the kind of its consumer."""
+    """What to do with a message that no queue takes, by the kind of consumer."""
 
     DISCARD = "discard"  # one that asked for a message
     RETURN = "return"  # a listener
@@ -128,7 +128,7 @@ def attributes_of(
 
 
 def open_options(*, is_clustered: bool, client: tuple[int, ...]) -> OpenOptions:
-    """How a client of some version opens a queue to inquire it.
+    """The options with which a client of some version opens a queue to inquire it.
 
     Source:
         IBM MQ, "Handling poison messages in IBM MQ classes for JMS": clients up to
@@ -151,10 +151,10 @@ def take_away(
     actor: str = "",
     now: datetime | None = None,
 ) -> Removal:
-    """Take a delivery out of its unit of work, to where its consumer's rules say.
+    """Move a delivery out of its unit of work, as the rules of its consumer say.
 
-    One transaction, or part of the caller's. With ``Last.STOP``, a message that has no
-    place is left in its unit of work.
+    One transaction, or part of the caller's. With ``Last.STOP``, a message that no
+    queue takes stays in its unit of work.
 
     Raises:
         LockLost: the unit of work no longer holds it.
@@ -199,8 +199,7 @@ def removal_of(removing: Removing, refusal: Callable[[str], Reason | None]) -> R
 
 
 def foresee(removing: Removing, *, user: Any = None) -> Removal:
-    """Where ``take_away`` would move a delivery, as things are now. Nothing is locked,
-    and nobody is told."""
+    """Where ``take_away`` would move a delivery now. Nothing is locked or logged."""
 
     def refusal(name: str) -> Reason | None:
         error = why_not(removing.delivery, user, name, full=limits.seen_refusal)
@@ -217,7 +216,7 @@ def move(
     record: Record,
     reason: Reason | None = None,
 ) -> None:
-    """Copy what was taken to a queue, under the headers that IBM MQ gives it there."""
+    """Copy taken entries to a queue, with the IBM MQ headers for that queue."""
     queue = local_queue(to)
     detail = record.detail | {"cause": cause.value}
     if reason is not None:
@@ -233,7 +232,7 @@ def move(
 
 
 def refusal_of(delivery: Delivery, user: Any, name: str) -> Reason | None:
-    """Why a queue would not take a delivery that is moved; logged for the operator."""
+    """Why a queue would not take a delivery, or None; logged for the operator."""
     error = why_not(delivery, user, name)
     if error is None:
         return None
@@ -256,7 +255,7 @@ def why_not(
 
 
 def size_on(delivery: Delivery, name: str) -> int:
-    """The bytes that a delivery has once it is moved there, with its new headers."""
+    """The size in bytes of a delivery after its move, with its new headers."""
     if name == settings.BROKER_DEAD_LETTER_QUEUE:
         headers = len(delivery.headers or b"") + mqdlh.SIZE
     else:

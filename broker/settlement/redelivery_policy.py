@@ -1,7 +1,7 @@
-"""The rule for a failed delivery: again, after how long, or never.
+"""The redelivery policy: redeliver after which delay, dead-letter, or discard.
 
-Pure: the caller brings the settings, the counts and the dice. Needs no Django, so that
-reports replay failures with the same rule wherever they are computed.
+Pure: the caller passes settings, counts and a random number. It needs no Django, so
+that reports can replay failures with the same rule on Spark.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LONGEST_MS = 100 * 365 * 24 * 3600 * 1000  # a century; what PostgreSQL can stil
 
 
 class RedeliverySettings(Protocol):
-    """What the rule needs of an address's settings."""
+    """The fields of an address setting that the policy reads."""
 
     @property
     def max_delivery_attempts(self) -> int | None: ...
@@ -41,27 +41,27 @@ class RedeliverySettings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Redeliver:
-    """The entry goes back to its queue, after a delay."""
+    """The entry goes back to its queue after a delay."""
 
     after: timedelta
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """The entry's attempts are used up; a copy goes to this address."""
+    """The attempts are used up; a copy goes to this dead letter address."""
 
     to: str
 
 
 @dataclass(frozen=True, slots=True)
 class Discard:
-    """The entry's attempts are used up and no dead letter address is set."""
+    """The attempts are used up, and no dead letter address is set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Park:
-    """The entry's attempts are used up where dead letters go; it stays, and somebody
-    must be told."""
+    """The attempts are used up on the dead letter queue itself; the entry stays there,
+    with a warning."""
 
     after: timedelta
 
@@ -71,7 +71,7 @@ Disposition = Redeliver | DeadLetter | Discard | Park
 
 @dataclass(frozen=True, slots=True)
 class BackoutQueue:
-    """A poison message goes to the backout queue of its own."""
+    """A poison message goes to its backout queue."""
 
     to: str
 
@@ -85,14 +85,14 @@ class DeadLetterQueue:
 
 @dataclass(frozen=True, slots=True)
 class DiscardAsAsked:
-    """A message goes to the discard bin, because its report options say so."""
+    """A message goes to the discard bin, as its report options ask."""
 
     reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
 class NoPlace:
-    """No queue takes the message; what then is its consumer's kind to say."""
+    """No queue takes the message; the kind of its consumer decides."""
 
     reason: Reason  # why it had to go
     refused: Reason  # why the last queue did not take it
@@ -109,7 +109,7 @@ def remove(
     report: Report,
     refusal: Callable[[str], Reason | None],
 ) -> Removal:
-    """Where a message goes that its consumer will not have, by IBM MQ's rules.
+    """Where a message goes that its consumer rejects, by IBM MQ's rules.
 
     Args:
         why: it is not wanted or cannot be read; None when it is poison, which first of
@@ -140,7 +140,7 @@ def remove(
 def dispose(
     settings: RedeliverySettings, attempts: int, spread: float, *, address: str
 ) -> Disposition:
-    """What becomes of an entry whose delivery failed.
+    """The disposition of an entry whose delivery failed.
 
     Args:
         settings: of the entry's address, merged.
@@ -167,10 +167,10 @@ def dispose(
 def redelivery_delay(
     settings: RedeliverySettings, attempts: int, spread: float
 ) -> timedelta:
-    """How long an entry waits before it is delivered again.
+    """The redelivery delay of an entry.
 
-    The wait grows with every attempt, is spread so that entries which failed together
-    do not come back together, and is capped last, so that the cap always holds::
+    It grows with every attempt, then collision avoidance spreads it, then the cap
+    limits it::
 
         d = floor(delay * multiplier ** (attempts - 1))
         d = trunc(d + d * factor * spread)

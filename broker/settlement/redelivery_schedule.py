@@ -1,6 +1,6 @@
-"""What waits before a message whose every delivery fails: the steps, and the end.
+"""The redelivery delays of a message whose every delivery fails, and its end.
 
-Pure; the arithmetic of each step is ``redelivery.redelivery_delay``.
+Pure; ``redelivery_policy.redelivery_delay`` computes each delay.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ZERO = timedelta(0)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A length of time with what collision avoidance may make of it."""
+    """A delay from its least to its most, by collision avoidance."""
 
     shortest: timedelta
     usual: timedelta  # without spread
@@ -45,7 +45,7 @@ NOTHING = Span(ZERO, ZERO, ZERO)
 
 @dataclass(frozen=True, slots=True)
 class RedeliveryStep:
-    """The wait after one failed delivery."""
+    """The delay after one failed delivery."""
 
     attempt: int  # that failed, from 1
     wait: Span
@@ -54,7 +54,7 @@ class RedeliveryStep:
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """All waits up to the end, or as many as are shown."""
+    """All delays up to the end, or the first of them."""
 
     steps: Sequence[RedeliveryStep]
     limit: int | None  # the delivery that ends it; None: never
@@ -74,7 +74,7 @@ class Staircase:
 
 
 def staircase(settings: AddressSetting, *, most: int = MOST) -> Staircase:
-    """The steps of an address.
+    """The delays of an address.
 
     Args:
         settings: of the address, merged; attempts of 0 and below are no limit.
@@ -99,7 +99,7 @@ def staircase(settings: AddressSetting, *, most: int = MOST) -> Staircase:
 
 
 def wait_after(settings: AddressSetting, attempt: int) -> Span:
-    """The wait after a failed delivery, from the least spread to the most."""
+    """The delay after a failed delivery, from the least spread to the most."""
     shortest, usual, longest = (
         redelivery_delay(settings, attempt, spread) for spread in (-1, 0, 1)
     )
@@ -107,7 +107,7 @@ def wait_after(settings: AddressSetting, attempt: int) -> Span:
 
 
 def added_up(settings: AddressSetting, waits: int) -> Span | None:
-    """All waits together; None where they are too many and still change."""
+    """The sum of all delays; None if they are too many and still change."""
     total = NOTHING
     for attempt in range(1, min(waits, COUNTED) + 1):
         total += wait_after(settings, attempt)
@@ -119,7 +119,7 @@ def added_up(settings: AddressSetting, waits: int) -> Span | None:
 
 
 def settled(settings: AddressSetting, attempt: int) -> timedelta | None:
-    """The one length of this wait and all later ones; None where they differ."""
+    """The length of this delay and of all later ones; None if they differ."""
     wait = wait_after(settings, attempt)
     multiplier = settings.redelivery_delay_multiplier or 1
     cap = timedelta(milliseconds=longest_delay_ms(settings))

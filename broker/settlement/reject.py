@@ -1,8 +1,8 @@
-"""Deliveries that end by an error: backed out, or rejected if the error says so.
+"""End a unit of work by an error: back it out, or reject it if the error says so.
 
-What is rejected gets no other attempt, however many it may have: it is a dead letter at
-once, or discarded where no dead letter address is set. Under IBM MQ's policy, which has
-no rejection, that needs a dead letter address; without one it is backed out.
+A rejected delivery gets no further attempt. It becomes a dead letter at once, or is
+discarded if no dead letter address is set. IBM MQ's policy has no rejection: without a
+dead letter address the delivery is backed out.
 
 Source:
     ActiveMQ Artemis, ServerConsumerImpl.reject, as AMQP's outcome "rejected" asks for.
@@ -39,7 +39,8 @@ def end(uow: int, error: BaseException, **about: Any) -> list[Disposition]:
 def end_ready(
     queue_id: int, ids: Sequence[int], error: BaseException, **about: Any
 ) -> list[Disposition]:
-    """The same for a delivery whose transaction is gone, so that it is ready again."""
+    """As ``end``, for a delivery whose transaction is gone, so that its entries are
+    ready."""
     rejected = isinstance(error, Reject)
     return settle.back_out_ready(
         queue_id, ids, describe(error), rejected=rejected, **about
@@ -56,7 +57,7 @@ def reject_some(
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """Put some deliveries of a unit of work aside; the rest goes on.
+    """Dead-letter some deliveries of a unit of work; the rest stays open.
 
     Raises:
         LockLost: it no longer holds one of them; then none is put aside.
@@ -68,7 +69,7 @@ def reject_some(
 
 
 def describe(error: BaseException) -> str:
-    """An exception in one line, as operators read it."""
+    """An exception in one line, for operators."""
     text = str(error).strip()
     if isinstance(error, Reject):
         return text

@@ -1,7 +1,7 @@
-"""Report messages: what became of a message, told to the queue that its sender named.
+"""Report messages: tell the sender's reply-to queue what became of a message.
 
-``report_on`` builds a report, and is pure; ``send`` puts it, in the transaction of what
-it tells of.
+``report_on`` builds a report and is pure. ``send`` puts it, in the transaction of the
+event that it reports.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def report_on(
     broker_name: str,
     now: datetime,
 ) -> NewMessage | None:
-    """The report that a message asks for; None where it asks for none.
+    """The report that a message asks for; None if it asks for none.
 
     Args:
         original: the message.
@@ -104,8 +104,7 @@ def report_on(
 
 
 def data_of(original: Delivery, most: int) -> dict[str, Any]:
-    """Its headers, and as many bytes of its body, before which there may be more
-    headers: they do not count."""
+    """The data of a report: the headers, and the first bytes of the body."""
     headers = original.headers or b""
     chain = chain_of(
         original.descriptor, original.content_type, headers + original.body
@@ -120,13 +119,13 @@ def data_of(original: Delivery, most: int) -> dict[str, Any]:
 
 
 def described(original: Delivery) -> dict[str, Any]:
-    """What the descriptor says of the data."""
+    """The descriptor fields of the data."""
     given = legible(original.descriptor or {})
     return {name: given[name] for name in OF_THE_DATA if name in given}
 
 
 def kind_of(feedback: int) -> Report:
-    """All the bits that can ask for a report with this feedback."""
+    """All report option bits for this feedback."""
     return EXPIRATION if feedback == Feedback.EXPIRATION else EXCEPTION
 
 
@@ -144,10 +143,10 @@ def send(
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """Put the report that a message asks for, if it does, as part of the transaction.
+    """Put the report that a message asks for, if any, in the open transaction.
 
-    It goes to the queue that the message names; where that does not take it, to the
-    dead letter queue, behind a header that says why.
+    It goes to the message's reply-to queue. If that does not take it, it goes to the
+    dead letter queue, with a header that says why.
 
     Raises:
         BrokerError: the dead letter queue does not take it either; nothing was put.
@@ -174,7 +173,7 @@ def send(
 
 
 def reply_queue(original: Delivery) -> Queue:
-    """The queue that is to have reports on a message.
+    """The queue for reports on a message.
 
     Raises:
         MissingReplyTo: it names none.
@@ -190,7 +189,7 @@ def reply_queue(original: Delivery) -> Queue:
 
 
 def put_on(queue: Queue, message: NewMessage, **rest: Any) -> Receipt:
-    """Put a message on one queue, whatever else its address feeds.
+    """Put a message on one queue only, whatever else its address feeds.
 
     Raises:
         BrokerError: the queue does not take it.
@@ -220,7 +219,7 @@ def dead(
     signature: Signature,
     at: datetime,
 ) -> NewMessage:
-    """A report as it is on the dead letter queue; its feedback stays what it was."""
+    """A report for the dead letter queue; its feedback is kept."""
     descriptor, headers = with_dead_letter_header(
         report.descriptor,
         report.headers,
@@ -233,7 +232,7 @@ def dead(
 def tell_why(
     receipt: Receipt, original: Delivery, error: BrokerError, at: datetime
 ) -> None:
-    """Show the report among the dead letters, by the reason for which it is there."""
+    """Insert the report's row among the dead letters, with its reason."""
     group = fingerprint(str(error))
     named = original.reply_to or ""
     DeadLetter.objects.create(
@@ -254,7 +253,7 @@ def tell_why(
 
 
 def tell_of_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> None:
-    """Send the reports that expired messages ask for; what cannot be sent is logged."""
+    """Send the reports that expired messages ask for; log those that cannot be sent."""
     held = {entry.id: entry for entry in entries}
     asking = Message.objects.filter(pk__in=held, descriptor__has_key="report")
     broker = Signature(PutApplType.QMGR, settings.BROKER_NAME)

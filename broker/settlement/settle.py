@@ -1,4 +1,4 @@
-"""How units of work end: well, badly, or because their holder died."""
+"""End units of work: accept, back out, release, or end one whose holder died."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OVERDUE = "The consumer did not end its unit of work in time."
 def accept(
     uow: int, *, expected: int, actor: str = "", now: datetime | None = None
 ) -> None:
-    """End a unit of work well; its entries leave their queues. One statement.
+    """Accept a unit of work; its entries leave their queues. One statement.
 
     Args:
         uow: the unit of work.
@@ -97,7 +97,7 @@ def take_some(
 def carry_over(
     delivery: Delivery, error: str, *, actor: str = "", now: datetime | None = None
 ) -> int:
-    """Move one delivery of a unit of work into another, which begins with it.
+    """Move one delivery of a unit of work into a new unit of work.
 
     Args:
         delivery: which.
@@ -143,7 +143,7 @@ def back_out(  # noqa: PLR0913  # each is named where it is used
     rejected: bool = False,
     now: datetime | None = None,
 ) -> list[Disposition]:
-    """End a unit of work badly: each of its entries is counted and disposed of.
+    """Back out a unit of work: count each entry, and carry out its disposition.
 
     Args:
         uow: the unit of work.
@@ -184,7 +184,7 @@ def end_badly(  # noqa: PLR0913  # as ``back_out``
     rejected: bool = False,
     now: datetime | None = None,
 ) -> list[Disposition] | None:
-    """As ``back_out``; None where the unit of work holds nothing (any more)."""
+    """As ``back_out``; None if the unit of work holds nothing."""
     held = sql.fetch("take_unit", TakenEntry, uow=uow, now=now)
     if not held:
         return None
@@ -195,7 +195,7 @@ def end_badly(  # noqa: PLR0913  # as ``back_out``
 
 @transaction.atomic
 def release_all(uow: int, *, actor: str = "", now: datetime | None = None) -> int:
-    """End a unit of work by giving all back that it holds, uncounted and at once.
+    """End a unit of work; its entries go back at once, uncounted.
 
     Returns:
         How many entries; none where it has ended already.
@@ -215,10 +215,10 @@ def end_lost(
     actor: str = "",
     now: datetime | None = None,
 ) -> None:
-    """End a unit of work whose holder is gone: what counts, its queues say.
+    """End a unit of work whose holder is gone. Its queues say which entries count.
 
-    Nobody can know which entries the holder saw (``Queue.counts_when_lost``). Those
-    that do not count go back at once. Harmless where it has ended already.
+    Nobody knows which entries the holder had seen (``Queue.counts_when_lost``). Entries
+    that do not count go back at once. Safe to call if it has ended already.
 
     Args:
         uow: the unit of work.
@@ -240,7 +240,7 @@ def end_lost(
 def parted(
     held: Sequence[TakenEntry], first: int | None
 ) -> tuple[list[TakenEntry], list[TakenEntry]]:
-    """Which entries of a lost holder count, and which do not."""
+    """The entries of a lost holder, split into those that count and the others."""
     queues = Queue.objects.filter(pk__in={entry.queue_id for entry in held})
     rules = dict(queues.values_list("pk", "counts_when_lost"))
     ids = {entry.id for entry in held}
@@ -266,10 +266,10 @@ def back_out_ready(
     rejected: bool = False,
     now: datetime | None = None,
 ) -> list[Disposition]:
-    """Count a delivery whose transaction is gone, so that its entries are ready again.
+    """Count a failed delivery whose transaction is gone, so that its entries are ready
+    again.
 
-    An entry that somebody else has taken meanwhile keeps its count: nobody can tell
-    that delivery from the lost one.
+    An entry that another consumer has claimed meanwhile keeps its count.
     """
     taken = sql.fetch(
         "take_ready",
@@ -286,15 +286,15 @@ def back_out_ready(
 
 
 def held_from(*columns: Any) -> TakenEntry:
-    """What was taken, but for when it was due, which it is already."""
+    """The entries that were taken, without their due times."""
     return TakenEntry(*columns[:-1])
 
 
 def back_out_overdue(*, limit: int, now: datetime | None = None) -> int:
-    """Back out units of work whose process died or whose deadline passed.
+    """Back out units of work of dead processes and past deadlines.
 
-    A message that kills its consumer never gets as far as a backout of its own. This
-    counts it all the same, so that it too ends as a dead letter.
+    A message that kills its consumer never reaches a backout of its own. This counts
+    it, so that it becomes a dead letter in the end.
 
     Returns:
         How many were looked at, at most ``limit``.

@@ -1,10 +1,10 @@
-"""Which units of work are open: whose they are, since when, and what they hold.
+"""Open units of work for operators: owner, age, contents, and ending one by force.
 
-Looking changes nothing, and nobody waits for it. A unit of work that is one with a
-database transaction of its handler is seen by nobody else before that has ended.
+Reading changes nothing and locks nothing. A joined unit of work is invisible until its
+database transaction ends.
 
-An operator may back one out in the place of its holder, as its deadline would: whoever
-holds it is told at its commit that its work does not count (``LockLost``).
+An operator may back one out, as its deadline would. Its holder gets ``LockLost`` at
+commit.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Nature(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OpenUnit:
-    """One of them."""
+    """One open unit of work."""
 
     id: int
     xid: str | None  # of its coordinator, once it is prepared
@@ -81,7 +81,7 @@ class OpenUnit:
 
 @dataclass(frozen=True, slots=True)
 class HeldEntry:
-    """One entry in it, as lists show it."""
+    """One entry in it, in a list."""
 
     held: TakenEntry
     claimed_at: datetime
@@ -102,7 +102,7 @@ def open_units(
     limit: int = 50,
     now: datetime | None = None,
 ) -> list[OpenUnit]:
-    """The open units of work that hold something or are prepared, the oldest first.
+    """Units of work that hold entries or are prepared, oldest first.
 
     Args:
         within: only those that hold entries of one of these queues.
@@ -122,7 +122,7 @@ def open_units(
 
 
 def open_unit(uow: int, *, now: datetime | None = None) -> OpenUnit | None:
-    """One of them; None where it has ended, or holds nothing."""
+    """One open unit of work; None if it has ended or holds nothing."""
     if not 0 < uow < LATEST:
         return None
     found = open_units(first=uow, limit=1, now=now)
@@ -132,15 +132,15 @@ def open_unit(uow: int, *, now: datetime | None = None) -> OpenUnit | None:
 def entries_of(
     uow: int, *, limit: int = MOST_ENTRIES, now: datetime | None = None
 ) -> list[HeldEntry]:
-    """What it holds, the lowest message first."""
+    """Its entries, lowest message id first."""
     return sql.fetch("unit_entries", HeldEntry.of, uow=uow, limit=limit, now=now)
 
 
 @transaction.atomic
 def force(uow: int, *, why: str, actor: str, now: datetime | None = None) -> None:
-    """Back out a unit of work in the place of its holder.
+    """Back out a unit of work instead of its holder.
 
-    Of one whose process is gone it is what the system does by itself, only now.
+    For a dead process, this is what the system does by itself a little later.
 
     Args:
         uow: which.

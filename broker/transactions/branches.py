@@ -1,11 +1,11 @@
-"""Branches: units of work whose coordinator is outside, and asks over HTTP.
+"""Branches: units of work with an external coordinator, over HTTP.
 
-A branch is a lease (``leases``) until it is prepared (``prepared``). So whichever
-process is asked can end it, before and after.
+A branch is a lease (``leases``) until it is prepared (``prepared``). Any process can
+end it, before and after.
 
-Its consumer has a name, if it gives one. There is one consumer of a name: who begins to
-take under it gives back what the one before still held, so that messages keep their
-order when a program is killed and another goes on in its place.
+Its consumer may have a name, which only one consumer has at a time: whoever begins to
+get under a name releases what the previous holder of the name still held. So messages
+keep their order when a program is killed and another continues.
 
 Source:
     The Open Group, "Distributed Transaction Processing: The XA Specification": a branch
@@ -77,7 +77,7 @@ def keep(
     actor: str,
     now: datetime | None,
 ) -> int:
-    """Give back what a lease holds beside some messages; return how many these are."""
+    """Release what a lease holds beside some messages; return the number of these."""
     there = set(held(uow))
     wanted = there if ids is None else set(ids)
     if not wanted <= there:
@@ -91,7 +91,7 @@ def keep(
 def give_back_some(
     uow: int, queue_id: int, ids: list[int], *, actor: str, now: datetime | None
 ) -> None:
-    """As ``settle.release_some``; never of what is prepared.
+    """As ``settle.release_some``; never for a prepared unit of work.
 
     Raises:
         LockLost: it is; or as there.
@@ -103,7 +103,7 @@ def give_back_some(
 
 @transaction.atomic
 def give_back(queue: Queue, *, actor: str, now: datetime | None = None) -> int:
-    """Give back what a consumer holds of a queue in branches that are not prepared.
+    """Release what a consumer holds of a queue in branches that are not prepared.
 
     Args:
         queue: which.
@@ -125,6 +125,6 @@ def give_back(queue: Queue, *, actor: str, now: datetime | None = None) -> int:
 
 
 def is_branch(uow: int) -> bool:
-    """Whether it is a lease that is not prepared, nor will be: it is locked."""
+    """Whether it is an unprepared lease; it is locked, so it stays one."""
     leases = UnitRow.objects.select_for_update().filter(pk=uow, owner_id=NOBODY)
     return leases.filter(xid=None).exists()

@@ -1,4 +1,4 @@
-"""A unit of work that is one with a database transaction of the caller's own rows."""
+"""A unit of work that is the caller's database transaction."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from broker.transactions.unit_of_work import UnitOfWork
 
 @contextmanager
 def joined(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
-    """See ``unit_of_work``; the database transaction is the unit of work.
+    """As ``unit_of_work``; the caller's database transaction is the unit of work.
 
-    Where a delivery is to be counted on disk before it happens, what the unit of work
-    gets is claimed first, as if it were leased, and only accepted by the transaction.
+    If a delivery must be counted on disk before it happens, its entries are claimed
+    first, as in a leased unit of work, and only accepted by the transaction.
     """
     if settings.BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY:
         with counted_first(actor=actor, now=now) as work:
@@ -34,7 +34,7 @@ def joined(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
 
 @contextmanager
 def counted_first(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
-    """The claims outlive the transaction, and are backed out when it fails."""
+    """Claims that outlive the transaction, and are backed out if it fails."""
     work = CountedFirst(actor=actor, now=now)
     work.begin()
     try:
@@ -49,10 +49,10 @@ def counted_first(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
 
 @contextmanager
 def counted_last(*, actor: str, now: datetime | None) -> Iterator[UnitOfWork]:
-    """What a get took is locked by the transaction.
+    """Gets that are locked by the transaction.
 
     If the block raises, a savepoint after the first get undoes the caller's rows while
-    the entries stay locked, so that they are counted before anybody else can have them.
+    the entries stay locked. So they are counted before another consumer can get them.
     """
     work = CountedLast(actor=actor, now=now)
     try:
@@ -96,9 +96,10 @@ class JoinedUnitOfWork(UnitOfWork):
 
 
 class CountedFirst(JoinedUnitOfWork):
-    """What it gets before its transaction has changed anything is claimed outside it.
+    """Claims outside the transaction what it gets before the transaction has written
+    anything.
 
-    What it gets later it gets within the transaction.
+    Later gets are part of the transaction.
     """
 
     def __init__(self, *, actor: str = "", now: datetime | None = None) -> None:
@@ -140,7 +141,7 @@ class CountedFirst(JoinedUnitOfWork):
 
 
 class CountedLast(JoinedUnitOfWork):
-    """What it gets it gets within the transaction."""
+    """All gets are part of the transaction."""
 
     def __init__(self, *, actor: str = "", now: datetime | None = None) -> None:
         super().__init__(actor=actor, now=now)

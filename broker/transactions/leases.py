@@ -1,8 +1,8 @@
-"""Gets whose messages are held between two calls, by whoever has their lease.
+"""Leases: gets whose messages are held between two requests.
 
-A lease is a unit of work of no process: whichever process is asked can settle it, and
-only its deadline ends it unasked. So a client of HTTP can hold messages over a restart
-of everything, and what it never settles is backed out, and counted, by the database's
+A lease is a unit of work without a process: any process can settle it, and only its
+deadline ends it unasked. So a client of HTTP can hold messages over a restart of the
+broker. Messages that it never settles are backed out and counted, by the database's
 clock.
 """
 
@@ -35,7 +35,7 @@ MOST_BYTES = 32 * 2**20  # of bodies; the message that passes it is the last
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Messages of one queue that somebody holds until a deadline."""
+    """Messages of one queue, held until a deadline."""
 
     uow: int
     queue_id: int
@@ -55,10 +55,10 @@ def take(  # noqa: PLR0913  # each is named where it is used
     user: Any = None,
     now: datetime | None = None,
 ) -> Lease | None:
-    """Get up to ``limit`` messages; None when nothing is ready.
+    """Get up to ``limit`` messages; None if nothing is ready.
 
-    What is due is made ready, what has expired is ended, and poison messages are taken
-    away first, as for any consumer.
+    As for any consumer, due entries are made ready, expired ones are ended, and poison
+    messages are moved away first.
 
     Args:
         queue: from which.
@@ -94,14 +94,14 @@ def take(  # noqa: PLR0913  # each is named where it is used
 
 
 def next_claim(uow: int) -> int:
-    """From where the claims of a lease go on to be numbered."""
+    """The next claim number of a lease."""
     last = Claim.objects.filter(uow=uow).aggregate(last=Max("claim_id"))["last"]
     return 0 if last is None else last + 1
 
 
 def taken(consumer: Prefetched, limit: int, now: datetime | None) -> Sequence[Delivery]:
-    """As many as fit. Where nobody can look ahead, or nothing is ready yet, each get
-    takes as many as there are already: the size of the next is not known."""
+    """Get as many as fit. If the sizes cannot be known ahead, each get doubles the
+    number, since the next size is unknown."""
     name = consumer.queue.name
     if consumer.search is None and limit > 1:
         few = fitting(name, limit=limit, most_bytes=MOST_BYTES)
@@ -130,7 +130,7 @@ def settle(  # noqa: PLR0913  # each is named where it is used
     actor: str = "",
     now: datetime | None = None,
 ) -> list[int]:
-    """Say what becomes of messages, and send others with them: all of it, or nothing.
+    """Settle messages and put others, all or nothing.
 
     Args:
         uow: the unit of work of the lease.
@@ -160,7 +160,7 @@ def settle(  # noqa: PLR0913  # each is named where it is used
 
 @transaction.atomic
 def renew(uow: int, lease_for: timedelta, *, now: datetime | None = None) -> datetime:
-    """Hold what is held for so long from now on; return until when that is.
+    """Extend a lease from now; return its new deadline.
 
     Raises:
         LockLost: the lease has ended.
@@ -178,7 +178,7 @@ def held(uow: int) -> list[int]:
 
 
 def until(uow: int, now: datetime | None) -> datetime:
-    """When a lease ends. It is locked, so that it does not end before this transaction.
+    """The deadline of a lease, which is locked until the transaction ends.
 
     Raises:
         LockLost: it has ended, or is prepared, and so its coordinator's to end. That

@@ -1,8 +1,8 @@
-"""A consumer that takes ahead: one unit of work that lasts as long as it does.
+"""Prefetch: one unit of work that lasts as long as its consumer.
 
-Its deliveries end one by one (``batch``), and its unit of work has no deadline
-that matters: its client's heartbeats stand for it, and the lock of its process. What it
-still holds when it goes is given back, or counts as lost.
+Its deliveries are settled one by one (``settlement.batch``). It has no effective
+deadline: the client's heartbeats and the process's lock keep it. What it still holds at
+its end is released, or counts as lost.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ CAME_BACK = 2**62  # below its id stands what came back
 
 
 class Prefetched:
-    """Takes entries of one queue ahead of whoever is to see them.
+    """Gets entries of one queue ahead of the client.
 
-    Use it in one thread at a time; its settlements may be made in others. After an
-    error of the database it may be used again: what a lost answer held is given back.
+    Call it from one thread at a time; its settlements may be made in others. After a
+    database error it can be used again: entries of a lost answer are released.
 
     Args:
         queue: which.
@@ -228,7 +228,7 @@ class Prefetched:
 
 
 class Taking:
-    """Gets of one consumer, as they follow each other."""
+    """Successive gets of one consumer."""
 
     def __init__(self, consumer: Prefetched, claims: int, now: datetime | None) -> None:
         self.consumer = consumer
@@ -265,7 +265,7 @@ class Taking:
 
 
 def begun(now: datetime | None) -> int:
-    """A unit of work of this process, which is registered anew if it has to be."""
+    """A new unit of work of this process, which registers again if it has to."""
     while True:
         rows = sql.run("begin", {"owner": processes.current(), "now": now})
         if rows:
@@ -276,12 +276,12 @@ def begun(now: datetime | None) -> int:
 
 
 def places_of(hidden: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """The priorities and positions where entries may stand."""
+    """Priorities and positions of entries."""
     return {(p, pos) for p, one in hidden for pos in (one, one - CAME_BACK)}
 
 
 def lanes_around(queue: str, hidden: set[tuple[int, int]]) -> Lanes:
-    """The lanes of a whole queue, without the places of what is hidden."""
+    """The lanes of a whole queue without the positions of hidden entries."""
     places = places_of(hidden)
     lanes: list[tuple[int, int, int]] = []
     for priority, floor in zip(range(9, -1, -1), FLOORS.of(queue), strict=True):

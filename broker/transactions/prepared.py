@@ -1,8 +1,8 @@
-"""Two-phase commit: prepare a unit of work, and end it as its coordinator decides.
+"""Two-phase commit: prepare a unit of work, and end it by its coordinator's decision.
 
-A prepared unit of work outlives its program, its deadline and a restart of everything.
+A prepared unit of work survives its program, its deadline and a restart of everything.
 The coordinator, or an operator, commits it or backs it out by its xid, in any process.
-Its puts, and the poison messages that it removes, wait with it for the commit.
+Its puts, and the poison messages that it removes, are stored with it.
 
 Source:
     The Open Group, "Distributed Transaction Processing: The XA Specification".
@@ -50,7 +50,7 @@ BYTES = ("body", "headers", "envelope")
 
 @dataclass(frozen=True, slots=True)
 class PreparedUnitOfWork:
-    """A unit of work that waits for its coordinator."""
+    """A unit of work that waits for its coordinator's decision."""
 
     xid: str
     uow: int
@@ -61,7 +61,7 @@ class PreparedUnitOfWork:
 
 
 class PreparedPart(NamedTuple):
-    """One thing that is done when it is committed: a put, or a removal."""
+    """One action of its commit: a put, or the removal of a poison message."""
 
     fields: dict[str, Any]  # of the put, but for its bytes; or what is taken away
     body: bytes
@@ -70,14 +70,15 @@ class PreparedPart(NamedTuple):
 
 
 def prepared() -> list[PreparedUnitOfWork]:
-    """All that wait, the oldest first."""
+    """All prepared units of work, oldest first."""
     return sql.fetch("prepared", PreparedUnitOfWork)
 
 
 def prepare(work: UnitOfWork, xid: str) -> None:
-    """Promise that a unit of work can be committed, and leave its end to its xid.
+    """Promise that a unit of work can be committed; from now on its xid ends it.
 
-    It is tried: what could not be committed now is not prepared.
+    The commit is rehearsed: a unit of work that could not be committed now is not
+    prepared.
 
     Args:
         work: a coordinated unit of work; it ends for its holder.
@@ -116,9 +117,9 @@ def prepare(work: UnitOfWork, xid: str) -> None:
 
 
 def name(work: UnitOfWork, xid: str) -> int:
-    """Give it its xid, so that nobody else ends it from here on; return its id.
+    """Set the xid, so that nothing else ends the unit of work; return its id.
 
-    An error is to undo the transaction around it.
+    On an error, the caller's transaction must be rolled back.
     """
     try:
         named = sql.run(
@@ -135,14 +136,14 @@ def name(work: UnitOfWork, xid: str) -> int:
 
 
 def rehearse(work: UnitOfWork) -> None:
-    """Commit it, with all that a commit checks, and undo that."""
+    """Commit with all checks, and roll that back."""
     with transaction.atomic():
         work.carry_out()
         transaction.set_rollback(True)
 
 
 def keep(uow: int, work: UnitOfWork) -> None:
-    """Store what is to be done when it is committed, in this order."""
+    """Store the actions of the commit, in this order."""
     parts = [PreparedPart(fields_of(put), *bytes_of(put)) for put in work.puts]
     parts += [
         PreparedPart({"removing": removing_of(one, work.user)}, b"", None, None)
@@ -213,7 +214,7 @@ def back_out_prepared(  # noqa: PLR0913  # each is named where it is used
     spread: float | None = None,
     now: datetime | None = None,
 ) -> list[Disposition]:
-    """Back out a prepared unit of work; what it put is never sent.
+    """Back out a prepared unit of work; its puts are never sent.
 
     Args:
         xid: what its coordinator calls it.
@@ -239,8 +240,8 @@ def back_out_prepared(  # noqa: PLR0913  # each is named where it is used
 def release_prepared(
     xid: str, *, coordinator: str = "", now: datetime | None = None
 ) -> None:
-    """Undo a prepared unit of work as if it had got nothing: what it holds goes back to
-    where it stood, uncounted and at once; what it put is never sent.
+    """Undo a prepared unit of work: its entries go back where they were, uncounted and
+    at once; its puts are never sent.
 
     Args:
         xid: what its coordinator calls it.
@@ -256,14 +257,15 @@ def release_prepared(
 
 
 def note(act: Act, uow: int, xid: str, reason: str) -> None:
-    """Write down what an operator decides, while it is still known what it is about."""
+    """Record an operator's decision in the audit, before its contents are gone."""
     parts = PreparedPut.objects.filter(uow=uow).count()
     detail = {"entries": held(uow), "puts": parts, "queues": held_on(uow)}
     audit.record(act, Thing("unit of work", uow, xid), reason=reason, detail=detail)
 
 
 def locked(xid: str) -> int:
-    """The unit of work of this name; of two who decide, one finds it gone."""
+    """The prepared unit of work of an xid, locked: the second of two who decide finds
+    none."""
     found = UnitRow.objects.select_for_update().filter(xid=xid)
     for uow in found.values_list("id", flat=True):
         return uow
@@ -275,7 +277,7 @@ def forget(uow: int) -> None:
 
 
 def held_on(uow: int) -> list[str]:
-    """The names of the queues whose entries it holds."""
+    """Names of the queues whose entries it holds."""
     queue_ids = Claim.objects.filter(uow=uow).values("queue_id")
     names = Queue.objects.filter(pk__in=queue_ids).order_by("name")
     return list(names.values_list("name", flat=True))
@@ -289,7 +291,7 @@ def held(uow: int) -> int:
 def take_away(
     uow: int, removing: dict[str, Any], *, actor: str, now: datetime | None
 ) -> None:
-    """Take a poison message away, as its consumer would have at its commit."""
+    """Move a poison message away, as its consumer's commit would have."""
     (delivery,) = sql.fetch(
         "held",
         Delivery,
@@ -320,7 +322,7 @@ def removing_of(removing: poison.Removing, user: Any) -> dict[str, Any]:
 
 
 def user_of(user_id: int | None) -> Any:
-    """Whose authorities count; somebody who was deleted has none any more."""
+    """The user whose authorities count; a deleted user has none."""
     if user_id is None:
         return None
     users = get_user_model()._default_manager.filter(pk=user_id)
@@ -328,7 +330,7 @@ def user_of(user_id: int | None) -> Any:
 
 
 def fields_of(put: NewMessage) -> dict[str, Any]:
-    """A message to be sent as JSON, but for its bytes."""
+    """A message as JSON, without its bytes."""
     return {
         field: value.isoformat() if field in MOMENTS else value
         for field in NewMessage.__dataclass_fields__

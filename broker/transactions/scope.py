@@ -1,9 +1,8 @@
-"""Gets and puts that take effect together, or not at all.
+"""Units of work: gets and puts that take effect together, or not at all.
 
-There is one mechanism, held in two ways. *Leased*: the entries are in claims under the
-name of this process; no database transaction is open while the caller thinks, and its
-puts wait here until the commit. *Joined*: gets, puts and the caller's own rows are one
-database transaction, so that a handler's effects and its acceptance are one commit.
+There are two kinds. *Leased*: entries are claimed in the name of this process, no
+database transaction is open while the caller works, and puts wait in memory until
+commit. *Joined*: gets, puts and the caller's own rows are one database transaction.
 """
 
 from __future__ import annotations
@@ -25,10 +24,11 @@ __all__ = ["UnitOfWork", "describe", "unit_of_work"]
 def unit_of_work(
     *, join: bool = False, actor: str = "", now: datetime | None = None
 ) -> Iterator[UnitOfWork]:
-    """A unit of work that commits when its block ends, and is backed out if it raises.
+    """A unit of work that commits at the end of its block, and is backed out if the
+    block raises.
 
-    The exception is the error that operators read, and is raised again. With ``Reject``
-    all that was got is put aside, and not tried again.
+    The exception is the error that operators see, and is raised again. ``Reject``
+    dead-letters everything that was got, without another attempt.
 
     Args:
         join: make it one with a database transaction, which begins and ends here; the

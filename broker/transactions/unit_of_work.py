@@ -1,6 +1,6 @@
-"""A unit of work that keeps no database transaction open between two calls.
+"""A leased unit of work: no database transaction is open between two calls.
 
-Its entries are claimed for this process; its puts wait in memory until the commit.
+Its entries are claimed for this process; its puts wait in memory until commit.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class UnitOfWork:
         search: Search | None = None,
         pooled: bool = False,
     ) -> list[Delivery]:
-        """Take up to ``limit`` entries; an empty list when nothing is ready.
+        """Claim up to ``limit`` entries; an empty list if nothing is ready.
 
         Args:
             queue: its name.
@@ -136,7 +136,8 @@ class UnitOfWork:
         return deliveries
 
     def note(self, deliveries: list[Delivery]) -> None:
-        """Count what a get found; if nothing, look whether we still live."""
+        """Count what a get found; if nothing, check that this process is still
+        registered."""
         if deliveries:
             self.id = deliveries[0].uow
             self.held += len(deliveries)
@@ -145,7 +146,7 @@ class UnitOfWork:
             processes.renew()
 
     def put(self, address: str, body: bytes = b"", **fields: Any) -> None:
-        """Send a message when this unit of work commits; see ``put.NewMessage``.
+        """Put a message at commit; see ``put.NewMessage``.
 
         Raises:
             TooMuchUncommitted: it would hold more than the broker allows.
@@ -153,7 +154,7 @@ class UnitOfWork:
         self.send(NewMessage(address, body, **fields))
 
     def send(self, message: NewMessage) -> None:
-        """As ``put``, of a message that is made already."""
+        """As ``put``, for a message object."""
         self.check_open()
         self.room()
         most = settings.BROKER_MAX_UNCOMMITTED_BYTES
@@ -163,15 +164,15 @@ class UnitOfWork:
         self.put_bytes += message.size_bytes
 
     def accept(self, delivery: Delivery) -> None:
-        """Settle one delivery before the rest."""
+        """Accept one delivery before the rest."""
         self.settle_one(delivery, settle.accept_some)
 
     def release(self, delivery: Delivery) -> None:
-        """Give one delivery back, uncounted."""
+        """Release one delivery, uncounted."""
         self.settle_one(delivery, settle.release_some)
 
     def reject(self, delivery: Delivery, error: str) -> None:
-        """Make one delivery a dead letter at once (``settlement.reject``)."""
+        """Dead-letter one delivery at once (``settlement.reject``)."""
         self.settle_one(delivery, partial(reject_some, error=error))
 
     def settle_one(self, delivery: Delivery, how: Any) -> None:
@@ -186,9 +187,9 @@ class UnitOfWork:
         self.forget(delivery)
 
     def remove(self, removing: poison.Removing) -> None:
-        """Take a poison message away when this unit of work commits.
+        """Move a poison message away at commit.
 
-        If it is backed out instead, the message is back where it was, like all others.
+        A backout returns it to its queue, like all others.
         """
         self.check_open()
         self.removing.append(removing)
@@ -200,7 +201,7 @@ class UnitOfWork:
         last: poison.Last,
         signature: Signature = poison.CONSUMER,
     ) -> Removal:
-        """Take a message away at once, whatever becomes of the rest; see ``poison``."""
+        """Move a message away at once, whatever becomes of the rest; see ``poison``."""
         self.check_open()
         removal = poison.take_away(
             removing,
@@ -215,7 +216,7 @@ class UnitOfWork:
         return removal
 
     def forget(self, delivery: Delivery) -> None:
-        """Note that this delivery is ours no more."""
+        """Note that this delivery is not held any more."""
         self.held -= 1
         if self.mark == delivery:
             self.mark = None
@@ -277,7 +278,7 @@ class UnitOfWork:
     ) -> list[Disposition]:
         """Count and dispose of what was got; forget what was put.
 
-        A marked entry is left out when the application asks, and then stays got in the
+        If the application asks, a marked entry is left out. It stays claimed in the
         unit of work ``skipped``, which must be ended, too.
 
         Args:
@@ -310,7 +311,7 @@ class UnitOfWork:
         )
 
     def skip(self, delivery: Delivery, error: str) -> UnitOfWork:
-        """Carry one delivery over into a unit of work that begins here.
+        """Move one delivery into a new unit of work.
 
         Source:
             IBM MQ, "Skipping backout": the message is not reinstated, and is in a new
@@ -323,7 +324,7 @@ class UnitOfWork:
         return after
 
     def back_out_if_held(self, error: str) -> None:
-        """Back out unasked, unless the system has done so already."""
+        """Back out by the system, unless that has happened already."""
         try:
             self.back_out(error, by_system=True)
         except LockLost:
@@ -342,7 +343,7 @@ class UnitOfWork:
             raise SecondMark(self.id)
 
     def room(self) -> int:
-        """How many more messages it may hold: one at least, or it says so."""
+        """How many more messages it may hold; at least one, else an error."""
         most: int = settings.BROKER_MAX_UNCOMMITTED_MESSAGES
         left = most - self.held - len(self.puts)
         if left < 1:
