@@ -235,10 +235,9 @@ def by_consumers(
     """Whether anybody is known who would take it."""
     known = [one for one in consumers if one.queue_id == entry.queue_id]
     handlers = [one for one in known if one.handler]
-    processes = {one.process for one in handlers}
-    others = [one for one in known if one.process not in processes]
-    is_of_link = entry.cause == DeadLetter.Cause.LINK
+    others = {one.process for one in known} - {one.process for one in handlers}
     if entry.origin_queue is not None and not known:
+        is_of_link = entry.cause == DeadLetter.Cause.LINK
         yield entry.say(
             "dead-letter",
             f"It lies on {entry.label} as a dead letter, which nobody consumes.",
@@ -253,8 +252,7 @@ def by_consumers(
 
 
 def nobody(entry: EntryLocation, *, dispatchers: bool) -> Iterator[Explanation]:
-    """No consumer is known; which is not to say that there is none. A link of a bridge
-    is known, and whether it carries."""
+    """No consumer is known, or only bridge links that stand still."""
     if links := links_as_consumers.taking_from(entry.queue):
         if still := links_as_consumers.standstill(links, entry.label):
             link = str(still.link)
@@ -319,10 +317,10 @@ def by_refusal(
     last = next((one for one in reversed(here) if one.kind != Kind.WAKE), None)
     if last is None or last.kind != Kind.RELEASE or "error" not in last.detail:
         return
-    who = last.actor or "A consumer"
     yield entry.say(
         "undeliverable-here",
-        f"{who} had it from {entry.label}, and gave it back: {last.detail['error']}"
+        f"{last.actor or 'A consumer'} had it from {entry.label}, and gave it back:"
+        f" {last.detail['error']}"
         " That consumer is not offered it again.",
         "Nothing, if others consume the queue. Attach another consumer, or let that one"
         " detach and attach anew; or move the message to another queue.",
@@ -349,5 +347,5 @@ def by_order(entry: EntryLocation) -> Iterator[Explanation]:
 
 
 def free(entry: EntryLocation) -> Explanation:
-    sentence = f"Nothing stands in its way on {entry.label}: the next get takes it."
-    return entry.say("next", sentence, NOTHING)
+    why = f"Nothing stands in its way on {entry.label}: the next get takes it."
+    return entry.say("next", why, NOTHING)

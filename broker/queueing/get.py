@@ -80,12 +80,10 @@ def get(
     actor: str = "",
     now: datetime | None = None,
 ) -> list[Delivery]:
-    """Claim up to ``limit`` ready entries of a queue; without ``uow``, begin a unit of
-    work.
+    """Claim up to ``limit`` ready entries of a queue; without ``uow``, begin one.
 
-    Entries come by priority, highest first, then by arrival. An empty list is no error:
-    no entry is ready, the queue is paused, or the unit of work has ended. In the last
-    case its commit raises ``LockLost``.
+    Entries come by priority, highest first, then by arrival. An empty list means: no
+    entry is ready, the queue is paused, or the unit of work has ended (``LockLost``).
 
     Args:
         queue: its name.

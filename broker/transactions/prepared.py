@@ -264,8 +264,7 @@ def note(act: Act, uow: int, xid: str, reason: str) -> None:
 
 
 def locked(xid: str) -> int:
-    """The prepared unit of work of an xid, locked: the second of two who decide finds
-    none."""
+    """The prepared unit of work of an xid, locked until the transaction ends."""
     found = UnitRow.objects.select_for_update().filter(xid=xid)
     for uow in found.values_list("id", flat=True):
         return uow

@@ -136,8 +136,7 @@ class UnitOfWork:
         return deliveries
 
     def note(self, deliveries: list[Delivery]) -> None:
-        """Count what a get found; if nothing, check that this process is still
-        registered."""
+        """Count what a get found; if nothing, see that this process is registered."""
         if deliveries:
             self.id = deliveries[0].uow
             self.held += len(deliveries)
