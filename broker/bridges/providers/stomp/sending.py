@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from stomp.utils import StompFrame as Answer
+from stomp.utils import Frame as Answer
 
 from broker.bridges.providers.stomp import refusals
 from broker.bridges.providers.stomp.connection import WINDOW, StompConnection
