@@ -7,14 +7,24 @@ the console and every protocol say it in their own form from the same values, an
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, dataclass_transform
 
 from broker.errors.mq_codes import Reason
 
 
+@dataclass_transform(eq_default=False)
 class BrokerError(Exception):
+    """Every error is a dataclass: its fields are its facts, and also its ``args``."""
+
     code: ClassVar[str]
     reason: ClassVar[Reason] = Reason.UNEXPECTED_ERROR  # as IBM MQ's clients know it
+
+    def __init_subclass__(cls) -> None:
+        dataclass(eq=False, repr=False)(cls)
+
+    def __post_init__(self) -> None:
+        self.args = tuple(vars(self).values())
 
 
 class NoSuchAddress(BrokerError):
@@ -23,9 +33,7 @@ class NoSuchAddress(BrokerError):
     code = "no-such-address"
     reason = Reason.UNKNOWN_OBJECT_NAME
 
-    def __init__(self, address: str) -> None:
-        super().__init__(address)
-        self.address = address
+    address: str
 
     def __str__(self) -> str:
         return (
@@ -40,9 +48,7 @@ class NoSuchQueue(BrokerError):
     code = "no-such-queue"
     reason = Reason.UNKNOWN_OBJECT_NAME
 
-    def __init__(self, queue: str) -> None:
-        super().__init__(queue)
-        self.queue = queue
+    queue: str
 
     def __str__(self) -> str:
         return (
@@ -57,10 +63,8 @@ class MessageTooLarge(BrokerError):
     code = "message-too-large"
     reason = Reason.MSG_TOO_BIG_FOR_Q_MGR
 
-    def __init__(self, size_bytes: int, limit_bytes: int) -> None:
-        super().__init__(size_bytes, limit_bytes)
-        self.size_bytes = size_bytes
-        self.limit_bytes = limit_bytes
+    size_bytes: int
+    limit_bytes: int
 
     def __str__(self) -> str:
         return (
@@ -74,9 +78,7 @@ class InvalidMessage(BrokerError):
 
     code = "invalid-message"
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    why: str
 
     def __str__(self) -> str:
         return (
@@ -95,9 +97,7 @@ class LockLost(BrokerError):
     code = "lock-lost"
     reason = Reason.BACKED_OUT
 
-    def __init__(self, uow: int) -> None:
-        super().__init__(uow)
-        self.uow = uow
+    uow: int
 
     def __str__(self) -> str:
         return (
@@ -112,9 +112,7 @@ class UnitOfWorkEnded(BrokerError):
 
     code = "unit-of-work-ended"
 
-    def __init__(self, uow: int | None) -> None:
-        super().__init__(uow)
-        self.uow = uow
+    uow: int | None
 
     def __str__(self) -> str:
         return "This unit of work has ended; begin another one."
@@ -125,9 +123,7 @@ class NotResubmittable(BrokerError):
 
     code = "not-resubmittable"
 
-    def __init__(self, scope: str) -> None:
-        super().__init__(scope)
-        self.scope = scope
+    scope: str
 
     def __str__(self) -> str:
         return (
@@ -141,10 +137,8 @@ class OperationNotPlanned(BrokerError):
 
     code = "operation-not-planned"
 
-    def __init__(self, operation_id: int, state: str) -> None:
-        super().__init__(operation_id, state)
-        self.operation_id = operation_id
-        self.state = state
+    operation_id: int
+    state: str
 
     def __str__(self) -> str:
         return f"Operation {self.operation_id} is {self.state} already."
@@ -155,9 +149,7 @@ class UnsafeServer(BrokerError):
 
     code = "unsafe-server"
 
-    def __init__(self, setting: str) -> None:
-        super().__init__(setting)
-        self.setting = setting
+    setting: str
 
     def __str__(self) -> str:
         return (

@@ -10,9 +10,7 @@ class AnotherRequest(BrokerError):
 
     code = "idempotency-key-reused"
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
+    key: str
 
     def __str__(self) -> str:
         return (
@@ -26,9 +24,7 @@ class StillUnderWay(BrokerError):
 
     code = "idempotency-key-in-use"
 
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
+    key: str
 
     def __str__(self) -> str:
         return (

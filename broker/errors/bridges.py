@@ -14,9 +14,7 @@ class NoSuchBridge(BridgeError):
 
     code = "no-such-bridge"
 
-    def __init__(self, bridge: str) -> None:
-        super().__init__(bridge)
-        self.bridge = bridge
+    bridge: str
 
     def __str__(self) -> str:
         return (
@@ -30,10 +28,8 @@ class NoSuchLink(BridgeError):
 
     code = "no-such-link"
 
-    def __init__(self, bridge: str, link: str) -> None:
-        super().__init__(bridge, link)
-        self.bridge = bridge
-        self.link = link
+    bridge: str
+    link: str
 
     def __str__(self) -> str:
         return (
@@ -47,11 +43,9 @@ class CommandRefused(BridgeError):
 
     code = "link-command-refused"
 
-    def __init__(self, link: str, command: str, why: str) -> None:
-        super().__init__(link, command, why)
-        self.link = link
-        self.command = command
-        self.why = why
+    link: str
+    command: str
+    why: str
 
     def __str__(self) -> str:
         return f"The link {self.link!r} cannot {self.command}: {self.why}"
@@ -62,10 +56,8 @@ class WrongLink(BridgeError):
 
     code = "wrong-link"
 
-    def __init__(self, link: str, why: str) -> None:
-        super().__init__(link, why)
-        self.link = link
-        self.why = why
+    link: str
+    why: str
 
     def __str__(self) -> str:
         return f"The link {self.link!r} cannot run: {self.why}"
@@ -79,10 +71,8 @@ class ProviderError(BridgeError):
         why: a sentence; what to do stands in it where that is known.
     """
 
-    def __init__(self, factory: str, why: str) -> None:
-        super().__init__(factory, why)
-        self.factory = factory
-        self.why = why
+    factory: str
+    why: str
 
     def __str__(self) -> str:
         return f"{self.factory}: {self.why}"
@@ -129,9 +119,7 @@ class SecretsLost(BridgeError):
 
     code = "secrets-lost"
 
-    def __init__(self, factories: list[str]) -> None:
-        super().__init__(factories)
-        self.factories = factories
+    factories: list[str]
 
     def __str__(self) -> str:
         names = ", ".join(self.factories)
@@ -147,10 +135,8 @@ class TransformerFailed(BridgeError):
 
     code = "transformer-failed"
 
-    def __init__(self, transformer: str, why: str) -> None:
-        super().__init__(transformer, why)
-        self.transformer = transformer
-        self.why = why
+    transformer: str
+    why: str
 
     def __str__(self) -> str:
         return f"The transformer {self.transformer!r} failed: {self.why}"
@@ -161,10 +147,8 @@ class DeadMessageRefused(BridgeError):
 
     code = "dead-message-refused"
 
-    def __init__(self, link: str, why: str) -> None:
-        super().__init__(link, why)
-        self.link = link
-        self.why = why
+    link: str
+    why: str
 
     def __str__(self) -> str:
         return (
@@ -178,10 +162,8 @@ class LinkTakenOver(BridgeError):
 
     code = "link-taken-over"
 
-    def __init__(self, link: str, epoch: int) -> None:
-        super().__init__(link, epoch)
-        self.link = link
-        self.epoch = epoch
+    link: str
+    epoch: int
 
     def __str__(self) -> str:
         return (
@@ -195,10 +177,8 @@ class NoSuchTransformer(BridgeError):
 
     code = "no-such-transformer"
 
-    def __init__(self, transformer: str, known: list[str]) -> None:
-        super().__init__(transformer, known)
-        self.transformer = transformer
-        self.known = known
+    transformer: str
+    known: list[str]
 
     def __str__(self) -> str:
         known = ", ".join(self.known) or "none"
@@ -214,9 +194,7 @@ class NoSuchBranch(BridgeError):
 
     code = "no-such-branch"
 
-    def __init__(self, xid: str) -> None:
-        super().__init__(xid)
-        self.xid = xid
+    xid: str
 
     def __str__(self) -> str:
         return f"The transaction {self.xid!r} has ended already. Nothing is to be done."
@@ -227,11 +205,9 @@ class NoSuchPart(BridgeError):
 
     code = "no-such-bridge-part"
 
-    def __init__(self, kind: str, name: str, bridge: str) -> None:
-        super().__init__(kind, name, bridge)
-        self.kind = kind  # "connection factory", "destination", …
-        self.name = name
-        self.bridge = bridge
+    kind: str  # "connection factory", "destination", …
+    name: str
+    bridge: str
 
     def __str__(self) -> str:
         return (
@@ -245,9 +221,7 @@ class WrongBridge(BridgeError):
 
     code = "wrong-bridge"
 
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__(problems)
-        self.problems = problems  # sentences
+    problems: list[str]  # sentences
 
     def __str__(self) -> str:
         return " ".join(self.problems)
@@ -258,10 +232,8 @@ class StillNeeded(BridgeError):
 
     code = "bridge-part-needed"
 
-    def __init__(self, what: str, why: str) -> None:
-        super().__init__(what, why)
-        self.what = what
-        self.why = why  # and what to do
+    what: str
+    why: str  # and what to do
 
     def __str__(self) -> str:
         return f"{self.what} cannot be deleted: {self.why}"

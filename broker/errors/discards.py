@@ -14,9 +14,7 @@ class NotInDiscardBin(BrokerError):
     code = "not-in-discard-bin"
     reason = Reason.NO_MSG_AVAILABLE
 
-    def __init__(self, message_id: int) -> None:
-        super().__init__(message_id)
-        self.message_id = message_id
+    message_id: int
 
     def __str__(self) -> str:
         return (
@@ -31,10 +29,8 @@ class DiscardedExpired(BrokerError):
     code = "discarded-expired"
     reason = Reason.EXPIRY_ERROR
 
-    def __init__(self, message_id: int, expires_at: datetime) -> None:
-        super().__init__(message_id, expires_at)
-        self.message_id = message_id
-        self.expires_at = expires_at
+    message_id: int
+    expires_at: datetime
 
     def __str__(self) -> str:
         return (

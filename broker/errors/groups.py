@@ -12,9 +12,7 @@ class InvalidTicket(BrokerError):
 
     code = "invalid-ticket"
 
-    def __init__(self, link: str) -> None:
-        super().__init__(link)
-        self.link = link
+    link: str
 
     def __str__(self) -> str:
         return (
@@ -28,10 +26,8 @@ class InvalidSnooze(BrokerError):
 
     code = "invalid-snooze"
 
-    def __init__(self, until: datetime, days: int) -> None:
-        super().__init__(until, days)
-        self.until = until
-        self.days = days
+    until: datetime
+    days: int
 
     def __str__(self) -> str:
         return (
@@ -45,9 +41,7 @@ class NoSuchGroup(BrokerError):
 
     code = "no-such-group"
 
-    def __init__(self, fingerprint: str) -> None:
-        super().__init__(fingerprint)
-        self.fingerprint = fingerprint
+    fingerprint: str
 
     def __str__(self) -> str:
         return (

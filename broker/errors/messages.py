@@ -14,9 +14,7 @@ class WrongReportOptions(BrokerError):
     code = "wrong-report-options"
     reason = Reason.REPORT_OPTIONS_ERROR
 
-    def __init__(self, report: int) -> None:
-        super().__init__(report)
-        self.report = report
+    report: int
 
     def __str__(self) -> str:
         return (
@@ -31,9 +29,7 @@ class MissingReplyTo(BrokerError):
     code = "missing-reply-to"
     reason = Reason.MISSING_REPLY_TO_Q
 
-    def __init__(self, report: int) -> None:
-        super().__init__(report)
-        self.report = report
+    report: int
 
     def __str__(self) -> str:
         return (
@@ -48,9 +44,7 @@ class WrongExpiry(BrokerError):
     code = "wrong-expiry"
     reason = Reason.EXPIRY_ERROR
 
-    def __init__(self, expiry: int) -> None:
-        super().__init__(expiry)
-        self.expiry = expiry
+    expiry: int
 
     def __str__(self) -> str:
         return (
@@ -65,11 +59,9 @@ class MalformedHeader(BrokerError):
     code = "malformed-header"
     reason = Reason.RFH_ERROR
 
-    def __init__(self, header: str, why: str, offset: int) -> None:
-        super().__init__(header, why, offset)
-        self.header = header  # "MQRFH2", "MQDLH", "MQMD"
-        self.why = why
-        self.offset = offset  # of the fault, in bytes from the header's first
+    header: str  # "MQRFH2", "MQDLH", "MQMD"
+    why: str
+    offset: int  # of the fault, in bytes from the header's first
 
     def __str__(self) -> str:
         return f"The {self.header} cannot be read at byte {self.offset}: {self.why}."
@@ -92,9 +84,7 @@ class InvalidBatch(BrokerError):
 
     code = "invalid-batch"
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    why: str
 
     def __str__(self) -> str:
         return (
@@ -109,11 +99,9 @@ class InvalidSelector(BrokerError):
     code = "invalid-selector"
     reason = Reason.SELECTOR_SYNTAX_ERROR
 
-    def __init__(self, selector: str, position: int, why: str) -> None:
-        super().__init__(selector, position, why)
-        self.selector = selector
-        self.position = position  # of the fault, in characters from 1
-        self.why = why
+    selector: str
+    position: int  # of the fault, in characters from 1
+    why: str
 
     def __str__(self) -> str:
         return f"The selector is wrong at character {self.position}: {self.why}."
@@ -125,11 +113,9 @@ class InvalidFilter(BrokerError):
     code = "invalid-filter"
     reason = Reason.SELECTOR_SYNTAX_ERROR
 
-    def __init__(self, filter_: str, position: int, why: str) -> None:
-        super().__init__(filter_, position, why)
-        self.filter = filter_
-        self.position = position  # of the fault, in characters from 1
-        self.why = why
+    filter: str
+    position: int  # of the fault, in characters from 1
+    why: str
 
     def __str__(self) -> str:
         end = "" if self.why.endswith("?") else "."
@@ -141,9 +127,7 @@ class SearchTooLong(BrokerError):
 
     code = "search-too-long"
 
-    def __init__(self, patience: timedelta) -> None:
-        super().__init__(patience)
-        self.patience = patience
+    patience: timedelta
 
     def __str__(self) -> str:
         return (

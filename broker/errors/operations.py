@@ -14,9 +14,7 @@ class NothingChosen(BrokerError):
     code = "nothing-chosen"
     reason = Reason.NO_MSG_AVAILABLE
 
-    def __init__(self, scope: str) -> None:
-        super().__init__(scope)
-        self.scope = scope
+    scope: str
 
     def __str__(self) -> str:
         return (
@@ -30,9 +28,7 @@ class InvalidPriority(BrokerError):
 
     code = "invalid-priority"
 
-    def __init__(self, priority: str) -> None:
-        super().__init__(priority)
-        self.priority = priority
+    priority: str
 
     def __str__(self) -> str:
         return f"{self.priority!r} is no priority. Give one from 0 to 9; 9 goes first."
@@ -43,10 +39,8 @@ class NotUndoable(BrokerError):
 
     code = "not-undoable"
 
-    def __init__(self, operation_id: int, why: str) -> None:
-        super().__init__(operation_id, why)
-        self.operation_id = operation_id
-        self.why = why  # a sentence's end
+    operation_id: int
+    why: str  # a sentence's end
 
     def __str__(self) -> str:
         return (
@@ -60,9 +54,7 @@ class InvalidPace(BrokerError):
 
     code = "invalid-pace"
 
-    def __init__(self, pace: int) -> None:
-        super().__init__(pace)
-        self.pace = pace
+    pace: int
 
     def __str__(self) -> str:
         return (
@@ -76,10 +68,8 @@ class InvalidCanary(BrokerError):
 
     code = "invalid-canary"
 
-    def __init__(self, canaries: int, most: int) -> None:
-        super().__init__(canaries, most)
-        self.canaries = canaries
-        self.most = most
+    canaries: int
+    most: int
 
     def __str__(self) -> str:
         return (
@@ -93,9 +83,7 @@ class ReasonMissing(BrokerError):
 
     code = "reason-missing"
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what  # a sentence's beginning
+    what: str  # a sentence's beginning
 
     def __str__(self) -> str:
         return f"{self.what} needs a reason. Say why; it is kept with your name."
@@ -106,10 +94,8 @@ class ReasonNeeded(BrokerError):
 
     code = "reason-needed"
 
-    def __init__(self, operation_id: int, queue: str) -> None:
-        super().__init__(operation_id, queue)
-        self.operation_id = operation_id
-        self.queue = queue
+    operation_id: int
+    queue: str
 
     def __str__(self) -> str:
         return (
@@ -123,11 +109,9 @@ class ApprovalNeeded(BrokerError):
 
     code = "approval-needed"
 
-    def __init__(self, operation_id: int, queue: str, what_to_do: str) -> None:
-        super().__init__(operation_id, queue, what_to_do)
-        self.operation_id = operation_id
-        self.queue = queue
-        self.what_to_do = what_to_do  # a sentence without its stop
+    operation_id: int
+    queue: str
+    what_to_do: str  # a sentence without its stop
 
     def __str__(self) -> str:
         return (
@@ -141,10 +125,8 @@ class ApprovalExpired(BrokerError):
 
     code = "approval-expired"
 
-    def __init__(self, operation_id: int, expired_at: datetime) -> None:
-        super().__init__(operation_id, expired_at)
-        self.operation_id = operation_id
-        self.expired_at = expired_at
+    operation_id: int
+    expired_at: datetime
 
     def __str__(self) -> str:
         return (
@@ -160,9 +142,7 @@ class OwnApproval(BrokerError):
     code = "own-approval"
     reason = Reason.NOT_AUTHORIZED
 
-    def __init__(self, operation_id: int) -> None:
-        super().__init__(operation_id)
-        self.operation_id = operation_id
+    operation_id: int
 
     def __str__(self) -> str:
         return (
@@ -176,10 +156,8 @@ class NotApprovable(BrokerError):
 
     code = "not-approvable"
 
-    def __init__(self, operation_id: int, why: str) -> None:
-        super().__init__(operation_id, why)
-        self.operation_id = operation_id
-        self.why = why  # a sentence's end
+    operation_id: int
+    why: str  # a sentence's end
 
     def __str__(self) -> str:
         return f"Operation {self.operation_id} cannot be approved: {self.why}."

@@ -10,10 +10,8 @@ class InvalidPatch(BrokerError):
 
     code = "invalid-patch"
 
-    def __init__(self, why: str, where: str = "") -> None:
-        super().__init__(why, where)
-        self.why = why
-        self.where = where  # as "body, operation 2"; empty: the whole
+    why: str
+    where: str = ""  # as "body, operation 2"; empty: the whole
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
@@ -25,9 +23,7 @@ class NotPatchable(BrokerError):
 
     code = "not-patchable"
 
-    def __init__(self, operation_id: int) -> None:
-        super().__init__(operation_id)
-        self.operation_id = operation_id
+    operation_id: int
 
     def __str__(self) -> str:
         return (
@@ -41,9 +37,7 @@ class PatchNotLooked(BrokerError):
 
     code = "patch-not-looked"
 
-    def __init__(self, operation_id: int) -> None:
-        super().__init__(operation_id)
-        self.operation_id = operation_id
+    operation_id: int
 
     def __str__(self) -> str:
         return (
@@ -57,10 +51,8 @@ class NotRepaired(BrokerError):
 
     code = "not-repaired"
 
-    def __init__(self, message_id: int, why: str) -> None:
-        super().__init__(message_id, why)
-        self.message_id = message_id
-        self.why = why  # a sentence
+    message_id: int
+    why: str  # a sentence
 
     def __str__(self) -> str:
         return (

@@ -12,10 +12,8 @@ class QueueFull(BrokerError):
     code = "queue-full"
     reason = Reason.Q_FULL
 
-    def __init__(self, queue: str, max_depth: int) -> None:
-        super().__init__(queue, max_depth)
-        self.queue = queue
-        self.max_depth = max_depth
+    queue: str
+    max_depth: int
 
     def __str__(self) -> str:
         return (
@@ -30,9 +28,7 @@ class PutInhibited(BrokerError):
     code = "put-inhibited"
     reason = Reason.PUT_INHIBITED
 
-    def __init__(self, queue: str) -> None:
-        super().__init__(queue)
-        self.queue = queue
+    queue: str
 
     def __str__(self) -> str:
         return f"Queue {self.queue!r} is put-inhibited. Allow puts under Settings."
@@ -44,9 +40,7 @@ class GetInhibited(BrokerError):
     code = "get-inhibited"
     reason = Reason.GET_INHIBITED
 
-    def __init__(self, queue: str) -> None:
-        super().__init__(queue)
-        self.queue = queue
+    queue: str
 
     def __str__(self) -> str:
         return f"Queue {self.queue!r} is paused. Resume it to get messages."
@@ -58,11 +52,9 @@ class MessageTooBigForQueue(BrokerError):
     code = "message-too-big-for-queue"
     reason = Reason.MSG_TOO_BIG_FOR_Q
 
-    def __init__(self, queue: str, size_bytes: int, limit_bytes: int) -> None:
-        super().__init__(queue, size_bytes, limit_bytes)
-        self.queue = queue
-        self.size_bytes = size_bytes
-        self.limit_bytes = limit_bytes
+    queue: str
+    size_bytes: int
+    limit_bytes: int
 
     def __str__(self) -> str:
         return (
@@ -105,10 +97,8 @@ class NoSuchQueueManager(BrokerError):
     code = "no-such-queue-manager"
     reason = Reason.UNKNOWN_REMOTE_Q_MGR
 
-    def __init__(self, name: str, known: str) -> None:
-        super().__init__(name, known)
-        self.name = name
-        self.known = known
+    name: str
+    known: str
 
     def __str__(self) -> str:
         return (
@@ -123,10 +113,8 @@ class NoModelQueue(BrokerError):
     code = "no-model-queue"
     reason = Reason.INVALID_DESTINATION
 
-    def __init__(self, model: str, address: str) -> None:
-        super().__init__(model, address)
-        self.model = model
-        self.address = address
+    model: str
+    address: str
 
     def __str__(self) -> str:
         return (
@@ -142,10 +130,8 @@ class DeliveryStopped(BrokerError):
     code = "delivery-stopped"
     reason = Reason.GET_INHIBITED
 
-    def __init__(self, queue: str, why: str) -> None:
-        super().__init__(queue, why)
-        self.queue = queue
-        self.why = why
+    queue: str
+    why: str
 
     def __str__(self) -> str:
         return (
@@ -160,10 +146,8 @@ class NoSuchSubscription(BrokerError):
     code = "no-such-subscription"
     reason = Reason.NO_SUBSCRIPTION
 
-    def __init__(self, client_id: str, name: str) -> None:
-        super().__init__(client_id, name)
-        self.client_id = client_id
-        self.name = name
+    client_id: str
+    name: str
 
     def __str__(self) -> str:
         return (
@@ -178,10 +162,8 @@ class SubscriptionInUse(BrokerError):
     code = "subscription-in-use"
     reason = Reason.SUBSCRIPTION_IN_USE
 
-    def __init__(self, client_id: str, name: str) -> None:
-        super().__init__(client_id, name)
-        self.client_id = client_id
-        self.name = name
+    client_id: str
+    name: str
 
     def __str__(self) -> str:
         return (
@@ -196,10 +178,8 @@ class CauseRemains(BrokerError):
     code = "cause-remains"
     reason = Reason.GET_INHIBITED
 
-    def __init__(self, queue: str, why: str) -> None:
-        super().__init__(queue, why)
-        self.queue = queue
-        self.why = why
+    queue: str
+    why: str
 
     def __str__(self) -> str:
         return (

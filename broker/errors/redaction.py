@@ -14,10 +14,8 @@ class MaskedSearch(BrokerError):
     code = "masked-search"
     reason = Reason.NOT_AUTHORIZED
 
-    def __init__(self, asked: str, rules: Sequence[str]) -> None:
-        super().__init__(asked, rules)
-        self.asked = asked
-        self.rules = rules
+    asked: str
+    rules: Sequence[str]
 
     def __str__(self) -> str:
         many = len(self.rules) > 1
@@ -35,9 +33,7 @@ class MaskedMessage(BrokerError):
     code = "masked-message"
     reason = Reason.NOT_AUTHORIZED
 
-    def __init__(self, rules: Sequence[str]) -> None:
-        super().__init__(rules)
-        self.rules = rules
+    rules: Sequence[str]
 
     def __str__(self) -> str:
         many = len(self.rules) > 1

@@ -28,9 +28,7 @@ class InvalidRules(BrokerError):
 
     code = "invalid-rules"
 
-    def __init__(self, faults: Sequence[RuleFault]) -> None:
-        super().__init__(tuple(faults))
-        self.faults = tuple(faults)
+    faults: Sequence[RuleFault]
 
     def __str__(self) -> str:
         words = " ".join(str(one) for one in self.faults[:NAMED])
@@ -43,10 +41,8 @@ class RulesChanged(BrokerError):
 
     code = "rules-changed"
 
-    def __init__(self, queue: str, revision: int) -> None:
-        super().__init__(queue, revision)
-        self.queue = queue
-        self.revision = revision
+    queue: str
+    revision: int
 
     def __str__(self) -> str:
         return (
@@ -60,9 +56,7 @@ class NoSuchRules(BrokerError):
 
     code = "no-such-rules"
 
-    def __init__(self, queue: str) -> None:
-        super().__init__(queue)
-        self.queue = queue
+    queue: str
 
     def __str__(self) -> str:
         return f"{self.queue} has no rules. Write some under Dead letters, Rules."

@@ -10,10 +10,8 @@ class WrongSettings(BrokerError):
 
     code = "wrong-settings"
 
-    def __init__(self, where: str, why: str) -> None:
-        super().__init__(where, why)
-        self.where = where  # "line 12, <max-delivery-attempts>"; empty for all of it
-        self.why = why  # and what to do: a sentence
+    where: str  # "line 12, <max-delivery-attempts>"; empty for all of it
+    why: str  # and what to do: a sentence
 
     def __str__(self) -> str:
         return f"{self.where[:1].upper()}{self.where[1:]}: {self.why}".lstrip(": ")
@@ -24,9 +22,7 @@ class SettingsChanged(BrokerError):
 
     code = "settings-changed"
 
-    def __init__(self, what: str = "address settings") -> None:
-        super().__init__(what)
-        self.what = what  # in the plural
+    what: str = "address settings"  # in the plural
 
     def __str__(self) -> str:
         return (
@@ -40,9 +36,7 @@ class NotAsSeen(BrokerError):
 
     code = "not-as-seen"
 
-    def __init__(self, match: str) -> None:
-        super().__init__(match)
-        self.match = match
+    match: str
 
     def __str__(self) -> str:
         return (

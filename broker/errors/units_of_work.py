@@ -12,9 +12,7 @@ class BackedOut(BrokerError):
     code = "backed-out"
     reason = Reason.BACKED_OUT
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    why: str
 
     def __str__(self) -> str:
         return (
@@ -42,10 +40,8 @@ class NotForced(BrokerError):
         " connection: what it holds is ready again, uncounted.",
     }
 
-    def __init__(self, uow: int, nature: str) -> None:
-        super().__init__(uow, nature)
-        self.uow = uow
-        self.nature = nature  # broker.transactions.administration.Nature
+    uow: int
+    nature: str  # broker.transactions.administration.Nature
 
     def __str__(self) -> str:
         remedy = self.REMEDIES.get(self.nature, "")
@@ -60,10 +56,8 @@ class TooMuchUncommitted(BrokerError):
     code = "too-much-uncommitted"
     reason = Reason.SYNCPOINT_LIMIT_REACHED
 
-    def __init__(self, what: str, limit: int) -> None:
-        super().__init__(what, limit)
-        self.what = what  # "messages", "bytes"
-        self.limit = limit
+    what: str  # "messages", "bytes"
+    limit: int
 
     def __str__(self) -> str:
         return (
@@ -78,9 +72,7 @@ class SecondMark(BrokerError):
     code = "second-mark-not-allowed"
     reason = Reason.SECOND_MARK_NOT_ALLOWED
 
-    def __init__(self, uow: int | None) -> None:
-        super().__init__(uow)
-        self.uow = uow
+    uow: int | None
 
     def __str__(self) -> str:
         return (
@@ -95,10 +87,8 @@ class WrongOptions(BrokerError):
     code = "wrong-options"
     reason = Reason.OPTIONS_ERROR
 
-    def __init__(self, options: GetOptions, why: str) -> None:
-        super().__init__(options, why)
-        self.options = options
-        self.why = why
+    options: GetOptions
+    why: str
 
     def __str__(self) -> str:
         return f"These get options do not go together: {self.why}."
@@ -110,9 +100,7 @@ class MarkNotPossible(BrokerError):
     code = "mark-not-possible"
     reason = Reason.OPTION_ENVIRONMENT_ERROR
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    why: str
 
     def __str__(self) -> str:
         return f"No message can be marked to skip a backout: {self.why}."
@@ -123,9 +111,7 @@ class NotCoordinated(BrokerError):
 
     code = "not-coordinated"
 
-    def __init__(self, uow: int | None) -> None:
-        super().__init__(uow)
-        self.uow = uow
+    uow: int | None
 
     def __str__(self) -> str:
         return (
@@ -139,9 +125,7 @@ class WrongXid(BrokerError):
 
     code = "wrong-xid"
 
-    def __init__(self, xid: str) -> None:
-        super().__init__(xid)
-        self.xid = xid
+    xid: str
 
     def __str__(self) -> str:
         return (
@@ -155,9 +139,7 @@ class XidInUse(BrokerError):
 
     code = "xid-in-use"
 
-    def __init__(self, xid: str) -> None:
-        super().__init__(xid)
-        self.xid = xid
+    xid: str
 
     def __str__(self) -> str:
         return (
@@ -171,9 +153,7 @@ class NoSuchXid(BrokerError):
 
     code = "no-such-xid"
 
-    def __init__(self, xid: str) -> None:
-        super().__init__(xid)
-        self.xid = xid
+    xid: str
 
     def __str__(self) -> str:
         return (
