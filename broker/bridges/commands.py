@@ -60,8 +60,3 @@ def command(link: Link, what: Command, *, reason: str = "") -> bool:
     status.save(update_fields=["wanted", "state", "failures"])
     audit.record(ACTS[what], link, reason=reason)
     return True
-
-
-def is_up(link: Link) -> bool:
-    """Whether its process carries messages now."""
-    return link.status.state == LinkState.STARTED

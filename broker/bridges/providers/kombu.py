@@ -38,6 +38,7 @@ from broker.bridges.providers.interface import (
     Lag,
     Received,
 )
+from broker.bridges.providers.no_transactions import NoTransactions
 from broker.bridges.providers.rabbitmq_messages import (
     HEADERS,
     OURS,
@@ -57,17 +58,17 @@ from broker.queueing.store import NewMessage
 PRIORITY = f"{OURS}priority"  # a header
 MARKS = frozenset({"binary", "utf-8"})  # kombu's own, where a body is not packed
 NEXT_S = 0.01  # for another message after the first; each may be a round trip
-NO_TRANSACTIONS = "kombu has no transactions that a link could use."
 NO_SELECTORS = "kombu has no message selectors. Leave the selector of the source empty."
 NO_TOPICS = "kombu is used for queues only. Write the destination as queue:NAME."
 DENIED = (amqp.AccessRefused, redis.AuthenticationError)
 UNSENDABLE = (ValueError, TypeError)
 
 
-class KombuSession:
+class KombuSession(NoTransactions):
     """See ``interface.Session``."""
 
     capabilities = NOTHING
+    no_transactions = "kombu has no transactions that a link could use."
 
     def __init__(self, factory: Factory, connection: kombu.Connection) -> None:
         self.factory = factory
@@ -153,27 +154,6 @@ class KombuSession:
         except UNSENDABLE as wrong:
             return SendRefused(self.factory.name, str(wrong))
         return None
-
-    def begin(self) -> None:
-        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
-
-    def commit(self) -> None:
-        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
-
-    def roll_back(self) -> None:
-        """There is never one."""
-
-    def prepare(self, xid: str) -> None:
-        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
-
-    def commit_prepared(self, xid: str) -> None:
-        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
-
-    def roll_back_prepared(self, xid: str) -> None:
-        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
-
-    def in_doubt(self, prefix: str) -> list[str]:
-        return []
 
     def close(self) -> None:
         """See ``interface.Session``."""

@@ -16,6 +16,7 @@ from broker.bridges.providers.interface import (
     Lag,
     Received,
 )
+from broker.bridges.providers.no_transactions import NoTransactions
 from broker.client import Consumer, Message, SessionMode
 from broker.client import connect as open_connection
 from broker.config.names import address_of
@@ -192,11 +193,12 @@ def address_of_name(name: str) -> str:
         return name
 
 
-class LocalSession:
+class LocalSession(NoTransactions):
     """This broker for whoever wants a session of it, as of any other: a dead message
     queue. Each send is a transaction of its own."""
 
     capabilities = Capability.LOCAL
+    no_transactions = "Transactions of this broker are those of the link itself."
 
     def __init__(self, factory: Factory) -> None:
         self.factory = factory
@@ -241,32 +243,6 @@ class LocalSession:
         except DatabaseError as error:
             raise ProviderLost(self.factory.name, str(error)) from error
         return None
-
-    def begin(self) -> None:
-        self.offers_none()
-
-    def commit(self) -> None:
-        self.offers_none()
-
-    def roll_back(self) -> None:
-        """Nothing is ever open."""
-
-    def prepare(self, xid: str) -> None:
-        self.offers_none()
-
-    def commit_prepared(self, xid: str) -> None:
-        self.offers_none()
-
-    def roll_back_prepared(self, xid: str) -> None:
-        self.offers_none()
-
-    def in_doubt(self, prefix: str) -> list[str]:
-        """None: what a link does here is in its own transaction."""
-        return []
-
-    def offers_none(self) -> None:
-        why = "Transactions of this broker are those of the link itself."
-        raise WrongFactory(self.factory.name, why)
 
     def close(self) -> None:
         """Nothing is held."""

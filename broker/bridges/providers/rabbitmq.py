@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from broker.bridges.providers.interface import Capability, Destination, Factory
+from broker.bridges.providers.no_transactions import NoTransactions
 from broker.bridges.providers.rabbitmq_consuming import RabbitMQSubscription
 from broker.bridges.providers.rabbitmq_opening import opened, said_of
 from broker.bridges.providers.rabbitmq_publishing import Publisher, Route
@@ -28,14 +29,13 @@ from broker.bridges.providers.rabbitmq_wire import Heart, Wire
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
 from broker.queueing.store import NewMessage
 
-NO_TRANSACTIONS = "RabbitMQ has no transactions that a link could use."
 NO_SELECTORS = (
     "RabbitMQ has no message selectors. Leave the selector of the source empty; what a"
     " subscription to an exchange gets is chosen by the factory's property binding-key."
 )
 
 
-class RabbitMQSession:
+class RabbitMQSession(NoTransactions):
     """See ``interface.Session``.
 
     There are two connections where both are needed: RabbitMQ stops to read from one
@@ -43,6 +43,7 @@ class RabbitMQSession:
     """
 
     capabilities = Capability.TOPICS | Capability.DURABLE | Capability.LAG
+    no_transactions = "RabbitMQ has no transactions that a link could use."
 
     def __init__(self, factory: Factory) -> None:
         self.factory = factory
@@ -143,27 +144,6 @@ class RabbitMQSession:
         name, asked = destination.name, self.factory.properties
         implied = name if destination.is_topic else ""
         return Route(asked.get("exchange", implied), asked.get("routing-key", name))
-
-    def begin(self) -> None:
-        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
-
-    def commit(self) -> None:
-        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
-
-    def roll_back(self) -> None:
-        """There is never one."""
-
-    def prepare(self, xid: str) -> None:
-        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
-
-    def commit_prepared(self, xid: str) -> None:
-        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
-
-    def roll_back_prepared(self, xid: str) -> None:
-        raise WrongFactory(self.factory.name, NO_TRANSACTIONS)
-
-    def in_doubt(self, prefix: str) -> list[str]:
-        return []
 
     def close(self) -> None:
         """See ``interface.Session``."""

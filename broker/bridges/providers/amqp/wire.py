@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from django.conf import settings
 
@@ -46,13 +46,6 @@ AROUND = 2**20  # bytes of a message beside what its body may have
 GOODBYE_S = 5.0  # that an answer to our close is waited for
 UNASKED = "We attach to you, and you do not attach to us."
 PRODUCT = {"product": "Backout"}
-
-
-class Listens(Protocol):
-    """What the ``context`` of every endpoint is."""
-
-    def told(self, event: Event) -> None:
-        """The provider did something with the endpoint."""
 
 
 class Wire:
