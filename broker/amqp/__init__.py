@@ -1,20 +1,20 @@
-"""The AMQP 1.0 front door: clients of any language put and get by the standard.
+"""The AMQP 1.0 server: clients of any language put and get messages by the standard.
 
-``protocol`` turns bytes into events and back, and knows nothing of this broker. The
-modules beside it turn the events into puts, gets and units of work. From the top down;
-each imports only those below it, and names those above by ``interfaces``:
+``protocol`` turns bytes into events and back, and is independent of this broker. The
+other modules turn the events into puts, gets and units of work. Listed from the top
+down; a module imports only modules below it, and uses those above by ``interfaces``:
 
 ============================ =========================================================
 ``processes``                listeners of one machine
-``listener``                 sockets of one process, and what its clients share
-``clients``                  who is connected: login, permissions, the registry
-``nodes``                    what a client attaches to
-``senders``, ``receivers``   what it gets, and what it puts
-``transactions``             what waits for its discharge; what is committed at once
-``interfaces``               what the parts of a listener know of each other
-``messages``                 messages as the broker stores them, and back
-``refusals``, ``limits``     the broker's errors as conditions; bounds of a client
-``threads``, ``ports``       calls of the database; where to listen
+``listener``                 sockets of one process, and state shared by its clients
+``clients``                  connections: login, permissions, the registry
+``nodes``                    attach and detach: sources and targets of links
+``senders``, ``receivers``   links that get messages, links that put them
+``transactions``             open transactions, and the commit of many at once
+``interfaces``               protocols for calls from lower to higher modules
+``messages``                 conversion between AMQP messages and stored messages
+``refusals``, ``limits``     the broker's errors as AMQP conditions; limits of clients
+``threads``, ``ports``       threads for database calls; host and ports of a listener
 ``protocol``                 bytes and events
 ============================ =========================================================
 """

@@ -1,8 +1,9 @@
-"""What the parts of a listener know of each other: the lower names no class above it.
+"""Interfaces by which lower parts of a listener call higher ones without importing
+them.
 
-``End`` is what stands behind an endpoint. The protocols are for type checkers alone:
-each says what is called from below, not all that there is. What ``transactions``,
-``senders``, ``nodes`` and ``clients`` know besides, they declare themselves.
+``End`` is the broker's side of an endpoint. The protocols are for type checkers only:
+each declares just the members that lower modules use. ``transactions``, ``senders``,
+``nodes`` and ``clients`` declare further ones of their own.
 """
 
 from __future__ import annotations
@@ -28,27 +29,27 @@ Result = TypeVar("Result")
 
 
 class Snapshot(NamedTuple):
-    """What the console shows of an endpoint, a second old at most."""
+    """Counts of an endpoint for the console; at most a second old there."""
 
     credit: int
     unsettled: int
-    messages: int  # that went through since it was attached
+    messages: int  # transferred since the attach
     settled: int
 
 
 class End:
-    """What stands behind an endpoint: the part that gets, puts, browses or coordinates.
+    """The broker's side of an endpoint: it gets, puts, browses or coordinates.
 
-    It is the ``context`` of the protocol's endpoint from the moment the attach is
-    accepted. All of it is called in the loop's thread, in the order in which the client
-    acted; what cannot be meant for an end does nothing.
+    It is the ``context`` of the protocol's endpoint once the attach is accepted. Its
+    methods are called in the loop's thread, in the order of the client's frames. A
+    method that does not apply to an end does nothing.
 
     Attributes:
         kind: a value of ``ClientEndpoint.Kind``.
-        node: the name of the queue or address; empty where each message says it.
-        queue_id: of the queue that is got from or browsed; None for others.
-        needs: the authority without which it may not go on, and the name it is asked
-            for; None where there is none, or each message is asked for.
+        node: the name of the queue or address; empty for an anonymous relay.
+        queue_id: the queue that it gets from or browses; None for others.
+        needs: the authority that it needs, and the name that this is for; None if it
+            needs none, or if each message is checked by itself.
     """
 
     kind: str
@@ -57,10 +58,10 @@ class End:
     needs: tuple[Authority, str] | None
 
     def received(self, deliveries: Sequence[Delivery]) -> None:
-        """Whole messages came from the client, one after the other."""
+        """Handle complete messages from the client, in order."""
 
     def flowed(self) -> None:
-        """The client said something about its credit."""
+        """Handle a flow: the client's credit may have changed."""
 
     def disposed(
         self,
@@ -68,21 +69,21 @@ class End:
         state: DeliveryState | None,
         settled: bool,  # noqa: FBT001 - as the event has it
     ) -> None:
-        """The client told the outcome of what was sent to it."""
+        """Handle a disposition: outcomes of messages sent to the client."""
 
     def resumed(self) -> None:
-        """The session's window, or the socket, takes more again."""
+        """Continue sending: the session's window or the socket has room again."""
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as the event has it
-        """It ended in order, and for good if ``closed``; the last call.
+        """End in order; the last call. ``closed`` is that of the detach.
 
-        The endpoint may have been detached by us, as when an authority is withdrawn or
-        an operator closes it, by the client, or with its session or connection.
+        The broker may have detached the endpoint, as when an authority is withdrawn or
+        an operator closes it, or the client, or its session or connection ended.
         """
         raise NotImplementedError
 
     def lost(self) -> None:
-        """The client is gone without a word; the last call."""
+        """End after the client vanished; the last call."""
         raise NotImplementedError
 
     def snapshot(self) -> Snapshot:
@@ -90,7 +91,7 @@ class End:
 
 
 class ListenerContext(Protocol):
-    """The ``Listener`` of a client."""
+    """The part of ``Listener`` that endpoints use."""
 
     loop: asyncio.AbstractEventLoop
     places: Places
@@ -104,7 +105,7 @@ class ListenerContext(Protocol):
 
 
 class Reading(Protocol):
-    """The ``Hearing`` of a client that puts."""
+    """The part of ``Hearing`` that receivers use."""
 
     def hold(self, reason: Literal["puts"]) -> None: ...
 
@@ -112,7 +113,7 @@ class Reading(Protocol):
 
 
 class ClientContext(Protocol):
-    """The ``Client`` behind an endpoint."""
+    """The part of ``Client`` that endpoints use."""
 
     limits: ListenerLimits
     id: int
@@ -150,7 +151,7 @@ class ClientContext(Protocol):
 
 
 class LinkContext(Protocol):
-    """The ``Gets`` whose deliveries are part of a transaction."""
+    """The part of ``Gets`` that transactions use for its deliveries."""
 
     mark: bool
 
@@ -170,7 +171,7 @@ class LinkContext(Protocol):
 
 
 class CoordinatorContext(Protocol):
-    """The ``Coordinates`` that has declared a transaction."""
+    """The part of ``Coordinates`` that its transactions use."""
 
     endpoint: Receiver
 

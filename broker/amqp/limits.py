@@ -1,7 +1,7 @@
-"""How much a client may take of a listener, and all clients together.
+"""Limits of a listener: for one client, and for all clients together.
 
-Values are the largest that are still allowed. The settings ``BROKER_AMQP_…`` say them;
-each part of the listener is given them as one value, so that tests can have small ones.
+A value is the largest that is allowed. The values come from the settings
+``BROKER_AMQP_…``; they are passed on as one object, so that tests can use small ones.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from django.conf import settings
 from broker.amqp.protocol.conditions import RESOURCE_LIMIT_EXCEEDED, AmqpError
 from broker.amqp.protocol.limits import Limits as ProtocolLimits
 
-ELSEWHERE = {  # those that hold for the whole broker, by field
+ELSEWHERE = {  # fields with a setting of the whole broker
     "message_bytes": "BROKER_MAX_MESSAGE_BYTES",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ListenerLimits:
-    """The bounds of one process that listens.
+    """The limits of one listener process.
 
     Attributes:
-        connections: at once.
-        connections_per_user: those that have logged in as one user.
-        connections_per_host: from one address.
+        connections: connections at once.
+        connections_per_user: connections logged in as one user.
+        connections_per_host: connections from one address.
         before_login: connections that have not opened yet.
         before_login_per_host: the same from one address.
-        login_timeout_s: from the first byte, or none, to the open.
-        login_bytes: before the login.
-        failures_per_host: refused passwords from one address in a minute.
-        failures_per_name: the same for one name there.
-        sessions: of a connection.
-        endpoints: of a connection.
-        frame_bytes: of a frame.
-        idle_timeout_s: the silence after which a client is gone.
-        max_in_flight: entries that one Sender has with its client.
-        max_in_flight_bytes: the same of all Senders of a connection.
-        partial_bytes: of messages of a connection that have come in part.
-        unsent_bytes: what the socket did not take yet; above it nothing is dispatched.
-        put_credit: messages that a client may put before the first is stored.
-        message_bytes: of one message.
+        login_timeout_s: time from the connect to the open.
+        login_bytes: bytes that a client may send before the login.
+        failures_per_host: failed passwords from one address in a minute.
+        failures_per_name: the same for one name from one address.
+        sessions: sessions of a connection.
+        endpoints: links of a connection.
+        frame_bytes: size of a frame.
+        idle_timeout_s: silence after which a client counts as lost.
+        max_in_flight: unsettled entries of one sender.
+        max_in_flight_bytes: unsettled bytes of all senders of a connection.
+        partial_bytes: bytes of partly received messages of a connection.
+        unsent_bytes: bytes buffered for the socket; above it no message is dispatched.
+        put_credit: messages that a client may send before the first is stored.
+        message_bytes: size of one message.
         transaction_messages: put and settled in one transaction.
-        transaction_bytes: put in one transaction.
-        transaction_age_s: from declare to discharge.
+        transaction_bytes: bytes put in one transaction.
+        transaction_age_s: time from declare to discharge.
     """
 
     connections: int
@@ -74,14 +74,14 @@ class ListenerLimits:
 
     @classmethod
     def from_settings(cls, **others: Any) -> ListenerLimits:
-        """What the settings say, but for the ``others``."""
+        """The limits of the settings; ``others`` override them by field."""
         said = {
             one.name: getattr(settings, setting_of(one.name)) for one in fields(cls)
         }
         return cls(**said | others)
 
     def of_protocol(self) -> ProtocolLimits:
-        """The share of it that the engine keeps for each connection."""
+        """The limits that the protocol engine enforces for each connection."""
         return ProtocolLimits(
             max_frame_size=self.frame_bytes,
             channel_max=min(max(self.sessions, 1), 65_536) - 1,
@@ -97,7 +97,7 @@ def setting_of(field: str) -> str:
     return ELSEWHERE.get(field, f"BROKER_AMQP_{SETTINGS.get(field, field.upper())}")
 
 
-SETTINGS = {  # as they are called where they are not called like the field
+SETTINGS = {  # names of settings that differ from the field's
     "connections": "MAX_CONNECTIONS",
     "connections_per_user": "MAX_CONNECTIONS_PER_USER",
     "connections_per_host": "MAX_CONNECTIONS_PER_HOST",
@@ -117,7 +117,7 @@ SETTINGS = {  # as they are called where they are not called like the field
 
 
 class Counts:
-    """How many connections there are, of whom; for the loop's thread.
+    """Counts of connections by address and user; for the loop's thread.
 
     Each connection enters once, logs in at most once, and leaves once.
     """
@@ -125,16 +125,16 @@ class Counts:
     def __init__(self, limits: ListenerLimits) -> None:
         self.limits = limits
         self.all = 0
-        self.waiting = 0  # for their login
+        self.waiting = 0  # not logged in yet
         self.hosts: Counter[str] = Counter()
         self.waiting_hosts: Counter[str] = Counter()
         self.users: Counter[int] = Counter()
 
     def enter(self, host: str) -> None:
-        """Count a connection that was just made.
+        """Count a new connection.
 
         Raises:
-            AmqpError: there are too many; it is not counted.
+            AmqpError: there are too many; this one is not counted.
         """
         limits = self.limits
         for count, most, which in (
@@ -156,10 +156,10 @@ class Counts:
         self.waiting_hosts[host] += 1
 
     def log_in(self, host: str, user_id: int) -> None:
-        """Count a connection as one of its user's, and no longer as one that waits.
+        """Count a connection for its user, and no longer as waiting for its login.
 
         Raises:
-            AmqpError: the user has too many; the connection still waits.
+            AmqpError: the user has too many; the connection still counts as waiting.
         """
         most = self.limits.connections_per_user
         if self.users[user_id] >= most:
@@ -168,7 +168,7 @@ class Counts:
         self.stop_waiting(host)
 
     def leave(self, host: str, user_id: int | None) -> None:
-        """Count it no more; ``user_id`` is None if it never logged in."""
+        """Uncount a connection; ``user_id`` is None if it never logged in."""
         self.all -= 1
         self.hosts[host] -= 1
         if user_id is None:
@@ -189,7 +189,7 @@ class Counts:
 
 
 def drop_zero(counts: Counter[Any], key: object) -> None:
-    """Addresses come and go for ever; those without connections are forgotten."""
+    """Delete a zero count, so that old addresses do not pile up."""
     if not counts[key]:
         del counts[key]
 

@@ -1,7 +1,7 @@
-"""A listener: sockets that clients connect to, and what all its clients share.
+"""A listener: the sockets that clients connect to, and state shared by all clients.
 
-It lives in one event loop. What takes the database is done in threads; what clients put
-and settle travels together, whoever of them it is from.
+It runs in one event loop. Database calls run in threads. Puts and settlements of all
+clients are batched together.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ PRODUCT, VERSION = "Backout", "0.1.0"
 MIB = 2**20
 THREADS = 4  # for attaches, gets and logins
 PASSWORD_THREADS = 2
-MOST_ITEMS = 1000  # of a batch
+MOST_ITEMS = 1000  # in a batch
 BATCH_BYTES = 16 * MIB
-PATIENCE_S = 10.0  # of a put, for a database that is away
+PATIENCE_S = 10.0  # of puts, while the database is away
 BACKLOG = 1024
-LEAVE_WITHIN_S = 3.0  # clients, after they are told
+LEAVE_WITHIN_S = 3.0  # time for clients to close after our close
 BATCHES_END_WITHIN_S = 8.0
 GONE = "The client is gone."
 STOPS = "The listener stops. Connect again."
@@ -64,9 +64,9 @@ class Listener:
     """All clients of one process.
 
     Attributes:
-        puts: what clients put, on its way to the database.
-        settlements: what becomes of deliveries, and transactions that are committed.
-        endings: futures of what still has to be given back.
+        puts: batches of messages on their way to the database.
+        settlements: batches of settled deliveries and committed transactions.
+        endings: futures of deliveries that are still being given back.
         stopping: no credit is granted and nothing is sent any more.
     """
 
@@ -76,12 +76,12 @@ class Listener:
         access: Access | None = None,
         certificates: Certificates | None = None,
     ) -> None:
-        """Begin, in a running loop; nothing listens yet.
+        """Create the listener, in a running loop; it does not listen yet.
 
         Args:
             limits: by default those of the settings.
-            access: by what clients may log in; by default as the settings say.
-            certificates: for TLS.
+            access: mechanisms for logging in; by default those of the settings.
+            certificates: certificates for TLS; None: no TLS.
 
         Raises:
             OSError: a certificate cannot be used.
@@ -105,7 +105,7 @@ class Listener:
             loop, self.limits, database=self.pool, passwords=self.passwords
         )
         self.principals = Principals()
-        self.own = Pool(loop, "rounds", threads=1)  # for what must not wait for clients
+        self.own = Pool(loop, "rounds", threads=1)  # not kept busy by clients
         self.register = Register(self.database, self.own.run)
         self.puts: Batches[Put, None] = Batches(
             loop,
@@ -133,7 +133,7 @@ class Listener:
     def database(
         self, call: Callable[Asked, Result], *args: Asked.args, **kw: Asked.kwargs
     ) -> asyncio.Future[Result]:
-        """Run something in a thread that has a connection to the database."""
+        """Run a call in a thread that has a database connection."""
         return self.pool.run(call, *args, **kw)
 
     def now(self) -> datetime:
@@ -151,12 +151,12 @@ class Listener:
 
         Args:
             host: an address of this machine.
-            port: for clients without TLS; 0 is any that is free.
-            tls_port: for clients with TLS; used only with certificates.
-            reuse_port: share the ports with other processes that do so.
+            port: the port without TLS; 0 is any free one.
+            tls_port: the port with TLS; used only with certificates.
+            reuse_port: share the ports with other processes (SO_REUSEPORT).
 
         Raises:
-            OSError: a port cannot be had.
+            OSError: a port cannot be bound.
         """
         await self.database(registry_rows.begin)
         create = partial(
@@ -172,13 +172,13 @@ class Listener:
 
     @property
     def ports(self) -> list[int]:
-        """Where it listens: without TLS, and with it if it does."""
+        """The ports it listens on: without TLS, then with TLS if it does."""
         return [server.sockets[0].getsockname()[1] for server in self.servers]
 
     # Clients come and go.
 
     def admit(self, client: Client, transport: asyncio.Transport) -> bool:
-        """Count a connection that was just made; False if there are too many."""
+        """Count a new connection; False if there are too many."""
         peer = transport.get_extra_info("peername")
         client.ip, client.host, client.address = place(peer)
         try:
@@ -193,11 +193,11 @@ class Listener:
         return True
 
     def welcome(self, client: Client) -> Rights:
-        """Count a client as one of its user's, who it is now known to be.
+        """Count a client that has logged in for its user.
 
         Raises:
-            AmqpError: the user has too many; or the client has gone meanwhile, and
-                would be counted for ever.
+            AmqpError: the user has too many connections; or the client is gone, and
+                would never be uncounted.
         """
         if client.gone:
             raise AmqpError(CONNECTION_FORCED, GONE)
@@ -206,14 +206,14 @@ class Listener:
         return self.principals.enter(Key.of(client.identity), client.held)
 
     def forget(self, client: Client) -> None:
-        """Nothing is done for the client any more; its socket may still be open."""
+        """Remove a client that is over; its socket may still be open."""
         self.register.leave(client)
         if client.is_counted and not client.is_forgotten:
             client.is_forgotten = True
             self.principals.leave(Key.of(client.identity))
 
     def dismiss(self, client: Client) -> None:
-        """The socket of a client is closed."""
+        """Uncount a client whose socket is closed."""
         if client in self.clients:
             self.clients.remove(client)
             user_id = client.user.pk if client.is_counted else None
@@ -222,7 +222,7 @@ class Listener:
     # The end.
 
     async def stop(self) -> None:
-        """End in order: what was begun is committed, the rest goes back."""
+        """Stop in order: commit what is in batches, give other deliveries back."""
         self.stopping = True
         for server in self.servers:
             server.close()
@@ -251,7 +251,7 @@ class Listener:
         await asyncio.sleep(0)
 
     async def threads_end(self) -> None:
-        """Wait for the threads, but not for a statement that hangs."""
+        """Wait for the threads, but not endlessly for a statement that hangs."""
         thread = threading.Thread(target=self.close, daemon=True)
         thread.start()
         until = self.loop.time() + LEAVE_WITHIN_S
@@ -259,7 +259,7 @@ class Listener:
             await asyncio.sleep(0.005)
 
     def close(self) -> None:
-        """End the threads; what this process still holds is backed out by others."""
+        """End the threads; other processes back out what this one still holds."""
         for batches in (self.puts, self.settlements):
             batches.close()
         for pool in (self.passwords, self.pool, self.own):

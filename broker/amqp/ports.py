@@ -1,31 +1,31 @@
-"""Ports to listen on, and where they are told of."""
+"""Ports to listen on, and their URLs."""
 
 from __future__ import annotations
 
 import socket
 from contextlib import suppress
 
-TRIES = 20  # ports after the one that was meant
+TRIES = 20  # ports to try, from the wanted one on
 
 
 class PortTaken(OSError):
-    """Somebody else listens there already."""
+    """The port is in use by another process, or needs more rights."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__(host, port)
         self.host, self.port = host, port
 
     def __str__(self) -> str:
-        return f"Port {self.port} of {self.host} is in use, or not ours to have."
+        return f"Port {self.port} of {self.host} is in use, or needs more rights."
 
 
 def free(host: str, port: int, *, is_fixed: bool) -> int:
-    """A port that can be had.
+    """A free port.
 
     Args:
         host: an address of this machine.
-        port: that is meant; 0 is any.
-        is_fixed: whether no other does.
+        port: the wanted port; 0 is any.
+        is_fixed: whether only the wanted port will do.
 
     Raises:
         PortTaken: there is none.
@@ -38,15 +38,15 @@ def free(host: str, port: int, *, is_fixed: bool) -> int:
 
 
 def bound(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
-    """A socket that has a port, and does not listen.
+    """A socket bound to a port; it does not listen.
 
     Args:
         host: an address of this machine.
-        port: 0 is any.
-        is_shared: with others that share it.
+        port: the port; 0 is any.
+        is_shared: whether other sockets may bind it too (SO_REUSEPORT).
 
     Raises:
-        PortTaken: somebody has it.
+        PortTaken: another process has it.
         OSError: the host is no address of this machine.
     """
     kind, place = address(host, port)
@@ -70,11 +70,11 @@ def address(host: str, port: int) -> tuple[socket.AddressFamily, tuple[object, .
 
 
 def reachable(host: str) -> str:
-    """Where a client on this machine finds who listens there: no host is every one."""
+    """The host for clients on this machine; a wildcard address becomes loopback."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
 
 
 def url(scheme: str, host: str, port: int) -> str:
-    """What a client on this machine is told to connect to."""
+    """The URL for clients on this machine."""
     host = reachable(host)
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from django.conf import settings
 
-PARENT = "BACKOUT_LISTENER_OF"  # in the environment of each: who started it
+PARENT = "BACKOUT_LISTENER_OF"  # environment variable: pid of the parent
 LOOK_S = 0.1
 LONGEST_WAIT_S = 30.0
 STEADY_AFTER_S = 60.0  # a process that ran this long starts again after a second
@@ -22,7 +22,7 @@ STOP_WITHIN_S = 19.5
 
 
 class SupervisedProcess:
-    """One of the processes; started again, ever more slowly, when it ends."""
+    """One of the processes; restarted when it ends, with growing delays."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.arguments = arguments
@@ -32,7 +32,7 @@ class SupervisedProcess:
         self.next_at = 0.0
 
     def look(self) -> str | None:
-        """Start it if it is time; a sentence if it has just ended."""
+        """Start it if it is due; return a sentence if it has just ended."""
         if self.process is None:
             if time.monotonic() >= self.next_at:
                 self.start()
@@ -50,7 +50,7 @@ class SupervisedProcess:
 
     def start(self) -> None:
         self.began_at = time.monotonic()
-        self.process = subprocess.Popen(  # noqa: S603 -- ourselves
+        self.process = subprocess.Popen(  # noqa: S603 -- our own command
             self.arguments,
             cwd=settings.BASE_DIR,
             env=os.environ | {PARENT: str(os.getpid())},
@@ -58,7 +58,7 @@ class SupervisedProcess:
         )
 
     def stop(self, until: float) -> None:
-        """Wait for its end, which it was asked for; insist when the time is over."""
+        """Wait for its end after a terminate; kill it when the time is over."""
         if self.process is None:
             return
         try:
@@ -69,24 +69,24 @@ class SupervisedProcess:
 
 
 class Processes:
-    """All of them."""
+    """All processes of one listener command."""
 
     def __init__(self, count: int, options: Sequence[str]) -> None:
-        """Plan them; nothing is started.
+        """Prepare the processes; none is started yet.
 
         Args:
             count: how many.
-            options: of ``broker_listen``, of each.
+            options: command-line options of ``broker_listen`` for each.
         """
         command = [sys.executable, "-m", "django", "broker_listen", *options]
         self.kept = [SupervisedProcess(command) for _ in range(count)]
         self.stopping = threading.Event()
 
     def run(self, say: Callable[[str], object]) -> None:
-        """Keep them running until ``stopping`` is set, and stop them then.
+        """Keep them running until ``stopping`` is set; then stop them.
 
         Args:
-            say: tells a sentence to whoever started this.
+            say: prints a sentence for the operator.
         """
         try:
             while not self.stopping.is_set():
@@ -107,7 +107,7 @@ class Processes:
 
 
 def is_orphan() -> bool:
-    """Whether this process was started by one that is gone."""
+    """Whether the process that started this one is gone."""
     parent = os.environ.get(PARENT)
     return parent is not None and os.getppid() != int(parent)
 

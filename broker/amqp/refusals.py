@@ -1,4 +1,4 @@
-"""What the broker refuses, as AMQP says it: one table."""
+"""The broker's errors as AMQP conditions, in one table."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ CONDITIONS: dict[type[BrokerError], str] = {
     WrongExpiry: c.INVALID_FIELD,
     WrongReportOptions: c.INVALID_FIELD,
     MalformedHeader: c.DECODE_ERROR,
-    # Not TRANSACTION_ROLLBACK, which clients of JMS take for a commit in doubt.
+    # Not TRANSACTION_ROLLBACK, which JMS clients take for a commit in doubt.
     BackedOut: c.PRECONDITION_FAILED,
     LockLost: c.PRECONDITION_FAILED,
     SecondMark: c.PRECONDITION_FAILED,
@@ -73,9 +73,9 @@ CONDITIONS: dict[type[BrokerError], str] = {
 
 
 def refusal(error: Exception) -> AmqpError:
-    """An error as it is told to a client.
+    """The AMQP error for an exception.
 
-    What is not the broker's own refusal is told without its text, which is for the log.
+    The text of an unexpected exception is left out, as it is for the log only.
     """
     if isinstance(error, AmqpError):
         return error

@@ -1,7 +1,7 @@
-"""Threads for the database, so that the event loop waits for no statement.
+"""Threads for database calls, so that the event loop never blocks on a statement.
 
-Each thread has a Django connection of its own. An error of the database closes it, and
-the next call opens another.
+Each thread has its own Django connection. A database error closes it; the next call
+opens a new one.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Asked = ParamSpec("Asked")
 
 logger = logging.getLogger(__name__)
 
-IDLE_S = 1.0  # a connection that was idle for longer is looked at before its use
+IDLE_S = 1.0  # a connection idle for longer is tested before its use
 WAITS_S = (0.05, 0.25, 1.0)  # between attempts while the database is away
-# The server itself says that it did not do it: connection exceptions, too few
-# resources, operator intervention, a standby, deadlocks and timeouts of locks.
+# SQLSTATEs by which the server says that nothing was done: connection exceptions, too
+# few resources, operator intervention, a standby, deadlocks, lock time-outs.
 NOTHING_DONE = ("08", "53", "57P", "25006", "40", "55P03")
 
 
@@ -39,7 +39,7 @@ class DatabaseAway(Exception):
 
 
 class Pool:
-    """A number of threads that run what the event loop gives them, in its order."""
+    """Threads that run calls from the event loop, in order."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, name: str, *, threads: int
@@ -58,8 +58,8 @@ class Pool:
     ) -> asyncio.Future[Result]:
         """Run a function in one of the threads; for the loop's thread.
 
-        The future has its result or exception; ``DatabaseAway`` where the database
-        could not be reached at all.
+        The future gets its result or exception; ``DatabaseAway`` if the database could
+        not be reached at all.
         """
         future: asyncio.Future[Result] = self.loop.create_future()
         self.calls.put(partial(self.answer, future, partial(function, *args, **kw)))
@@ -70,11 +70,11 @@ class Pool:
     ) -> None:
         try:
             done: Result | BaseException = with_connection(function)
-        except BaseException as error:  # noqa: BLE001 - it is the caller's
+        except BaseException as error:  # noqa: BLE001 - for the caller
             done = error
         try:
             self.loop.call_soon_threadsafe(tell, future, done)
-        except RuntimeError:  # the loop is closed: nobody waits any more
+        except RuntimeError:  # the loop is closed
             return
 
     def work(self) -> None:
@@ -85,7 +85,7 @@ class Pool:
             connection.close()
 
     def close(self) -> None:
-        """Finish what was given, and end the threads; blocks until they have."""
+        """Finish the calls, and end the threads; blocks until they have ended."""
         for _ in self.threads:
             self.calls.put(None)
         for thread in self.threads:
@@ -93,7 +93,7 @@ class Pool:
 
 
 def tell(future: asyncio.Future[Any], done: object) -> None:
-    if future.done():  # cancelled: nobody waits for it
+    if future.done():  # cancelled
         return
     if isinstance(done, BaseException):
         future.set_exception(done)
@@ -105,12 +105,11 @@ _last_use = threading.local()
 
 
 def with_connection(function: Callable[[], Result]) -> Result:
-    """Run a function on this thread's connection, which is open when it begins.
+    """Run a function on this thread's connection, opened before if need be.
 
     Raises:
-        DatabaseAway: it cannot be opened; the function was not run.
-        Exception: the function's own. After one of the database's the connection is
-            closed.
+        DatabaseAway: the connection cannot be opened; the function was not run.
+        Exception: the function's own. After a database error the connection is closed.
     """
     idle_s = time.monotonic() - getattr(_last_use, "at", 0.0)
     if idle_s > IDLE_S and connection.connection and not connection.is_usable():
@@ -132,16 +131,16 @@ def with_connection(function: Callable[[], Result]) -> Result:
 
 
 def is_certain(error: BaseException) -> bool:
-    """Whether an error of the database says that nothing was done, and why is passing.
+    """Whether a database error is temporary and certainly nothing was done.
 
-    Where a connection was lost in the midst of a statement, nobody knows.
+    If the connection was lost during a statement, that is not certain.
     """
     state = getattr(error.__cause__, "sqlstate", None) or ""
     return isinstance(error, DatabaseError) and state.startswith(NOTHING_DONE)
 
 
 def is_in_doubt(error: object) -> bool:
-    """Whether a connection was lost before the server said if it had done it."""
+    """Whether the connection was lost before the server reported the result."""
     return (
         isinstance(error, DatabaseError)
         and getattr(error.__cause__, "sqlstate", None) is None
@@ -149,14 +148,14 @@ def is_in_doubt(error: object) -> bool:
 
 
 def is_lost() -> bool:
-    """Whether this thread's connection has ended, so that nothing can be done by it."""
+    """Whether this thread's connection has ended."""
     line = connection.connection
     return line is None or line.closed
 
 
 @dataclass(slots=True)
 class PendingBatch(Generic[Item, Result]):
-    """Items that travel with the next transaction, or the one after."""
+    """Items that wait for one of the next transactions."""
 
     items: Sequence[Item]
     done: Callable[[list[tuple[Item, Result | Exception]]], None]
@@ -165,11 +164,10 @@ class PendingBatch(Generic[Item, Result]):
 
 
 class Batches(Generic[Item, Result]):
-    """Group commit: whoever arrives while one transaction runs travels in the next.
+    """Group commit: items added while one transaction runs share the next one.
 
-    There is no timer: alone, an item goes at once. Items go in the order in which they
-    were added, in a thread that is theirs. While the database is away they wait, in
-    this order.
+    There is no timer: a single item is run at once. Items run in the order of ``add``,
+    in a thread of their own. While the database is away they wait, in this order.
     """
 
     def __init__(
@@ -182,19 +180,18 @@ class Batches(Generic[Item, Result]):
         most_bytes: int,
         patience_s: float | None = 10.0,
     ) -> None:
-        """Begin, with a thread.
+        """Start the thread.
 
         Args:
-            loop: whose thread calls ``add``, and where callers are told.
-            name: of the thread.
-            run: does all items in the thread, and returns what became of each, in
-                their order; a ``DatabaseAway`` among these is tried again. If it raises
-                one, all are; if it raises another, that is what became of each.
-            most_items: in one transaction.
-            most_bytes: in one transaction, if it is of more than one item.
-            patience_s: how long an item waits for a database that is away. None is for
-                ever; then ``run`` is also called again with items of which nobody knows
-                if they were done.
+            loop: the event loop, whose thread calls ``add`` and runs ``done``.
+            name: the name of the thread.
+            run: runs items in the thread, and returns the result of each, in order. An
+                item with the result ``DatabaseAway`` is tried again. An exception that
+                it raises counts as the result of each.
+            most_items: limit of items in one transaction.
+            most_bytes: limit of bytes in one transaction of more than one item.
+            patience_s: how long an item waits while the database is away. None: for
+                ever; then items in doubt are run again, too.
         """
         self.loop = loop
         self.run = run
@@ -203,9 +200,9 @@ class Batches(Generic[Item, Result]):
         self.patience_s = patience_s
         self.pool = Pool(loop, name, threads=1)
         self.waiting: deque[PendingBatch[Item, Result]] = deque()
-        self.waiting_items = 0  # with those that are being done
+        self.waiting_items = 0  # including running ones
         self.waiting_bytes = 0
-        self.away = False  # the database; who grants credit stops
+        self.away = False  # the database is; grant no credit then
         self.attempts = 0
         self.is_running = False
         self.idle = asyncio.Event()
@@ -217,15 +214,14 @@ class Batches(Generic[Item, Result]):
         done: Callable[[list[tuple[Item, Result | Exception]]], None],
         size: int = 0,
     ) -> None:
-        """Give items to the next batch, all to the same; for the loop's thread.
+        """Add items, which stay in one batch; for the loop's thread.
 
         Args:
-            items: what is to be done.
-            done: called in the loop's thread with each item and what became of it;
-                once, or again for those that had to be tried again. An error of the
-                database there means that nobody knows; ``DatabaseAway``, that nothing
-                was done.
-            size: of all of them, in bytes.
+            items: the items.
+            done: called in the loop's thread with items and their results; again for
+                items that were tried again. The result ``DatabaseAway`` means that
+                nothing was done, any other database error that it is unknown.
+            size: the size of all of them, in bytes.
         """
         self.waiting.append(PendingBatch(items, done, size, self.loop.time()))
         self.waiting_items += len(items)
@@ -233,10 +229,10 @@ class Batches(Generic[Item, Result]):
         self.idle.clear()
         if not self.is_running:
             self.is_running = True
-            self.loop.call_soon(self.start)  # what the same packet brings goes with it
+            self.loop.call_soon(self.start)  # items of the same packet join
 
     async def drain(self) -> None:
-        """Wait until nothing waits any more."""
+        """Wait until all items are done."""
         await self.idle.wait()
 
     def close(self) -> None:
@@ -277,7 +273,7 @@ class Batches(Generic[Item, Result]):
     def tell(
         self, one: PendingBatch[Item, Result], results: Iterator[Result | Exception]
     ) -> PendingBatch[Item, Result] | None:
-        """Tell what became of items; those that are to be tried again are left."""
+        """Report results of items; return those to be tried again."""
         told: list[tuple[Item, Result | Exception]] = []
         again: list[Item] = []
         for item, result in zip(one.items, results, strict=False):
@@ -289,7 +285,7 @@ class Batches(Generic[Item, Result]):
         try:
             if told:
                 one.done(told)
-        except Exception:  # the others have to be told, too
+        except Exception:  # later items must be reported, too
             logger.exception("What became of an item could not be told.")
         if again:
             return replace(one, items=again)
@@ -297,7 +293,7 @@ class Batches(Generic[Item, Result]):
         return None
 
     def is_passing(self, result: Exception, one: PendingBatch[Item, Result]) -> bool:
-        """Whether to try again."""
+        """Whether to try an item again."""
         if self.patience_s is None:
             return isinstance(result, DatabaseAway) or is_in_doubt(result)
         waited_s = self.loop.time() - one.since_s

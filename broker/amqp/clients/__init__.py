@@ -1,1 +1,1 @@
-"""Sockets and who is behind them: login, rights, limits, the console's register."""
+"""Connections of clients: sockets, login, authorities, limits, the registry."""

@@ -1,4 +1,4 @@
-"""By what clients may log in."""
+"""SASL mechanisms that clients may log in with."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from broker.amqp.protocol.sasl import server
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """By what clients may log in.
+    """SASL mechanisms that clients may log in with.
 
     Attributes:
-        plain_without_tls: passwords where others may read them; None is from this
-            machine only.
-        scram: SCRAM-SHA-256, which is for credentials alone, and which clients that
-            know it prefer; None is where PLAIN is not to be had.
-        cbs: clients may connect as nobody, and say later who they are, by a token.
+        plain_without_tls: allow PLAIN on connections without TLS; None allows it from
+            this machine only.
+        scram: offer SCRAM-SHA-256, which works for credentials only; None offers it
+            where PLAIN is not offered. Clients that support it prefer it.
+        cbs: let clients connect as ANONYMOUS and authenticate later with a token.
     """
 
     plain_without_tls: bool | None = None
@@ -36,12 +36,12 @@ class Access:
         )
 
     def mechanisms(self, ip: str, *, encrypted: bool, certified: bool) -> list[str]:
-        """What is offered, the best first.
+        """Mechanisms to offer, the strongest first.
 
         Args:
-            ip: of the client.
-            encrypted: by TLS.
-            certified: whether it showed a certificate, which was verified.
+            ip: the client's IP address.
+            encrypted: whether the connection uses TLS.
+            certified: whether the client sent a certificate, and it was verified.
         """
         without = self.plain_without_tls
         has_plain = encrypted or (is_here(ip) if without is None else without)

@@ -1,22 +1,22 @@
-"""Where clients are: the addresses of their sockets."""
+"""IP addresses of clients."""
 
 from __future__ import annotations
 
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
-NETWORK = 64  # bits of an address of IPv6 that its provider has given; the rest is free
+NETWORK = 64  # prefix length of an IPv6 network; the client chooses the other bits
 
 
 def place(peer: Any) -> tuple[str, str, str]:
-    """What is known of a socket's other end.
+    """IP address, key for counting, and text for people, of a socket's peer.
 
     Args:
-        peer: as ``getpeername`` gives it; None if it is gone already.
+        peer: as ``getpeername`` gives it; None if the peer is gone already.
 
     Returns:
-        its IP address; what it is counted under, which is the network of an address of
-        IPv6; and host and port for people.
+        the IP address; the key it is counted under, which for IPv6 is the network; and
+        host and port as text.
     """
     if not peer:
         return "", "", ""
@@ -35,7 +35,7 @@ def counted(ip: str) -> str:
 
 
 def is_here(ip: str) -> bool:
-    """Whether that is this machine, so that nobody between can listen."""
+    """Whether an IP address is this machine's, so that no network is in between."""
     if not ip:
         return False
     address = ip_address(ip)

@@ -1,7 +1,7 @@
-"""Attaches of one client: a few at a time, in the order in which they came.
+"""Queue of the attaches of one client: answered a few at a time, first come first.
 
-To say what an attach is for takes the database. Until it is said, nothing of what the
-client does with the endpoint is heard; what matters of it is looked up then.
+Answering an attach needs the database. Until it is answered, events of the endpoint
+are ignored; a detach and the credit are applied after the answer.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from broker.amqp.protocol.endpoints import Endpoint, Sender
 from broker.amqp.protocol.performatives import Attach
 
 AT_ONCE = 8
-MOST_WAITING = 64  # more are not read from the socket
+MOST_WAITING = 64  # above this, reading from the socket pauses
 
 
 class Attaches:
-    """The attaches of a client that are not answered yet; for the loop's thread."""
+    """The unanswered attaches of a client; for the loop's thread."""
 
     def __init__(self, client: ConnectedClient) -> None:
         self.client = client
         self.waiting: deque[tuple[Endpoint, Attach]] = deque()
         self.running = 0
-        self.detached: dict[Endpoint, bool] = {}  # meanwhile; whether for good
+        self.detached: dict[Endpoint, bool] = {}  # before the answer; whether closed
         self.may_start = False
 
     def add(self, endpoint: Endpoint, attach: Attach) -> None:
@@ -36,17 +36,17 @@ class Attaches:
         self.go_on()
 
     def start(self) -> None:
-        """The connection is open: begin to answer."""
+        """Begin to answer, as the connection is open."""
         self.may_start = True
         self.go_on()
 
     def stop(self) -> None:
-        """The connection is over: what waits is forgotten."""
+        """Discard the waiting attaches, as the connection is over."""
         self.may_start = False
         self.waiting.clear()
 
     def detach(self, endpoint: Endpoint, *, closed: bool) -> None:
-        """The endpoint went before its attach was answered, or never had an end."""
+        """Note a detach that came before the attach was answered."""
         if self.running:
             self.detached[endpoint] = closed
 
@@ -62,7 +62,7 @@ class Attaches:
             if not endpoint.gone:
                 await nodes.attach(self.client, endpoint, attach)
                 self.client.guard(self.answered, endpoint)
-        except Exception as error:  # noqa: BLE001 - the attach is refused, and told why
+        except Exception as error:  # noqa: BLE001 - the attach is refused with it
             endpoint.refuse(as_amqp(error))
         finally:
             self.running -= 1
@@ -73,7 +73,7 @@ class Attaches:
             self.client.flush()
 
     def answered(self, endpoint: Endpoint) -> None:
-        """Begin with what was accepted, unless it is over already."""
+        """Start an accepted endpoint, unless it or its client is gone already."""
         end: End | None = endpoint.context
         client = self.client
         if end is None:

@@ -1,4 +1,4 @@
-"""Reading from a socket, unless there is a reason not to."""
+"""Backpressure: pause reading from a client's socket while any reason holds."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Reason = Literal["answers", "attaches", "login", "puts"]
 
 
 class Hearing:
-    """Whether a client is read; it is as long as nothing holds it.
+    """Pauses reading from one client while it is held for at least one reason.
 
-    Reasons: it does not take our answers, has more attaches waiting than are worked
-    on, has put more than can be stored at once, or is not known yet.
+    Reasons: the client does not read our answers; too many of its attaches wait; it
+    has put more messages than can be stored at once; its login is being checked.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -32,10 +32,10 @@ class Hearing:
             self.transport.resume_reading()
 
     def is_silence_ours(self) -> bool:
-        """Whether a client that is not heard is alive all the same.
+        """Whether a silent client must not be taken for dead.
 
-        We do not listen, but it waits for us, or took some of what is unsent since the
-        last time this was asked.
+        True while reading is paused. If it is paused because the client does not read
+        our answers, the client must have read some of them since the last call.
         """
         unsent, before = self.transport.get_write_buffer_size(), self.unsent_bytes
         self.unsent_bytes = unsent

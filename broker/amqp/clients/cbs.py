@@ -1,9 +1,10 @@
-"""Clients of Azure Service Bus: they connect as nobody, and then show a token.
+"""Claims-based security (CBS), for clients of Azure Service Bus.
 
-A token is signed with the secret of a credential, which does not travel. It is put on
-the node ``$cbs``, and answered there. Until one is good, nothing else is: the client is
-not counted as anybody's, and has the time and the bytes of a login. One that expires
-without a newer one ends the connection.
+A client connects as ANONYMOUS and then authenticates with a token. The token is signed
+with the secret of a credential; the secret itself is not sent. The client puts it on
+the node ``$cbs`` and gets the answer there. Until a token is accepted, the client can
+use no other node, is counted as no user's, and has the time and bytes of a login. When
+a token expires and no newer one came, the connection is closed.
 
 Source:
     AMQP Claims-based Security 1.0 (OASIS, committee draft); "Service Bus access control
@@ -39,7 +40,7 @@ class Token:
     """A shared access signature."""
 
     name: str  # of the credential
-    audience: str  # what it is for, as it was written
+    audience: str  # the resource it is for, as the client wrote it
     until: int  # seconds since 1970
     signature: str  # Base64
 
@@ -51,17 +52,17 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """What a client puts on the node."""
+    """A message that a client puts on the node ``$cbs``."""
 
-    id: Any  # of its message, for the answer
+    id: Any  # the message id, for the answer
     token: Token | None  # None where it cannot be read
 
 
 def read(payload: bytes) -> TokenRequest:
-    """What is asked for.
+    """Decode a request.
 
     Raises:
-        AmqpError: it is no message.
+        AmqpError: the payload is not a message.
     """
     found = sections.split(payload)
     properties = sections.properties_of(found.properties)
@@ -70,20 +71,20 @@ def read(payload: bytes) -> TokenRequest:
         for name, value in sections.map_of(found.application_properties).items()
     }
     token = None
-    if said.get("operation") == OPERATION:  # of whatever type: some call all "jwt"
+    if said.get("operation") == OPERATION:  # of any type
         token = parse(text(sections.body_of(found.body).value))
     return TokenRequest(properties.message_id, token)
 
 
 def text(value: object) -> str:
-    """Microsoft's clients write some texts as binary."""
+    """A text, which Microsoft's clients sometimes write as binary."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return value if isinstance(value, str) else ""
 
 
 def parse(text: str) -> Token | None:
-    """A token as it is written: ``SharedAccessSignature sr=…&sig=…&se=…&skn=…``."""
+    """Parse a token of the form ``SharedAccessSignature sr=…&sig=…&se=…&skn=…``."""
     if not text.startswith(SCHEME):
         return None
     parts = (one.partition("=") for one in text.removeprefix(SCHEME).split("&"))
@@ -101,10 +102,10 @@ def parse(text: str) -> Token | None:
 
 
 def verify(token: Token, now_s: float) -> Credential | None:
-    """The good credential that has signed a token which is still good; in a thread.
+    """The valid credential that signed an unexpired token; runs in a thread.
 
-    The digest of a secret is what HMAC makes of it, as it is longer than a block.
-    How long it takes does not tell whether there is the name.
+    A secret is longer than a block of SHA-256, so HMAC uses its digest as the key; the
+    stored digest is enough. The time taken does not reveal whether the name exists.
 
     Source:
         RFC 2104, section 2.
@@ -117,7 +118,7 @@ def verify(token: Token, now_s: float) -> Credential | None:
 
 
 def answer(asked: TokenRequest, status: int) -> bytes:
-    """The message that answers."""
+    """Encode the answer to a request."""
     said = {"status-code": Int(status), "status-description": WORDS[status]}
     properties = sections.Properties(correlation_id=asked.id)
     return (

@@ -1,7 +1,7 @@
-"""A client that has not said yet who it is, and will by a token; and its later tokens.
+"""Login by a token (CBS), and renewal of the token later.
 
-It stands where the login stands, between the socket and the engine: of all that the
-client asks for, only the node of tokens is there.
+It takes the place of the SASL login, between the socket and the protocol engine. Until
+a token is accepted, the client can attach to the node ``$cbs`` only.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ logger = logging.getLogger(__name__)
 MECHANISM = "CBS"
 CREDIT = 4  # tokens at once
 TAG_BYTES = 16
-WHO = f"Say who you are first: put a token on {cbs.NODE}."
-EXPIRED = "The token has expired, and no other came."
+WHO = f"Authenticate first: put a token on {cbs.NODE}."
+EXPIRED = "The token has expired, and no newer one was sent."
 
 
 class Visit:
-    """In place of the login, until a token is good; for the loop's thread."""
+    """The login step until a token is accepted; for the loop's thread."""
 
     def __init__(self, client: ConnectedClient) -> None:
         self.client = client
         self.connection = client.connection
         self.claims = Claims(self)
         self.said: p.Open | None = None
-        self.taken = 0  # bytes
+        self.taken = 0  # bytes received
 
     def receive(self, data: bytes) -> None:
-        """Take what came."""
+        """Handle received bytes."""
         self.taken += len(data)
         if self.taken > self.client.limits.login_bytes:
-            self.refuse("it said too much")
+            self.refuse("it sent too many bytes")
             return
         for event in self.connection.receive(data):
             if self.client.gone:
@@ -90,13 +90,15 @@ class Visit:
             self.client.transport.write(data)
 
     def refuse(self, why: str) -> None:
-        logger.info("A client at %s is not let in: %s", self.client.address, why)
+        logger.info(
+            "The login of a client at %s is refused: %s", self.client.address, why
+        )
         self.connection.close(AmqpError(UNAUTHORIZED_ACCESS, WHO))
         self.write()
         self.client.turn_away()
 
     async def welcome(self, credential: Credential) -> bool:
-        """The client is known: go on as after a login."""
+        """Log the client in; False if it may not connect or is gone."""
         client = self.client
         identity = Identity(credential.user, credential, MECHANISM)
         held = await client.listener.database(permission_cache.held_by, identity)
@@ -109,17 +111,17 @@ class Visit:
 
 
 class Claims:
-    """The tokens of one client, and when the last of them expires."""
+    """The tokens of one client, and the timer of the latest one's expiry."""
 
     def __init__(self, visit: Visit) -> None:
         self.visit = visit
         self.client = visit.client
-        self.answers: list[tuple[Endpoint, bytes]] = []  # that wait for credit
+        self.answers: list[tuple[Endpoint, bytes]] = []  # waiting for credit
         self.timer: asyncio.TimerHandle | None = None
         self.running = asyncio.Lock()
 
     async def put(self, receiver: Endpoint, payload: bytes) -> None:
-        """Look at a token, and answer."""
+        """Verify a token, and answer."""
         asked = cbs.read(payload)
         async with self.running:
             status = cbs.BAD if asked.token is None else await self.judge(asked.token)
@@ -157,7 +159,7 @@ class Claims:
             self.timer = None
 
     def send(self) -> None:
-        """Send what there is an endpoint and credit for."""
+        """Send the answers for which there is an endpoint with credit."""
         for answer in list(self.answers):
             receiver, payload = answer
             if (sender := back_from(receiver)) is not None:
@@ -174,7 +176,7 @@ class Claims:
 
 
 def back_from(receiver: Endpoint) -> Sender | None:
-    """By which an answer can be sent now."""
+    """The sender of the same session that has credit for an answer."""
     for one in receiver.session.endpoints():
         if isinstance(one, Sender) and isinstance(one.context, Tokens) and one.credit:
             return one
@@ -182,7 +184,7 @@ def back_from(receiver: Endpoint) -> Sender | None:
 
 
 class Tokens(End):
-    """The ``End`` of an endpoint on the node of tokens, in either direction."""
+    """The ``End`` of an endpoint on the node ``$cbs``, in either direction."""
 
     kind = ClientEndpoint.Kind.PUTS
     node = cbs.NODE
@@ -194,7 +196,7 @@ class Tokens(End):
         self.endpoint = endpoint
 
     def received(self, deliveries: Sequence[Delivery]) -> None:
-        """Tokens came; they are settled, and answered later."""
+        """Settle messages with tokens, and answer them later."""
         self.endpoint.session.settle(deliveries, p.Accepted())
         if isinstance(self.endpoint, Receiver):
             self.endpoint.grant(CREDIT)

@@ -1,4 +1,4 @@
-"""TLS: our own certificate, and whom those of clients name."""
+"""TLS: the server's certificate, and the names in certificates of clients."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ SUBJECT = "commonName"
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Where the files are, in PEM. Without a certificate there is no TLS."""
+    """Paths of PEM files. Without a certificate there is no TLS."""
 
     certificate: Path
     key: Path
-    client_ca: Path | None = None  # who signs those of clients; None: they have none
+    client_ca: Path | None = None  # CA of client certificates; None: not accepted
 
     @classmethod
     def from_settings(cls) -> Certificates | None:
-        """What the settings name, if they do."""
+        """The files that the settings name; None if they name no certificate."""
         if not settings.BROKER_AMQP_CERTIFICATE:
             return None
         certificate = Path(settings.BROKER_AMQP_CERTIFICATE)
@@ -34,10 +34,10 @@ class Certificates:
         )
 
     def context(self) -> ssl.SSLContext:
-        """What servers need of them: TLS 1.2 and later.
+        """The TLS context of a server: TLS 1.2 and later.
 
         Raises:
-            OSError: a file cannot be read, or is not what it should be.
+            OSError: a file cannot be read, or has wrong contents.
         """
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -49,10 +49,10 @@ class Certificates:
 
 
 def common_name(certificate: dict[str, Any] | None) -> str | None:
-    """Whom a certificate was given to, if it says so once.
+    """The common name of a certificate's subject, if there is exactly one.
 
     Args:
-        certificate: the peer's, as ``ssl`` gives it after it was verified.
+        certificate: the peer's verified certificate, as ``ssl`` gives it.
     """
     names = [
         value

@@ -1,10 +1,9 @@
-"""One client: a socket, the protocol's engine, and what stands behind its endpoints.
+"""One client: a socket, the protocol engine, and the ends of its endpoints.
 
     socket ──▶ login (SASL) ──▶ engine ──▶ events ──▶ ends
                                 engine ◀── answers ◀──┘
 
-All of it runs in the loop's thread. What goes wrong in one client ends that client, and
-no other.
+All of it runs in the loop's thread. An error of one client ends that client only.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ from broker.amqp.transactions.pending import Retired, Transaction
 from broker.models.clients import Credential
 from broker.security.authorities import Authority, GrantedAuthorities
 
-LINGERS_S = 2.0  # after our close, for the client's
-MOST_UNSENT = 8  # times the bytes above which nothing is dispatched
+LINGERS_S = 2.0  # after our close, until the socket is aborted
+MOST_UNSENT = 8  # reading pauses above this many times ``unsent_bytes``
 SOLE = "sole-connection-for-container"
 OFFERED = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS", SOLE)
 
@@ -48,19 +47,19 @@ class Client(Guarded, asyncio.Protocol):
     """One TCP connection.
 
     Attributes:
-        connection: the engine.
-        user: who is behind it, once logged in.
-        credential: by which; None for a password of the user, or a certificate.
-        actor: as the journal names it.
-        container_id: what the client calls itself.
-        id: of its row, once it is open; 0 before.
-        address: host and port, for people.
-        ip, host: where it is, and what it is counted under.
-        held: what it may do, as it was at the login.
-        gone: it is over; nothing more is begun for it.
-        paused: its socket takes nothing, or the listener is to end: nothing is sent.
-        in_flight_bytes: taken from queues for it and not settled.
-        put_bytes: put by it and not answered.
+        connection: the protocol engine.
+        user: the user who logged in.
+        credential: the credential used; None for a user's password or certificate.
+        actor: the name of the client in the journal.
+        container_id: the container id that the client sent.
+        id: the id of its row, once the connection is open; 0 before.
+        address: host and port as text.
+        ip, host: its IP address, and the key that it is counted under.
+        held: its authorities at the time of the login.
+        gone: the client is over; no new work starts for it.
+        paused: nothing is sent, as the socket is full or the listener stops.
+        in_flight_bytes: bytes of messages delivered to it and not settled.
+        put_bytes: bytes of messages put by it and not answered.
     """
 
     transport: asyncio.Transport
@@ -86,13 +85,13 @@ class Client(Guarded, asyncio.Protocol):
         self.attaches = Attaches(self)
         self.conversation = Conversation(self, self.attaches)
         self.login: LoginStep | None = None
-        self.early = b""  # came before the handshake of TLS was told to be over
+        self.early = b""  # received before the end of the TLS handshake was signalled
         self.id = 0
         self.container_id = ""
         self.ip = self.host = self.address = ""
         self.transactions: dict[bytes, Transaction] = {}
-        self.carried: list[Retired] = []  # from one transaction to the next
-        self.temporaries: set[str] = set()  # names of queues that live as long
+        self.carried: list[Retired] = []  # kept between transactions
+        self.temporaries: set[str] = set()  # queues deleted with it
         self.in_flight_bytes = 0
         self.put_bytes = 0
         self.gone = self.was_lost = self.is_hung_up = False
@@ -125,7 +124,7 @@ class Client(Guarded, asyncio.Protocol):
         return self.is_stuffed or self.listener.stopping
 
     def may(self, authority: Authority, name: str) -> bool:
-        """Whether the client has an authority on the queue or address of a name."""
+        """Whether the client has an authority on the queue or address of this name."""
         return self.rights.may(authority, name)
 
     # The socket.
@@ -161,7 +160,7 @@ class Client(Guarded, asyncio.Protocol):
             self.login.receive(data)
 
     def hear(self, data: bytes) -> None:
-        """Give the engine what came, and do what it makes of it."""
+        """Give received bytes to the engine, and handle its events."""
         self.conversation.take(self.connection.receive(data))
         self.flush()
 
@@ -187,7 +186,7 @@ class Client(Guarded, asyncio.Protocol):
         self.listener.dismiss(self)
 
     def flush(self) -> None:
-        """Write what the engine has, at the end of this turn of the loop."""
+        """Write the engine's output at the end of this iteration of the loop."""
         if not self.is_flushing:
             self.is_flushing = True
             self.loop.call_soon(self.guard, self.write)
@@ -198,7 +197,7 @@ class Client(Guarded, asyncio.Protocol):
             return
         if data := self.connection.outgoing():
             self.transport.write(data)
-        if self.connection.events:  # it could not say what it had to
+        if self.connection.events:  # writing failed in the engine
             self.hear(b"")
         if self.is_stuffed:
             unsent = self.transport.get_write_buffer_size()
@@ -213,7 +212,7 @@ class Client(Guarded, asyncio.Protocol):
         self.fail(AmqpError(RESOURCE_LIMIT_EXCEEDED, "The open is late."))
 
     def turn_away(self) -> None:
-        """It is not let in; it has been told."""
+        """Hang up on a client whose login was refused; the refusal is written."""
         self.gone = True
         self.linger()
         self.hang_up()
@@ -221,13 +220,13 @@ class Client(Guarded, asyncio.Protocol):
     def logged_in(
         self, identity: Identity, held: GrantedAuthorities, rest: bytes
     ) -> None:
-        """SASL is over, and well; ``rest`` came behind it."""
+        """Continue after a successful SASL login; ``rest`` was received after it."""
         self.identity, self.held = identity, held
         self.login = None
         self.hear(rest)
 
     async def open(self, said: Open) -> None:
-        """The client wants to open; answer when it is counted and written down."""
+        """Answer the client's open, once it is counted and registered."""
         self.remote, self.container_id = said, said.container_id
         self.rights = self.listener.welcome(self)
         is_alone = SOLE in said.desired_capabilities
@@ -256,11 +255,11 @@ class Client(Guarded, asyncio.Protocol):
     # The end.
 
     def fail(self, error: AmqpError) -> None:
-        """Close the connection for what the client did; what it had is lost to it."""
+        """Close the connection for an error; its deliveries count as lost."""
         self.close(error, lost=True)
 
     def force(self, description: str) -> None:
-        """Close the connection for reasons of ours; what it had is released."""
+        """Close the connection on the broker's initiative; release its deliveries."""
         self.close(AmqpError(CONNECTION_FORCED, description), lost=False)
 
     def close(self, error: AmqpError, *, lost: bool) -> None:
@@ -273,10 +272,11 @@ class Client(Guarded, asyncio.Protocol):
             self.finish(lost=lost)
 
     def finish(self, *, lost: bool) -> None:
-        """End all that was begun for the client; it may still be told why.
+        """End all endpoints and transactions of the client; a close may still be sent.
 
         Args:
-            lost: whether it went without a word; what it had may have killed it.
+            lost: whether the client vanished or failed; a message that it held may be
+                the cause, so its deliveries are backed out and counted.
         """
         if self.gone:
             return
@@ -290,12 +290,12 @@ class Client(Guarded, asyncio.Protocol):
         self.linger()
 
     def linger(self) -> None:
-        """Wait for the client to hang up, or what we said may be lost to it."""
+        """Wait for the client to hang up, so that it can read our last frames."""
         self.stop_timer()
         self.timer = self.loop.call_later(LINGERS_S, self.transport.abort)
 
     def hang_up(self) -> None:
-        """Nothing more is said; the socket is closed when the client does so, too."""
+        """Close our direction of the socket; the client closes the other."""
         self.is_hung_up = True
         if self.transport.can_write_eof():
             with suppress(OSError):  # it was reset
@@ -304,7 +304,7 @@ class Client(Guarded, asyncio.Protocol):
             self.transport.close()
 
     def take_leave(self, endpoint: Endpoint) -> None:
-        """End an endpoint with its connection."""
+        """End an endpoint, as its connection ends."""
         end: End | None = endpoint.context
         endpoint.context = None
         self.listener.register.remove(endpoint)
@@ -316,7 +316,7 @@ class Client(Guarded, asyncio.Protocol):
             self.guard(end.detached, closed=False)
 
     def leave_endpoint(self, endpoint: Endpoint, *, closed: bool) -> None:
-        """End an endpoint that was detached, and go on with the others."""
+        """End an endpoint that was detached; the others continue."""
         end: End | None = endpoint.context
         endpoint.context = None
         self.listener.register.remove(endpoint)
@@ -324,17 +324,17 @@ class Client(Guarded, asyncio.Protocol):
             end.detached(closed)
 
     def cast_off(self, endpoint: Endpoint, error: AmqpError) -> None:
-        """Detach an endpoint for reasons of ours."""
+        """Detach an endpoint on the broker's initiative."""
         endpoint.detach(error=error)
         self.leave_endpoint(endpoint, closed=False)
         self.flush()
 
     def withdraw(self, endpoint: Endpoint) -> None:
-        """Detach an endpoint that has not the authority any more that it needs."""
+        """Detach an endpoint whose needed authority was withdrawn."""
         self.cast_off(endpoint, not_any_more())
 
     def reconsider(self) -> None:
-        """What the client may do has changed: end what it may not go on with."""
+        """Check the client's changed authorities: end what is not allowed any more."""
         if self.gone:
             return
         if self.rights.held is None:

@@ -1,4 +1,4 @@
-"""Errors that are not the client's own: what it is told, and that they end it alone."""
+"""Unexpected errors: map them to AMQP errors, and end only the client concerned."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ logger = logging.getLogger(__name__)
 
 
 def as_amqp(error: BaseException) -> AmqpError:
-    """What to tell the client; what nobody has foreseen is logged, with its trace."""
+    """The error to send to the client; an unexpected one is logged with its trace."""
     if isinstance(error, AmqpError):
         return error
     if isinstance(error, DatabaseAway | DatabaseError):
         logger.warning("A client is refused, as the database is away: %s", error)
         return AmqpError(INTERNAL_ERROR, "The database is away. Try again later.")
-    logger.error("A client met a mistake of ours.", exc_info=error)
-    return AmqpError(INTERNAL_ERROR, "The broker made a mistake; its log has more.")
+    logger.error("Unexpected error while serving a client.", exc_info=error)
+    return AmqpError(INTERNAL_ERROR, "The broker had an unexpected error; see its log.")
 
 
 def not_any_more() -> AmqpError:
@@ -35,7 +35,7 @@ def not_any_more() -> AmqpError:
 
 
 class Guarded:
-    """What runs for one client. An exception of it ends that client, and no other."""
+    """Runs calls and tasks of one client; an exception ends that client only."""
 
     transport: asyncio.Transport
 
@@ -44,18 +44,18 @@ class Guarded:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def fail(self, error: AmqpError) -> None:
-        """Tell the client, and end it."""
+        """Send the error to the client, and end it."""
         raise NotImplementedError
 
     def guard(self, call: Callable[..., object], *args: Any, **kw: Any) -> None:
-        """Call something for this client."""
+        """Make a call for this client."""
         try:
             call(*args, **kw)
-        except Exception as error:  # noqa: BLE001 - it is logged, and the client told
+        except Exception as error:  # noqa: BLE001 - logged, and sent to the client
             self.break_off(as_amqp(error))
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run something for this client."""
+        """Run a coroutine for this client, as a task."""
         task = self.loop.create_task(self.guarded(coroutine))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -69,6 +69,6 @@ class Guarded:
     def break_off(self, error: AmqpError) -> None:
         try:
             self.fail(error)
-        except Exception as another:  # noqa: BLE001 - what is left is the socket
+        except Exception as another:  # noqa: BLE001 - only the socket can be closed
             as_amqp(another)
             self.transport.abort()

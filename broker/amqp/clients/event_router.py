@@ -1,4 +1,4 @@
-"""What the engine tells of a client, and whom it concerns."""
+"""Routing of the protocol engine's events to the ends of endpoints."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from broker.amqp.protocol.endpoints import Receiver, Sender
 
 
 class Conversation:
-    """Gives each event to what stands behind its endpoint.
+    """Passes each event to the end of its endpoint.
 
-    An endpoint whose attach is not answered has nothing behind it yet.
+    An endpoint whose attach is not answered has no end yet.
     """
 
     def __init__(self, client: ConnectedClient, attaches: Attaches) -> None:
@@ -35,7 +35,7 @@ class Conversation:
         }
 
     def take(self, told: Iterable[events.Event]) -> None:
-        """Do what events ask for, in their order; messages in a row are one call."""
+        """Handle events in order; consecutive messages of a link are one call."""
         for receiver, run in groupby(told, receiver_of):
             if receiver is not None:
                 came = [one for one in run if isinstance(one, events.MessageReceived)]
@@ -68,8 +68,8 @@ class Conversation:
         self.attaches.add(event.endpoint, event.attach)
 
     def detached(self, event: events.Detached) -> None:
-        """What ended with an error did not end for good, whatever it says: what a
-        durable subscription keeps must not go for a fault."""
+        """Handle a detach. With an error it never counts as closed: a fault must not
+        delete a durable subscription."""
         closed = event.closed and event.error is None
         if self.end_of(event.endpoint) is None:
             self.attaches.detach(event.endpoint, closed=closed)
@@ -92,5 +92,5 @@ class Conversation:
 
 
 def receiver_of(event: events.Event) -> Receiver | None:
-    """Of a message that came; None of all else."""
+    """The link of a received message; None for other events."""
     return event.receiver if isinstance(event, events.MessageReceived) else None

@@ -1,8 +1,8 @@
-"""Who a client is: a credential, a user of Django, or the name in a certificate.
+"""Authentication: by a credential, a Django user, or the name in a certificate.
 
-Passwords of people are slow to check on purpose, so a right one is remembered for a
-minute, as a keyed digest that is worth nothing outside this process; whether the user
-is still active, and the password still the same, is asked each time.
+Django makes passwords slow to check on purpose. So a correct one is cached for a
+minute, as a keyed digest that is useless outside this process. Each use of the cache
+still checks that the user is active and the password unchanged.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from broker.security import credentials
 
 REMEMBERED_FOR_S = 60.0
 MOST_REMEMBERED = 10_000
-SLOWED_BY_S = 1.0  # the answer to somebody who guesses
+SLOWED_BY_S = 1.0  # delay of the answer after too many failures
 DECOYS = hashlib.sha256(f"broker.amqp {settings.SECRET_KEY}".encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who logged in, and by what."""
+    """The user who logged in, and the credential and mechanism used."""
 
     user: AbstractBaseUser
     credential: Credential | None
@@ -44,13 +44,13 @@ class Identity:
 
     @property
     def actor(self) -> str:
-        """As the journal names whoever puts and gets."""
+        """The name in the journal, for puts and gets."""
         return self.credential.name if self.credential else self.user.get_username()
 
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """A password that was right, until somebody changes it."""
+    """A cached correct password; invalid once the user's password changes."""
 
     user_id: int
     hashed: str  # as the database has it
@@ -58,10 +58,10 @@ class Right:
 
 
 class Identities:
-    """Finds out who a client is; for the loop's thread.
+    """Authenticates clients; for the loop's thread.
 
-    None is the answer to whoever is not known, in whatever way. It takes as long for
-    names that there are as for others.
+    Every failure gives None. The time taken is the same for existing names and for
+    others.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class Identities:
         passwords: Pool,
     ) -> None:
         """Args:
-        loop: whose thread and clock these are.
-        limits: of refused passwords.
-        database: threads for what is quick.
-        passwords: threads for what is slow; few, as each keeps a processor busy.
+        loop: the event loop; its clock is used.
+        limits: limits of failed passwords.
+        database: threads for quick queries.
+        passwords: threads for password hashing; few, as each uses a whole processor.
         """
         self.loop = loop
         self.database = database
@@ -87,10 +87,10 @@ class Identities:
         self.checking: dict[bytes, asyncio.Future[AbstractBaseUser | None]] = {}
 
     async def plain(self, name: str, password: str, host: str) -> Identity | None:
-        """Whoever has this password, a credential before a user.
+        """Authenticate a name and password, as a credential or else as a user.
 
-        A name that is a credential's is also asked as a user's: otherwise the time
-        would tell which it is.
+        A wrong password for a credential's name is also checked as a user's: otherwise
+        the time would reveal that the name is a credential's.
         """
         credential = await self.database.run(credentials.verify, name, password)
         if credential is not None:
@@ -99,19 +99,19 @@ class Identities:
         return None if user is None else Identity(user, None, PLAIN)
 
     async def external(self, name: str) -> Identity | None:
-        """Whoever the certificate names, which an authority of ours has signed."""
+        """Authenticate the name in a client certificate that the CA has signed."""
         credential, user = await self.database.run(named, name)
         if credential is not None:
             return await self.used(credential, EXTERNAL)
         return None if user is None else Identity(user, None, EXTERNAL)
 
     async def scram(self, name: str) -> Keys:
-        """What to challenge a client with; for unknown names nobody has the answer."""
+        """The SCRAM keys of a name; an unknown name gets keys that nothing matches."""
         known = await self.database.run(credentials.scram_of, name)
         return decoy(name, DECOYS) if known is None else Keys(*known)
 
     async def proven(self, name: str) -> Identity | None:
-        """Whoever has answered the challenge for this name, if it is still good."""
+        """The identity of a name that has passed SCRAM, if it is still valid."""
         credential = await self.database.run(credentials.find, name, None)
         return await self.used(credential, SCRAM) if credential is not None else None
 
@@ -157,7 +157,7 @@ class Identities:
     async def checked_once(
         self, key: bytes, name: str, password: str
     ) -> AbstractBaseUser | None:
-        """Clients that come with the same password at once are one check."""
+        """Check a password; simultaneous logins with the same one share the check."""
         if (running := self.checking.get(key)) is None:
             running = self.passwords.run(authenticate, name, password)
             self.checking[key] = running
@@ -166,9 +166,10 @@ class Identities:
 
 
 def authenticate(name: str, password: str) -> AbstractBaseUser | None:
-    """The user with this password, by the first backend that knows one.
+    """The user with this password, from the first backend that accepts it.
 
-    The backends of Django alone, without those that want a request of the web.
+    Uses the backends of ``BROKER_AMQP_AUTHENTICATION_BACKENDS``; there is no HTTP
+    request to give them.
     """
     for path in settings.BROKER_AMQP_AUTHENTICATION_BACKENDS:
         backend = load_backend(path)
@@ -182,13 +183,13 @@ def authenticate(name: str, password: str) -> AbstractBaseUser | None:
 
 
 def unchanged(right: Right) -> AbstractBaseUser | None:
-    """The user, if active, and with the same password as then."""
+    """The user of a cached password, if active and with the same password still."""
     users = get_user_model()._default_manager
     return users.filter(pk=right.user_id, password=right.hashed, is_active=True).first()
 
 
 def named(name: str) -> tuple[Credential | None, AbstractBaseUser | None]:
-    """The good credential of a name; or else the active user."""
+    """The valid credential of a name, or else the active user of that name."""
     credential = credentials.find(name, None)
     if credential is not None or "\0" in name:
         return credential, None

@@ -1,4 +1,4 @@
-"""What the parts of a client call of it, and a client of its listener."""
+"""Protocols: what the parts of a client use of it, and a client of its listener."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ClientT = TypeVar("ClientT")
 
 
 class LoginListener(NodeListener, Protocol):
-    """The ``Listener``, as the parts of a client know it."""
+    """The part of ``Listener`` that the parts of a client use."""
 
     access: Access
     identities: Identities
@@ -33,7 +33,7 @@ class LoginListener(NodeListener, Protocol):
 
 
 class ClientListener(LoginListener, Protocol[ClientT]):
-    """The ``Listener``, as its clients know it."""
+    """The part of ``Listener`` that its clients use."""
 
     limits: ListenerLimits
     container_id: str
@@ -53,13 +53,13 @@ class ClientListener(LoginListener, Protocol[ClientT]):
 
 
 class LoginStep(Protocol):
-    """The ``Login`` of a client, or its ``Visit``."""
+    """The authentication step of a client: ``Login`` or ``Visit``."""
 
     def receive(self, data: bytes) -> None: ...
 
 
 class ConnectedClient(NodeClient, Protocol):
-    """The ``Client``, as its parts know it."""
+    """The part of ``Client`` that its parts use."""
 
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport

@@ -1,4 +1,4 @@
-"""How one client says who it is, before it may say anything else."""
+"""SASL login of one client, before the AMQP connection."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ logger = logging.getLogger(__name__)
 
 
 class Login:
-    """The exchange with one client; what comes behind it is kept for the engine."""
+    """The SASL exchange with one client; bytes after it are kept for the engine."""
 
     def __init__(self, client: ConnectedClient) -> None:
         self.client = client
         certificate = client.transport.get_extra_info("peercert")
         self.certified = common_name(certificate)
-        self.taken = 0  # bytes
+        self.taken = 0  # bytes received
         self.sasl = server.ServerSasl(
             client.listener.access.mechanisms(
                 client.ip,
@@ -34,10 +34,10 @@ class Login:
         )
 
     def receive(self, data: bytes) -> None:
-        """Take what came."""
+        """Handle received bytes."""
         self.taken += len(data)
         if self.taken > self.client.limits.login_bytes:
-            self.refuse("it said too much")
+            self.refuse("it sent too many bytes")
         else:
             self.go_on(self.sasl.receive(data))
 
@@ -55,13 +55,13 @@ class Login:
 
     def refuse(self, why: str) -> None:
         client, name = self.client, self.sasl.user
-        logger.info("A client at %s is not let in as %r: %s", client.address, name, why)
+        logger.info("Login of %r from %s refused: %s", name, client.address, why)
         self.sasl.deny()
         self.write()
         client.turn_away()
 
     async def answer(self, question: server.Question) -> None:
-        """Ask the database, and go on; while it is asked, the client is not read."""
+        """Query the database, and continue; reading from the client is paused."""
         try:
             await self.answered(question)
         except (DatabaseAway, DatabaseError) as error:
@@ -88,14 +88,14 @@ class Login:
         if self.client.gone:
             return
         if identity is None or held is None:
-            self.refuse("it is not known")
+            self.refuse("unknown user, wrong password, or no access")
         else:
             self.sasl.accept()
             self.write()
             self.client.logged_in(identity, held, self.sasl.rest())
 
     def let_visit(self) -> None:
-        """The client says later who it is."""
+        """Accept ANONYMOUS; the client authenticates later, by a token."""
         self.sasl.accept()
         self.write()
         self.client.login = visit = Visit(self.client)

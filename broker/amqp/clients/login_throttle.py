@@ -1,4 +1,4 @@
-"""How often a password was wrong, by address and by name."""
+"""Limit of failed password attempts, per address and per name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ WINDOW_S = 60.0
 
 
 class Failures:
-    """Counts attempts as failed from their beginning, so that many at once count too.
+    """Counts failed attempts, and resets the counts each minute.
 
-    The counts begin anew each minute.
+    An attempt counts as failed when it begins, so that simultaneous ones count too.
     """
 
     def __init__(self, limits: ListenerLimits) -> None:
@@ -22,7 +22,7 @@ class Failures:
         self.names: Counter[tuple[str, str]] = Counter()
 
     def begin(self, host: str, name: str, now_s: float) -> bool:
-        """Whether there may be another attempt; it counts until it is forgiven."""
+        """Count an attempt as failed until it is forgiven; False if over the limit."""
         if now_s - self.since_s >= WINDOW_S:
             self.since_s = now_s
             self.hosts.clear()
@@ -38,6 +38,6 @@ class Failures:
         return True
 
     def forgive(self, host: str, name: str) -> None:
-        """The attempt was no failure."""
+        """Uncount an attempt that succeeded."""
         self.hosts[host] = max(self.hosts[host] - 1, 0)
         self.names[host, name] = max(self.names[host, name] - 1, 0)

@@ -1,7 +1,7 @@
-"""What a listener does once a second, for all its clients together.
+"""Periodic work of a listener: once a second, for all its clients together.
 
-The register is written, and says what operators want closed; authorities are read, and
-whoever has lost one is told.
+It writes the register, which returns the operators' requests to close connections and
+endpoints. It reads authorities, and ends links whose authority was withdrawn.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ BY_OPERATOR = "An operator closed it."
 
 
 class Rounds:
-    """The rounds of one listener; for the loop's thread."""
+    """The periodic rounds of one listener; for the loop's thread."""
 
     def __init__(self, listener: ClientListener[Client]) -> None:
         self.listener = listener
         self.task: asyncio.Task[None] | None = None
-        self.is_away = False  # the database, and that was said
+        self.is_away = False  # the database is away, and this was logged
         self.turned_away = 0  # since the last round
         self.why = ""
 
@@ -40,7 +40,7 @@ class Rounds:
         self.task = self.listener.loop.create_task(self.go_on())
 
     async def stop(self) -> None:
-        """Remove the rows of all clients, which are gone."""
+        """Stop, and remove the rows of all clients; they are gone by now."""
         if self.task is not None:
             self.task.cancel()
             await asyncio.wait([self.task])
@@ -48,10 +48,12 @@ class Rounds:
             async with asyncio.timeout(LAST_WITHIN_S):
                 await self.listener.register.write()
         except (DatabaseError, DatabaseAway, psycopg.Error, TimeoutError) as error:
-            logger.warning("Rows of clients are left for others to remove: %s", error)
+            logger.warning(
+                "Rows of clients are left for other processes to delete: %s", error
+            )
 
     def refused(self, address: str, why: str) -> None:
-        """A connection was not taken; this is said once a second."""
+        """Note a refused connection; these are logged together once a second."""
         self.turned_away += 1
         self.why = f"{address}: {why}"
 
@@ -61,7 +63,7 @@ class Rounds:
             await self.attempt()
 
     async def attempt(self) -> None:
-        """One round; a database that is away, or a mistake, ends no later one."""
+        """Run one round; an error of it does not stop later rounds."""
         if self.turned_away:
             count, self.turned_away = self.turned_away, 0
             logger.warning("Connections refused: %d, the last %s", count, self.why)
@@ -73,7 +75,7 @@ class Rounds:
                 logger.warning("The register of clients waits: %s", error)
             self.is_away = True
         except Exception:
-            logger.exception("A round of the listener came to nothing.")
+            logger.exception("A periodic round of the listener failed.")
         else:
             self.is_away = False
 
@@ -105,5 +107,5 @@ class Rounds:
                 client.guard(client.cast_off, endpoint, error)
 
     def clients(self) -> list[Client]:
-        """Those that are open."""
+        """The clients whose connections are open."""
         return [one for one in self.listener.clients if one.id and not one.gone]

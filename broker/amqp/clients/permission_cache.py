@@ -1,7 +1,7 @@
-"""What those who are connected may do, as it was a second ago at most.
+"""Cache of the authorities of connected principals; refreshed each second.
 
-Asked of the database for all of them together, so that a right that is withdrawn ends
-what was begun with it within seconds, and a message costs no query.
+One query reads the authorities of all of them. So a withdrawn authority ends the links
+that need it within seconds, and a message costs no query.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from broker.models.clients import Credential
 from broker.security import authorities, credentials
 from broker.security.authorities import Authority, GrantedAuthorities
 
-MOST_ANSWERS = 10_000  # that are remembered of one principal
+MOST_ANSWERS = 10_000  # cached for one principal
 
 
 class Key(NamedTuple):
-    """A principal: a user, or what a credential leaves of one."""
+    """A principal: a user, or a user limited by a credential."""
 
     user_id: int
     credential_id: int | None
@@ -33,10 +33,10 @@ class Key(NamedTuple):
 
 @dataclass(slots=True)
 class Rights:
-    """What one principal may do; all its connections share this.
+    """The authorities of one principal, shared by its connections.
 
-    ``held`` is None once it may not even be connected: the user is inactive or gone,
-    the credential revoked or expired.
+    ``held`` is None if the principal may not be connected at all: the user is inactive
+    or deleted, or the credential is revoked or expired.
     """
 
     held: GrantedAuthorities | None
@@ -44,7 +44,7 @@ class Rights:
     answers: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def may(self, authority: Authority, name: str) -> bool:
-        """Whether it has an authority on the queue or address of a name."""
+        """Whether it has an authority on the queue or address of this name."""
         if (known := self.answers.get((authority, name))) is not None:
             return known
         if len(self.answers) >= MOST_ANSWERS:
@@ -54,7 +54,7 @@ class Rights:
         return answer
 
     def change(self, held: GrantedAuthorities | None) -> bool:
-        """Take what is held now; say whether that is something else."""
+        """Replace the authorities; return whether they differ."""
         if held == self.held:
             return False
         self.held = held
@@ -63,13 +63,13 @@ class Rights:
 
 
 class Principals:
-    """The rights of all that are connected; for the loop's thread."""
+    """The authorities of all connected principals; for the loop's thread."""
 
     def __init__(self) -> None:
         self.known: dict[Key, Rights] = {}
 
     def enter(self, key: Key, held: GrantedAuthorities | None) -> Rights:
-        """One more connection of a principal, of which ``held`` was just read."""
+        """Count one more connection of a principal; ``held`` was just read."""
         rights = self.known.setdefault(key, Rights(held))
         rights.change(held)
         rights.connections += 1
@@ -82,7 +82,7 @@ class Principals:
             del self.known[key]
 
     def change(self, held: dict[Key, GrantedAuthorities | None]) -> set[Key]:
-        """Take what was read; say for whom it is something else than before."""
+        """Replace the authorities by those read; return whose differ."""
         return {
             key
             for key, now in held.items()
@@ -91,7 +91,7 @@ class Principals:
 
 
 def held_by(identity: Identity) -> GrantedAuthorities | None:
-    """What somebody may do who has just said who it is; as ``look``."""
+    """The authorities of a principal that has just logged in; as ``look``."""
     key = Key.of(identity)
     return look([key])[key]
 
@@ -99,11 +99,11 @@ def held_by(identity: Identity) -> GrantedAuthorities | None:
 def look(
     keys: Collection[Key], *, now: datetime | None = None
 ) -> dict[Key, GrantedAuthorities | None]:
-    """What principals may do now. Two queries, in a thread of the database's.
+    """The current authorities of principals. Two queries, in a database thread.
 
     Args:
-        keys: who.
-        now: when; the database's clock when not given.
+        keys: the principals.
+        now: the time; by default that of the database's clock.
     """
     held = authorities.held_by_each({key.user_id for key in keys})
     ids = {key.credential_id for key in keys if key.credential_id is not None}
@@ -114,7 +114,7 @@ def look(
 def rest_of(
     key: Key, held: dict[int, GrantedAuthorities], good: dict[int, Credential]
 ) -> GrantedAuthorities | None:
-    """What is left of the authorities of a user for one of its credentials."""
+    """The authorities of a principal: the user's, limited by the credential."""
     of_user = held.get(key.user_id)
     if key.credential_id is None or of_user is None:
         return of_user

@@ -1,8 +1,8 @@
-"""Tells the console who is connected, and what operators want closed.
+"""Registry of connections and endpoints in the database, for the console.
 
-Connections are written down when they open; what their endpoints do, and that they are
-gone, once a second for all together. This is the part in the loop's thread; the
-statements are in ``rows``.
+A connection is written when it opens. Counts of endpoints, and what is gone, are
+written once a second for all together; the answer has the operators' requests to close.
+This part runs in the loop's thread; the SQL is in ``registry_rows``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from broker.amqp.protocol.performatives import Open
 from broker.amqp.protocol.types.types import Symbol
 from broker.models.clients import ClientConnection, ClientEndpoint, Credential
 
-LOOKS = 8  # for a container id that another process may just be giving up
+LOOKS = 8  # attempts, as another process may just be releasing a container id
 LOOKS_AGAIN_AFTER_S = 0.2
 LONGEST_CONTAINER_ID = 1000  # characters
 
@@ -38,7 +38,7 @@ Connected = tuple[ClientContext, ClientConnection]
 
 
 class OpenClient(ClientContext, Protocol):
-    """The ``Client`` whose connection opens."""
+    """The ``Client`` whose connection is opening."""
 
     remote: Open
     address: str
@@ -53,15 +53,15 @@ class OpenClient(ClientContext, Protocol):
 
 @dataclass(slots=True)
 class Noted:
-    """An endpoint, and its row."""
+    """An endpoint and its row."""
 
     client: ClientContext
     endpoint: Endpoint
     row: ClientEndpoint
-    written: Snapshot | None = None  # what the row says; None: it is not there yet
+    written: Snapshot | None = None  # values of the row; None: not inserted yet
 
     def look(self) -> Snapshot | None:
-        """What it did until now; None while it is not accepted yet."""
+        """Its current counts; None while the attach is not accepted."""
         end: End | None = self.endpoint.context
         return None if end is None else end.snapshot()
 
@@ -71,32 +71,32 @@ class Register:
 
     def __init__(self, database: Database, rounds: Database) -> None:
         """Args:
-        database: runs something in a thread, for one client.
-        rounds: the same for all of them, however much the clients want.
+        database: runs a call in a thread, for one client.
+        rounds: runs a call in a thread of its own, which clients cannot keep busy.
         """
         self.database = database
         self.rounds = rounds
         self.containers: Counter[str] = Counter()
         self.connections: dict[int, Connected] = {}  # by id
         self.noted: dict[Endpoint, Noted] = {}
-        self.holders: dict[int, dict[Endpoint, bool]] = {}  # by queue; if exclusive
+        self.holders: dict[int, dict[Endpoint, bool]] = {}  # if exclusive
         self.gone_connections: list[int] = []
         self.gone_endpoints: list[int] = []
-        self.is_anew = False  # all must be written again
+        self.is_anew = False  # all rows must be written again
 
     async def enter(self, client: OpenClient, *, is_alone: bool) -> int:
-        """Write down a connection that opens; return the id of its row.
+        """Insert the row of a connection that opens; return the row's id.
 
         Args:
-            client: that has logged in.
-            is_alone: whether it wants to be the only one with its container id.
+            client: a client that has logged in.
+            is_alone: whether no other connection may have its container id.
 
         Raises:
-            AmqpError: there is another, or the id cannot be kept.
+            AmqpError: another connection has it, or the id cannot be stored.
         """
         name = client.container_id
         if len(name) > LONGEST_CONTAINER_ID or "\0" in name:
-            raise duplicate("Such a container-id cannot be kept.")
+            raise duplicate("This container-id is too long, or has a NUL.")
         if is_alone and self.containers[name]:
             raise duplicate(f"{name} is connected already.")
         self.containers[name] += 1
@@ -118,7 +118,7 @@ class Register:
         raise duplicate(f"{client.container_id} is connected already.")
 
     def leave(self, client: ClientContext) -> None:
-        """The connection is gone; its endpoints go with it."""
+        """Note that a connection is gone, with its endpoints."""
         if self.connections.pop(client.id, None) is None:
             return
         self.give_up(client.container_id)
@@ -137,14 +137,14 @@ class Register:
         *,
         exclusive: bool = True,
     ) -> None:
-        """Write down an endpoint that is to get from a queue.
+        """Insert the row of an endpoint that is to get from a queue.
 
-        One that wants the queue for itself has it until it is gone, among the endpoints
-        of all processes.
+        An exclusive one keeps the endpoints of all processes away from the queue until
+        it is gone.
 
         Raises:
-            AmqpError: another has the queue for itself, or this one cannot, as there
-                are others; or the client is gone.
+            AmqpError: another endpoint has the queue exclusively; or this one is to be
+                exclusive and there are others; or the client is gone.
         """
         here = self.holders.setdefault(queue_id, {})
         if any(here.values()) or (exclusive and here):
@@ -192,7 +192,7 @@ class Register:
             self.holders.pop(queue_id or 0, None)
 
     def add(self, client: ClientContext, endpoint: Endpoint) -> None:
-        """Write down an endpoint that was accepted."""
+        """Register an accepted endpoint; the next round inserts its row."""
         if endpoint not in self.noted:
             end: End = endpoint.context
             row = row_of(client, endpoint, kind=end.kind)
@@ -200,7 +200,7 @@ class Register:
             self.noted[endpoint] = Noted(client, endpoint, row)
 
     def remove(self, endpoint: Endpoint) -> None:
-        """The endpoint is gone, or is refused after ``hold``."""
+        """Remove an endpoint that is gone, or that is refused after ``hold``."""
         noted = self.noted.pop(endpoint, None)
         if noted is None:
             return
@@ -209,10 +209,10 @@ class Register:
             self.gone_endpoints.append(noted.row.pk)
 
     async def write(self) -> registry_rows.CloseRequests:
-        """Write down what happened since the last time; return what is to be closed.
+        """Write the changes since the last call; return the requests to close.
 
         Raises:
-            DatabaseError: nothing was written; the next time it will be.
+            DatabaseError: nothing was written; the next call retries it.
             DatabaseAway: the same.
         """
         now, written = self.round()
@@ -233,9 +233,9 @@ class Register:
         return asked
 
     def round(self) -> tuple[registry_rows.Round, list[tuple[Noted, Snapshot]]]:
-        """What is to be written, and of which endpoints."""
+        """The changes to write, and the endpoints that they are of."""
         for endpoint in [one for one in self.noted if one.gone]:
-            self.remove(endpoint)  # by whomever
+            self.remove(endpoint)  # whichever side detached it
         now = registry_rows.Round(
             gone_endpoints=self.gone_endpoints,
             gone_connections=self.gone_connections,
@@ -264,11 +264,11 @@ class Register:
 
     def confirm(self, noted: Noted, snapshot: Snapshot) -> None:
         noted.written = snapshot
-        if self.noted.get(noted.endpoint) is not noted:  # it went in the meantime
+        if self.noted.get(noted.endpoint) is not noted:  # removed meanwhile
             self.gone_endpoints.append(noted.row.pk)
 
     def endpoint(self, row_id: int) -> tuple[ClientContext, Endpoint] | None:
-        """Whose row that is, if it is one of ours."""
+        """The client and endpoint of a row, if they are this listener's."""
         for one in self.noted.values():
             if one.row.pk == row_id:
                 return one.client, one.endpoint
@@ -276,7 +276,7 @@ class Register:
 
 
 def connection_of(client: OpenClient) -> ClientConnection:
-    """The row of a connection that has opened."""
+    """The row of a connection that opens."""
     properties = client.remote.properties or {}
     credential = client.credential
     return ClientConnection(
@@ -292,7 +292,7 @@ def connection_of(client: OpenClient) -> ClientConnection:
 
 
 def row_of(client: ClientContext, endpoint: Endpoint, *, kind: str) -> ClientEndpoint:
-    """The row of an endpoint, but for where it is."""
+    """The row of an endpoint, without its node and queue."""
     return ClientEndpoint(
         connection_id=client.id,
         session=endpoint.session.channel,
@@ -307,11 +307,11 @@ def gone() -> AmqpError:
 
 
 def locked() -> AmqpError:
-    return AmqpError(RESOURCE_LOCKED, "A consumer has the queue for itself.")
+    return AmqpError(RESOURCE_LOCKED, "A consumer has the queue exclusively.")
 
 
 def duplicate(description: str) -> AmqpError:
-    """Why a container id cannot be had; clients look at the info.
+    """The error for a container id that cannot be used; clients read its info.
 
     Source: AMQP 1.0, 2.7.1 and 2.8.16; JMS mapping of AMQP, 5.1.
     """

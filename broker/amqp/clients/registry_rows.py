@@ -1,7 +1,7 @@
-"""What the database keeps of clients; all of it runs in a thread of the database's.
+"""Rows of connections and endpoints; all of this runs in a database thread.
 
-The rows belong to the owner that is this process. Names come from the wire: what
-PostgreSQL cannot hold is replaced.
+The rows belong to this process as their owner. Names come from clients; characters
+that PostgreSQL cannot store are replaced.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from broker.models import Queue
 from broker.models.clients import ClientConnection, ClientEndpoint
 from broker.queueing import processes
 
-KIND = "listener"  # of the owner
+KIND = "listener"  # kind of the owner
 CONTAINERS = 0x424C  # the first key of the advisory locks on container ids
-LONGEST_NAME = 255  # characters that are shown of what a client calls something
+LONGEST_NAME = 255  # characters stored of a name that a client chose
 INTEGER = 2**31 - 1
 HELD = """
 SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted
@@ -31,7 +31,7 @@ AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 
 
 class CloseRequests(NamedTuple):
-    """What operators want closed: ids of rows."""
+    """Ids of the rows that operators want closed."""
 
     connections: frozenset[int]
     endpoints: frozenset[int]
@@ -39,21 +39,21 @@ class CloseRequests(NamedTuple):
 
 @dataclass(slots=True)
 class Round:
-    """What is to be written down at once.
+    """The changes to write in one transaction.
 
-    ``everything`` is given in place of what is new where the rows may be gone, as when
-    the database took this process for dead.
+    ``everything`` is set when the rows may be gone, as when other processes took this
+    one for dead: then all connections are written again.
     """
 
     new: list[ClientEndpoint] = field(default_factory=list)
-    changed: dict[int, Snapshot] = field(default_factory=dict)  # by id of the row
+    changed: dict[int, Snapshot] = field(default_factory=dict)  # by row id
     gone_endpoints: list[int] = field(default_factory=list)
     gone_connections: list[int] = field(default_factory=list)
     everything: list[ClientConnection] | None = None
 
 
 class OwnerChanged(Exception):
-    """This process has a new owner, of which nothing is written down yet."""
+    """This process has a new owner, which has no rows yet."""
 
 
 def begin() -> None:
@@ -62,14 +62,14 @@ def begin() -> None:
 
 
 def enter(row: ClientConnection, *, is_alone: bool) -> bool:
-    """Write a connection down.
+    """Insert the row of a connection.
 
     Args:
-        row: without an id, which it has afterwards.
+        row: a row without an id; the insert sets it.
         is_alone: whether no other process may have its container id.
 
     Returns:
-        False if one has; nothing is written then.
+        False if another process has it; then nothing is written.
     """
     row.owner_id = processes.current(KIND)
     with transaction.atomic():
@@ -82,7 +82,8 @@ def enter(row: ClientConnection, *, is_alone: bool) -> bool:
 def is_elsewhere(row: ClientConnection) -> bool:
     """Whether another live process has a connection of this container id.
 
-    The lock lasts as long as the transaction, so that of two the second sees the first.
+    The advisory lock lasts until the end of the transaction: of two transactions, the
+    second sees the first one's row.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -95,7 +96,7 @@ def is_elsewhere(row: ClientConnection) -> bool:
 
 
 def living(owner_ids: Iterable[int]) -> list[int]:
-    """Those of the owners whose processes hold their locks."""
+    """The owners whose processes are alive, as they hold their advisory locks."""
     if not (asked := list(owner_ids)):
         return []
     with connection.cursor() as cursor:
@@ -104,17 +105,17 @@ def living(owner_ids: Iterable[int]) -> list[int]:
 
 
 def hold(row: ClientEndpoint, gone: Sequence[int]) -> bool:
-    """Write down an endpoint that is to get from a queue, for itself if it says so.
+    """Insert the row of an endpoint that is to get from a queue, perhaps exclusively.
 
-    Whoever else does so waits for this transaction.
+    It locks the queue's row, so a second call for the same queue waits.
 
     Args:
-        row: without an id, which it has afterwards.
-        gone: rows of our own that are to be removed first.
+        row: a row without an id; the insert sets it.
+        gone: ids of this process's rows to delete first.
 
     Returns:
-        False if another has the queue for itself, or this one cannot, or the queue is
-        gone; nothing is written then.
+        False if another endpoint has the queue exclusively, or this one is to be
+        exclusive and there are others, or the queue is gone; then nothing is written.
     """
     with transaction.atomic():
         delete(Q(pk__in=gone))
@@ -128,7 +129,7 @@ def hold(row: ClientEndpoint, gone: Sequence[int]) -> bool:
 
 
 def in_the_way(row: ClientEndpoint) -> bool:
-    """Whether live endpoints are in the way of this one; dead ones are removed."""
+    """Whether live endpoints conflict with this one; dead ones are deleted."""
     others = ClientEndpoint.objects.filter(queue=row.queue_id, kind=row.kind)
     if not row.is_exclusive:
         others = others.filter(is_exclusive=True)
@@ -139,11 +140,12 @@ def in_the_way(row: ClientEndpoint) -> bool:
 
 
 def write(now: Round) -> CloseRequests:
-    """Write down all that happened since the last time.
+    """Write the changes of one round; return the requests to close.
 
     Raises:
-        OwnerChanged: nothing was written; give it everything.
-        IntegrityError: nothing was written; rows are missing: give it everything.
+        OwnerChanged: nothing was written; call it with ``everything``.
+        IntegrityError: nothing was written, as rows are missing; call it with
+            ``everything``.
         DatabaseError: nothing was written.
     """
     if processes.renew(KIND) and now.everything is None:
@@ -163,15 +165,15 @@ def remove(now: Round) -> None:
 
 
 def delete(which: Q) -> None:
-    """Delete endpoints, in the order of their ids: two who remove the same, a round and
-    an attach, then never wait for each other."""
+    """Delete endpoints in the order of their ids, so that a round and an attach that
+    delete the same rows cannot deadlock."""
     endpoints = ClientEndpoint.objects.filter(which).order_by("pk").select_for_update()
     if ids := list(endpoints.values_list("pk", flat=True)):
         ClientEndpoint.objects.filter(pk__in=ids).delete()
 
 
 def restore(connections: Sequence[ClientConnection]) -> None:
-    """Write them down anew, as an owner has them that did not before."""
+    """Delete and insert the rows of connections again, for the new owner."""
     ids = [one.pk for one in connections]
     delete(Q(connection__in=ids))
     ClientConnection.objects.filter(pk__in=ids).delete()
@@ -181,7 +183,8 @@ def restore(connections: Sequence[ClientConnection]) -> None:
 
 
 def add(endpoints: Sequence[ClientEndpoint]) -> None:
-    """Those whose queue was deleted meanwhile are without one."""
+    """Insert endpoints. One whose queue was deleted meanwhile gets no queue; one whose
+    queue another holds exclusively is not exclusive."""
     ids = {one.queue_id for one in endpoints if one.queue_id is not None}
     if ids:
         queues = Queue.objects.filter(pk__in=ids).select_for_update(no_key=True)
@@ -195,7 +198,7 @@ def add(endpoints: Sequence[ClientEndpoint]) -> None:
 
 
 def held(queue_ids: Collection[int]) -> QuerySet[ClientEndpoint, int | None]:
-    """Those of the queues that somebody has for itself."""
+    """The ids of those queues that an endpoint holds exclusively."""
     holders = ClientEndpoint.objects.filter(queue__in=queue_ids, is_exclusive=True)
     return holders.values_list("queue_id", flat=True)
 
@@ -223,10 +226,10 @@ def which(is_endpoint: bool, row_id: int) -> tuple[bool, int]:  # noqa: FBT001
 
 @transaction.atomic
 def leave(connection_ids: Sequence[int]) -> None:
-    """Remove connections with all they have, as at the end of the process."""
+    """Remove connections and their endpoints, as at the end of the process."""
     remove(Round(gone_connections=list(connection_ids)))
 
 
 def readable(name: object) -> str:
-    """What a client calls something, as a row can hold it."""
+    """A name from a client, as a column can hold it."""
     return str(name).replace("\0", "\ufffd")[:LONGEST_NAME]

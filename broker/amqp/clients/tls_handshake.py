@@ -1,4 +1,4 @@
-"""A connection before its handshake of TLS: counted, and not a client yet."""
+"""A connection during its TLS handshake: counted, but not a client yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker.amqp.clients.interfaces import ClientListener
 
 
 class Doorstep(asyncio.Protocol):
-    """Waits for the handshake, as long as for a login, and then is the client."""
+    """Waits for the TLS handshake, with the login's timeout; then starts the client."""
 
     def __init__(
         self, listener: ClientListener[Client], context: ssl.SSLContext
@@ -26,7 +26,7 @@ class Doorstep(asyncio.Protocol):
         if not self.listener.admit(self.client, raw):
             raw.close()
             return
-        raw.pause_reading()  # what comes is the handshake's
+        raw.pause_reading()  # the next bytes belong to the handshake
         self.task = self.listener.loop.create_task(self.shake_hands(raw))
 
     async def shake_hands(self, raw: asyncio.Transport) -> None:

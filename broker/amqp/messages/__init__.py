@@ -1,4 +1,4 @@
-"""AMQP messages as the broker stores them, and back; and where they say they go."""
+"""Conversion between AMQP messages and stored ones; targets of anonymous relays."""
 
 from __future__ import annotations
 

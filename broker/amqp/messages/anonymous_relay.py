@@ -1,4 +1,4 @@
-"""Which address a producer means, remembered for a few seconds."""
+"""Resolution of the target that a producer or message names, cached briefly."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from broker.errors import BrokerError, NoSuchAddress, NoSuchQueue
 from broker.models import Queue, RoutingType
 
 KNOWN_S = 2.0
-MOST = 10_000  # names that are remembered
+MOST = 10_000  # cached names
 LONGEST = 600  # characters of a name; an address and a queue have 255 each
 URL = re.compile(r"amqps?://[^/]*/(?=.)", re.IGNORECASE)
 
 
-Kind = Literal["queue", "topic"] | None  # as the client understands a name
+Kind = Literal["queue", "topic"] | None  # of destination that the client means
 KINDS: dict[object, Kind] = {0: "queue", 1: "topic", 2: "queue", 3: "topic"}
-DESTINATION = "x-opt-jms-dest"  # how JMS says what ``to`` is
-NO_TO = "Say in each message where it goes to: this endpoint has no address."
+DESTINATION = "x-opt-jms-dest"  # annotation of JMS: the kind of ``to``
+NO_TO = "Each message must say its address in “to”: this link has no target address."
 
 
 class RelayTarget(NamedTuple):
-    """Where messages go."""
+    """The target of messages."""
 
     address: str
-    needs: str | None  # the name that the authority to put is about; None: none
+    needs: str | None  # name for the authority to put; None: none needed
     routing_type: RoutingType | None = None  # of the queues to reach; None: all
 
 
 class Meant(NamedTuple):
-    """A name, and what its client takes it for."""
+    """A name, and the kind of destination that its client means."""
 
     name: str
     kind: Kind = None
 
 
 def bare(name: str) -> str:
-    """A name without the scheme and host that some clients put before it."""
+    """A name without the scheme and host that some clients prefix."""
     return URL.sub("", name, count=1)
 
 
 def checked(name: str) -> str:
-    """A name that something can have.
+    """A name, checked for its length and NUL characters.
 
     Raises:
-        NoSuchAddress: nothing can.
+        NoSuchAddress: no address or queue can have this name.
     """
     if len(name) > LONGEST or "\0" in name:
         raise NoSuchAddress(name[:100])
@@ -57,14 +57,14 @@ def checked(name: str) -> str:
 
 
 def meant_by(payload: bytes) -> Meant:
-    """Where a message says it goes.
+    """The destination that a message names in its ``to`` property.
 
     Raises:
-        AmqpError: it cannot be read, or does not say.
-        NoSuchAddress: nothing can have such a name.
+        AmqpError: the message cannot be decoded, or has no ``to``.
+        NoSuchAddress: no address or queue can have this name.
 
     Source:
-        "AMQP JMS Mapping": the annotation of messages without a destination's own link.
+        "AMQP JMS Mapping": the annotation of messages sent on an anonymous link.
     """
     sections = split(payload)
     named = properties_of(sections.properties).to if sections.properties else None
@@ -78,7 +78,7 @@ def meant_by(payload: bytes) -> Meant:
 
 
 def look_up(meant: Meant) -> RelayTarget | BrokerError:
-    """As ``place_of``; why it means nothing is its answer, too."""
+    """As ``place_of``, but return the error instead of raising it, for the cache."""
     try:
         return place_of(meant)
     except BrokerError as error:
@@ -86,17 +86,17 @@ def look_up(meant: Meant) -> RelayTarget | BrokerError:
 
 
 def place_of(meant: Meant) -> RelayTarget:
-    """Where a producer sends whose destination has this name.
+    """The target of a producer's destination.
 
-    What is sent to a topic reaches those alone who each get it, and what is sent to a
-    queue those who do not, if the address feeds such a one.
+    A message to a topic reaches multicast queues only. A message to a queue reaches
+    anycast queues only, if the address has one.
 
     Args:
-        meant: the name of an address, of a queue (also with its address,
-            ``address::queue``), or an alias of either.
+        meant: the name of an address or queue (also ``address::queue``), or an alias
+            of either.
 
     Raises:
-        NoSuchAddress: it is none of these.
+        NoSuchAddress: the name is none of these.
 
     Source:
         JMS 2.0: a queue and a topic of the same name have nothing in common.
@@ -124,9 +124,9 @@ def routing_type_of(address: str, kind: Kind) -> RoutingType | None:
 
 
 class Places:
-    """What names meant a moment ago; for the loop's thread.
+    """Cache of resolved names; for the loop's thread.
 
-    A put to an address that is gone since is refused all the same.
+    A put to an address deleted meanwhile is still refused.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -134,7 +134,7 @@ class Places:
         self.known: dict[Meant, tuple[RelayTarget | BrokerError, float]] = {}
 
     def find(self, meant: Meant) -> RelayTarget | BrokerError | None:
-        """What a name means, or why it means nothing; None if it must be asked."""
+        """The cached target or error of a name; None if it must be looked up."""
         found = self.known.get(meant)
         if found is None or found[1] < self.clock():
             return None

@@ -1,6 +1,6 @@
-"""A stored AMQP message of which somebody repaired something: its sections anew.
+"""Encode the sections of an AMQP message that an operator has repaired.
 
-The columns say what is different. Everything else stays as it was sent, byte for byte.
+Values whose columns differ are encoded anew. Everything else stays byte for byte.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def repaired(delivery: Delivery, kept: Envelope) -> Sections:
     annotations = found.get(protocol.ANNOTATIONS, b"")
     if beginning or is_encoded(delivery):
         body = body_of(delivery.body, beginning)
-    else:  # what was a map is something simpler now
+    else:  # the body was a map, and was replaced by bytes
         body = bodies.DATA + encode(delivery.body)
         annotations = with_pairs(ANNOTATIONS, annotations, {}, (JMS_TYPE,))
     wanted = fields_of(delivery, properties_of(properties), body)
@@ -57,7 +57,7 @@ def repaired(delivery: Delivery, kept: Envelope) -> Sections:
 
 
 def cut(before: bytes) -> tuple[dict[int, bytes], bytes]:
-    """The sections before a body, by their codes, and how the body begins."""
+    """The sections before a body, by code, and the first bytes of the body."""
     found: dict[int, bytes] = {}
     at = 0
     while at < len(before):
@@ -71,16 +71,16 @@ def cut(before: bytes) -> tuple[dict[int, bytes], bytes]:
 
 
 def is_encoded(delivery: Delivery) -> bool:
-    """Whether a body is sections, as one is kept that has no bytes of its own."""
+    """Whether a body is stored as encoded sections, not as plain bytes or text."""
     return delivery.content_type == bodies.ENCODED or delivery.body.startswith(b"\0")
 
 
 def body_of(body: bytes, beginning: bytes) -> bytes:
-    """The body's sections; what is stored as it was encoded has no beginning."""
+    """The body's sections; ``beginning`` is empty for a body stored as sections."""
     if not beginning:
         return body
     code, at = protocol.section(beginning, 0)
-    size = len(beginning) - at - 1  # of the length, behind the constructor
+    size = len(beginning) - at - 1  # of the length field, after the constructor
     if int.from_bytes(beginning[-size:], "big") == len(body):
         return beginning + body
     try:
@@ -91,7 +91,7 @@ def body_of(body: bytes, beginning: bytes) -> bytes:
 
 
 def fields_of(delivery: Delivery, said: Properties, body: bytes) -> dict[int, Any]:
-    """The fields of the properties that are other than the columns have them."""
+    """The property fields whose columns differ from the section, by position."""
     wanted: dict[int, Any] = {}
     reply_to = said.reply_to and bare(said.reply_to)
     if delivery.client_message_id != text_of(said.message_id):
@@ -111,12 +111,12 @@ def fields_of(delivery: Delivery, said: Properties, body: bytes) -> dict[int, An
 
 
 def column(text: str | None) -> str | None:
-    """A text as its column has it: none, where PostgreSQL cannot hold it."""
+    """A text as its column has it: None if PostgreSQL cannot store it."""
     return None if text is None or "\0" in text else text
 
 
 def application_properties(delivery: Delivery, section: bytes) -> bytes:
-    """The section with what the column has of it; the broker's own are added later."""
+    """The section with the column's changes; the broker's own are added later."""
     written = map_of(section)
     sent = document(written)
     has = {
@@ -134,10 +134,10 @@ def application_properties(delivery: Delivery, section: bytes) -> bytes:
 
 
 def is_other(sent: Any, value: Any) -> bool:
-    """Unlike in Python, true is not 1."""
+    """Whether two values differ; unlike in Python, true is not 1."""
     return isinstance(sent, bool) is not isinstance(value, bool) or sent != value
 
 
 def is_long(sent: Any, value: Any) -> bool:
-    """Whether a number was of 64 bits, and can be so again."""
+    """Whether a number was sent as a long, and the new one fits into a long."""
     return type(sent) is type(value) is int and -(2**63) <= value < 2**63

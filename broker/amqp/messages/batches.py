@@ -1,14 +1,14 @@
-"""Many messages in one body of bytes, as one Backout hands them to another.
+"""Batches: many messages in one byte string, as one Backout sends them to another.
 
     b"BOM1", length of the head   8 bytes
-    head                          JSON: what is not bytes, of each message and of all
-    contents                      the bytes of each message, in its order
+    head                          JSON: fields of the batch and of each message
+    contents                      the bytes of each message, in order
 
-A message that came by AMQP travels as ``to_send`` writes it and is read by ``to_put``:
-so nobody can send an envelope that says something else than the columns. Of it the head
-has only what AMQP tells less exactly or means as a wish. Every other message travels as
-its columns, which AMQP could not carry all: properties that are lists, texts of other
-types, a message without an id.
+A message that came by AMQP is encoded by ``to_send`` and decoded by ``to_put``, so its
+envelope cannot contradict its columns. Its head has only fields that AMQP gives less
+exactly or only as a request. Every other message is sent as its columns, as AMQP cannot
+carry all of them: properties that are lists, texts of other content types, a message
+without an id.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ FIXED = Struct(">4sI")
 PLAIN = [(name, DEFAULTS[name]) for name in DEFAULTS if name not in BYTES]
 VALUES = attrgetter(*(name for name, _ in PLAIN))
 BESIDE_AMQP = ("routing_type", "expires_at", "deliver_at", "producer")
-AMQP, SIZE, HEADERS = "amqp", "size", "headers"  # of the contents, in the head
-MORE = "more"  # what is told of a message, and no part of it
+AMQP, SIZE, HEADERS = "amqp", "size", "headers"  # keys of a message in the head
+MORE = "more"  # data about a message that is no part of it
 
 
 class BatchPart(NamedTuple):
-    """A message as it came; not looked at yet."""
+    """A message of a batch, not decoded yet."""
 
     fields: dict[str, Any]
     content: bytes
 
     @property
     def address(self) -> str:
-        """Where it goes."""
+        """The address it is for."""
         found = self.fields.get("address")
         if not isinstance(found, str):
             raise InvalidBatch("a message of it has no address")
@@ -61,9 +61,9 @@ class BatchPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MessageBatch:
-    """What came in one body."""
+    """A decoded batch."""
 
-    head: Mapping[str, Any]  # what is said of all of them
+    head: Mapping[str, Any]  # fields of the batch
     parts: Sequence[BatchPart]
 
 
@@ -72,12 +72,12 @@ def sealed(
     head: Mapping[str, Any] | None = None,
     more: Sequence[Mapping[str, Any]] | None = None,
 ) -> bytes:
-    """Messages as bytes.
+    """Encode messages as a batch.
 
     Args:
-        messages: in their order.
-        head: JSON values that are said of all; none is called ``messages``.
-        more: the same of each message; it becomes no part of it.
+        messages: the messages, in order.
+        head: JSON values for the whole batch; the name ``messages`` is reserved.
+        more: JSON values for each message, which are no part of it.
     """
     listed: list[dict[str, Any]] = []
     contents: list[bytes] = []
@@ -93,7 +93,7 @@ def sealed(
 
 
 def packed(message: NewMessage) -> tuple[dict[str, Any], bytes]:
-    """What the head has of a message, and its content."""
+    """The head's fields of a message, and its content."""
     if message.envelope is not None:
         fields: dict[str, Any] = {"address": message.address, AMQP: True}
         for name in BESIDE_AMQP:
@@ -115,10 +115,10 @@ def written(value: Any) -> Any:
 
 
 def opened(body: bytes) -> MessageBatch:
-    """Take a body apart; one that is empty has no messages.
+    """Decode a batch; an empty body is a batch without messages.
 
     Raises:
-        InvalidBatch: it is none.
+        InvalidBatch: the body is not a batch.
     """
     if not body:
         return MessageBatch({}, ())
@@ -139,7 +139,7 @@ def opened(body: bytes) -> MessageBatch:
 
 
 def head_of(body: bytes) -> tuple[dict[str, Any], int]:
-    """The head, and where it ends."""
+    """The head, and the offset of its end."""
     if len(body) < FIXED.size or not body.startswith(MAGIC):
         raise InvalidBatch("it does not begin as one")
     end = FIXED.size + FIXED.unpack_from(body)[1]
@@ -155,15 +155,14 @@ def head_of(body: bytes) -> tuple[dict[str, Any], int]:
 
 
 def unpacked(part: BatchPart, whose: str | None = None) -> NewMessage:
-    """The message of a part.
+    """Decode the message of a part.
 
     Args:
-        part: as it came.
-        whose: the user whose messages may say that they are theirs; None, where they
-            may be anybody's.
+        part: the part.
+        whose: the only user whose identity the message may carry; None allows any.
 
     Raises:
-        InvalidMessage: it is none, or says that it is somebody else's.
+        InvalidMessage: it cannot be decoded, or carries another user's identity.
     """
     fields = dict(part.fields)
     fields.pop(MORE, None)
@@ -181,10 +180,10 @@ def unpacked(part: BatchPart, whose: str | None = None) -> NewMessage:
 
 
 def from_columns(content: bytes, fields: dict[str, Any]) -> NewMessage:
-    """A message that travels as its columns.
+    """Decode a message that is sent as its columns.
 
     Raises:
-        ValueError: a field is none, or has a value of another kind.
+        ValueError: a field is unknown, or has a value of the wrong type.
     """
     size = fields.pop(HEADERS, None)
     if BYTES[1] in fields:
@@ -200,11 +199,11 @@ def from_columns(content: bytes, fields: dict[str, Any]) -> NewMessage:
 
 
 def from_amqp(part: BatchPart, fields: dict[str, Any], whose: str | None) -> NewMessage:
-    """A message that travels as AMQP, with what the head knows better.
+    """Decode a message that is sent as AMQP; the head's fields override AMQP's.
 
     Raises:
-        AmqpError: it cannot be read, or says that it is somebody else's.
-        ValueError: a field of the head has a value of another kind.
+        AmqpError: it cannot be decoded, or carries another user's identity.
+        ValueError: a field of the head has a value of the wrong type.
     """
     if not fields.keys() <= {"address", *BESIDE_AMQP}:
         raise ValueError("Beside AMQP there is a field that AMQP has itself")
@@ -230,12 +229,12 @@ def from_amqp(part: BatchPart, fields: dict[str, Any], whose: str | None) -> New
 def said(error: AmqpError) -> str:
     what = str(error).rstrip(".")
     if error.condition == UNAUTHORIZED_ACCESS:
-        return f"{what}; whoever has the authority passall may send it as it is"
+        return f"{what}; a user with the authority passall may send it unchanged"
     return what
 
 
 def as_put(one: Delivery) -> NewMessage:
-    """What somebody got, as it would be put again."""
+    """A delivery as the message that would be put again."""
     return NewMessage(
         address=one.address,
         body=one.body,
@@ -257,7 +256,7 @@ def as_put(one: Delivery) -> NewMessage:
 
 
 def as_delivery(message: NewMessage) -> Delivery:
-    """What somebody puts, as it would be got; the numbers of the broker are 0."""
+    """A new message as its delivery; the broker's numbers are 0."""
     return Delivery(
         uow=0,
         queue_id=0,

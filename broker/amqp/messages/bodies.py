@@ -1,7 +1,7 @@
-"""The body of an AMQP message as consoles and handlers want it, and back.
+"""Conversion between the body of an AMQP message and the stored body.
 
-One section of data is its bytes, and a text is UTF-8. Anything else, a map or several
-sections, is kept as it was encoded.
+A single data section is stored as its bytes, a string value as UTF-8. Any other body,
+as a map or several sections, is stored as it was encoded.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ VALUE_NAMES = (0x77, "amqp:amqp-value:*")
 BINARY8, BINARY32, STRING8, STRING32 = 0xA0, 0xB0, 0xA1, 0xB1
 U32 = Struct(">I")
 OTHER_CHARACTERS = re.compile(r"charset\s*=\s*\"?(?!utf-?8\b)", re.I)
-MAP_MESSAGE, BYTES_MESSAGE, TEXT_MESSAGE = 2, 3, 5  # of x-opt-jms-msg-type
+MAP_MESSAGE, BYTES_MESSAGE, TEXT_MESSAGE = 2, 3, 5  # values of x-opt-jms-msg-type
 
 
 def stored(sections: bytes, content_type: str | None) -> tuple[int, str]:
-    """From where on an encoded body is stored as it is, and what that is called.
+    """The offset from which a body's sections are stored, and its content type.
 
     Args:
-        sections: all of the body, whole.
-        content_type: as the properties have it.
+        sections: the complete body.
+        content_type: that of the properties.
 
     Raises:
         AmqpError: a value in it cannot be decoded.
@@ -52,7 +52,7 @@ def stored(sections: bytes, content_type: str | None) -> tuple[int, str]:
 
 
 def beginning(sections: bytes, descriptor: bytes, short: int, long: int) -> int:
-    """Where the bytes of a single value begin; 0, if it is not one of this type."""
+    """The offset of the bytes of a single value; 0 if it is not of this type."""
     if not sections.startswith(descriptor) or len(sections) < 5:
         return 0
     constructor = sections[3]
@@ -66,7 +66,7 @@ def beginning(sections: bytes, descriptor: bytes, short: int, long: int) -> int:
 
 
 def decoded(sections: bytes, content_type: str | None) -> tuple[int, str]:
-    """The same for what is not written in the usual way."""
+    """As ``stored``, for bodies that are not encoded in the usual way."""
     end = len(sections)
     section, at = decode(sections, 0, end)
     alone = at == end and isinstance(section, Described)
@@ -88,25 +88,25 @@ def check_text(text: bytes) -> None:
 
 
 def text_type(content_type: str | None) -> str:
-    """The content type of a text, which is UTF-8 here whatever its sender calls it."""
+    """The content type of a text; it is UTF-8 here, whatever charset was sent."""
     if content_type is None or OTHER_CHARACTERS.search(content_type):
         return TEXT
     return content_type
 
 
 class EncodedBody(NamedTuple):
-    """A body that is made of what somebody put without AMQP."""
+    """The AMQP body of a message that was put without AMQP."""
 
     section: bytes
-    content_type: str | None  # that the properties are to have
-    jms_type: int  # of x-opt-jms-msg-type
+    content_type: str | None  # for the properties
+    jms_type: int  # for x-opt-jms-msg-type
 
 
 def made(delivery: Delivery) -> EncodedBody:
-    """The body of a message that has no envelope.
+    """The AMQP body of a message that has no envelope.
 
-    Plain text is a string; other text is data, and a text message for JMS all the same.
-    A map, which a bridge brought, is one.
+    Plain text becomes a string value. Other text becomes data, but is still a text
+    message for JMS. A map that a bridge brought stays a map.
     """
     body, content_type = delivery.body, delivery.content_type
     if content_type == ENCODED and is_map(body):
@@ -122,7 +122,7 @@ def made(delivery: Delivery) -> EncodedBody:
 
 
 def is_map(sections: bytes) -> bool:
-    """Whether these are one section, and its value a map."""
+    """Whether a body is a single section whose value is a map."""
     try:
         section, end = decode(sections)
     except AmqpError:

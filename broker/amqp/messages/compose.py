@@ -1,4 +1,4 @@
-"""The sections of a message that somebody put without AMQP, from its columns.
+"""Encode the sections of a message that was put without AMQP, from its columns.
 
 Source:
     AMQP JMS Mapping, sections 3.1, "Types of JMS messages", and 3.2.
@@ -37,9 +37,9 @@ def made(
     """All sections of a message but its header.
 
     Args:
-        delivery: of a message that has no envelope.
-        annotations: what it is to have beside those of JMS.
-        from_topic: whether it is for a subscription, and not for a queue's consumer.
+        delivery: a delivery of a message that has no envelope.
+        annotations: annotations beside those of JMS.
+        from_topic: whether the consumer's queue is a subscription.
     """
     body = bodies.made(delivery)
     said = {
@@ -59,7 +59,7 @@ def made(
 
 
 def properties(delivery: Delivery, content_type: str | None) -> list[Any]:
-    """The fields of the section, in its order."""
+    """The fields of the properties section, in order."""
     correlation = delivery.correlation_id
     return [
         message_id(delivery),
@@ -84,7 +84,7 @@ def message_id(delivery: Delivery) -> Any:
 
 
 def symbol(content_type: str | None) -> Symbol | None:
-    """A content type as it can be written; none, where it is not ASCII."""
+    """A content type as a symbol; None if it is not ASCII."""
     if content_type is None or not content_type.isascii():
         return None
     return Symbol(content_type)
@@ -98,7 +98,7 @@ def group_sequence(delivery: Delivery) -> UInt | None:
 
 
 def application_properties(delivery: Delivery) -> bytes:
-    """The properties, and what IBM MQ classes for JMS would show beside them."""
+    """The application properties, and those that IBM MQ classes for JMS would add."""
     found = dict(descriptors.properties_of(delivery)) if delivery.descriptor else {}
     found |= {name: amqp_value(value) for name, value in delivery.properties.items()}
     return APPLICATION_PROPERTIES + encode(found) if found else b""

@@ -1,7 +1,7 @@
-"""AMQP messages as the broker stores them, and back.
+"""Conversion between AMQP messages and stored messages.
 
-A message that came by AMQP leaves as it came, byte for byte: of what it consists of,
-only the header is written anew. What the broker has to know of it is in the columns.
+A message that came by AMQP is sent on byte for byte, except that its header is encoded
+anew. The fields that the broker needs are in columns.
 
 Source:
     AMQP 1.0, part 3, section 3.2.
@@ -60,7 +60,7 @@ from broker.queueing.store import NewMessage
 PLAIN, BATCH = 0, 0x80013700  # message formats; the second is Azure's
 MOST_IN_BATCH = 5000
 HIGHEST = 9  # priority
-SHORT = 200  # bytes of annotations that are remembered
+SHORT = 200  # bytes of annotations up to which ``is_silent`` is cached
 LONGEST_TTL_MS = 2**32 - 1
 NOTHING = (None,) * len(PLACES)
 
@@ -75,32 +75,32 @@ def to_put(  # noqa: PLR0913  # each is named where it is used
     user: str = "",
     may_set_identity: bool = False,
 ) -> list[NewMessage]:
-    """What a transfer brings: one message, or those of a batch.
+    """Decode the messages of a transfer: one, or those of a batch.
 
     Args:
         payload: all sections.
-        address: where it goes, whatever ``to`` says.
-        producer: for the column.
-        now: when it came, which its times to live and to wait count from.
-        message_format: of the transfer.
-        user: who has logged in.
-        may_set_identity: whether it may say that it is somebody else's.
+        address: the address it is put to, whatever ``to`` says.
+        producer: the value of the column ``producer``.
+        now: the time of arrival; time to live and delay count from it.
+        message_format: that of the transfer.
+        user: the user who has logged in.
+        may_set_identity: whether it may carry another user's identity.
 
     Raises:
-        AmqpError: it cannot be decoded, is of an unknown format, or says what cannot
-            be; ``amqp:unauthorized-access`` if it is somebody else's.
+        AmqpError: it cannot be decoded, has an unknown format, or has an invalid
+            field; ``amqp:unauthorized-access`` if it carries another user's identity.
     """
     whose = None if may_set_identity else user
     if message_format == PLAIN:
         return [one(payload, address, producer, now, whose)]
     if message_format != BATCH:
-        why = f"Nobody here knows messages of the format {message_format:#x}."
+        why = f"The message format {message_format:#x} is not supported."
         raise AmqpError(NOT_IMPLEMENTED, why)
     return [one(part, address, producer, now, whose) for part in parts(payload)]
 
 
 def parts(payload: bytes) -> Iterator[bytes]:
-    """The messages of a batch; each of its sections of data is one.
+    """The messages of a batch: one in each data section.
 
     Source:
         Azure Service Bus, "AMQP 1.0 in Service Bus": the batch message format.
@@ -110,7 +110,7 @@ def parts(payload: bytes) -> Iterator[bytes]:
     while at < end:
         section, at = decode(body, at, end)
         if section.descriptor not in bodies.DATA_NAMES:
-            raise AmqpError(DECODE_ERROR, "A batch has a body that is no data.")
+            raise AmqpError(DECODE_ERROR, "A batch must have data sections only.")
         count += 1
         if count > MOST_IN_BATCH:
             why = f"A batch has more than {MOST_IN_BATCH:,} messages."
@@ -121,7 +121,7 @@ def parts(payload: bytes) -> Iterator[bytes]:
 def one(
     payload: bytes, address: str, producer: str, now: datetime, whose: str | None
 ) -> NewMessage:
-    """A message from all of its sections; ``whose`` is None if it may be anybody's."""
+    """Decode one message; ``whose`` is the identity it may carry, None for any."""
     sections = cut(payload)
     application, body = sections.application_properties, sections.body
     said = fields_of(sections.properties) if sections.properties else NOTHING
@@ -152,7 +152,7 @@ def one(
     if whose is not None and (user_id or message.descriptor):
         check_identity(message, user_id, whose)
     if sections.footer:
-        map_of(sections.footer)  # what nobody could read is not passed on
+        map_of(sections.footer)  # raises, if no consumer could decode it
     message.envelope = sealed(
         (annotations, sections.properties, application, body[:start]),
         sections.footer,
@@ -162,12 +162,13 @@ def one(
 
 
 def column(text: str | None) -> str | None:
-    """A text as PostgreSQL can hold it; the envelope has what it cannot."""
+    """A text for a column: None if PostgreSQL cannot store it; the envelope has it."""
     return None if text is None or "\0" in text else text
 
 
 def take_header(message: NewMessage, header: Header, now: datetime) -> None:
-    """Priorities above 9 are 9; a time to live of 0 is none, as in JMS."""
+    """Set the header's fields. A priority above 9 is 9; a time to live of 0 is none,
+    as in JMS."""
     message.durable = header.durable
     message.priority = min(int(header.priority), HIGHEST)
     if header.ttl:
@@ -176,12 +177,12 @@ def take_header(message: NewMessage, header: Header, now: datetime) -> None:
 
 @lru_cache(maxsize=1024)  # a few serve most messages
 def is_silent(annotations: bytes) -> bool:
-    """Whether annotations ask for nothing that the broker knows."""
+    """Whether no annotation is for the broker."""
     return not any(is_wish(str(name)) for name in map_of(annotations))
 
 
 def take_wishes(message: NewMessage, sections: Sections, now: datetime) -> bytes:
-    """Note what a message asks for; its annotations as they are kept."""
+    """Apply annotations and properties for the broker; return those to store."""
     annotations, application = sections.annotations, sections.application_properties
     asked: dict[str, Any] = {}
     if JMS_BYTES in application:
@@ -198,13 +199,13 @@ def take_wishes(message: NewMessage, sections: Sections, now: datetime) -> bytes
 
 
 def to_send(delivery: Delivery, *, now: datetime, from_topic: bool = False) -> bytes:
-    """All sections of a message as its consumer gets it.
+    """Encode all sections of a message for its consumer.
 
     Args:
-        delivery: whose backout count is the header's delivery count.
-        now: when, for the rest of its time to live.
-        from_topic: whether its queue is a subscription's; JMS clients want to know it
-            of messages that come from elsewhere.
+        delivery: its backout count becomes the header's delivery count.
+        now: the time, for the remaining time to live.
+        from_topic: whether its queue is a subscription; it is written for JMS clients
+            into messages that were put without AMQP.
     """
     header = header_of(delivery, now)
     stored = delivery.envelope

@@ -1,9 +1,8 @@
-"""What a copy says of where it came from, for clients of AMQP.
+"""Properties and annotations of a dead letter, for AMQP clients.
 
 The broker writes it into the properties of a dead letter
 (``broker.queueing.provenance``). It is sent as application properties with the same
-names, as ActiveMQ Artemis sends it, and in annotations, which every client can read
-without knowing this broker.
+names, as ActiveMQ Artemis sends it, and in annotations, which every client can read.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ ORIGINAL_EXPIRY = Symbol("x-opt-orig-expiry")
 
 
 def written_by_us(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties that the broker wrote, as application properties."""
+    """The properties written by the broker, as application properties."""
     return {
         name: amqp_value(value) for name, value in properties.items() if name in OURS
     }
 
 
 def annotations_of(properties: Mapping[str, Any]) -> dict[Symbol, Any]:
-    """Why a message is a dead letter; nothing, if it is none."""
+    """The annotations of a dead letter; empty for other messages."""
     if "_BRK_DEATH_REASON" not in properties:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""What a message that arrives asks for: a delay, and IBM MQ's descriptor."""
+"""Annotations of an incoming message for the broker: a delay, IBM MQ's descriptor."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def is_wish(annotation: str) -> bool:
 
 
 def moment(since_1970_ms: int) -> datetime | None:
-    """A time, where there is one: 0 is none, and so is what no calendar has."""
+    """A timestamp as a datetime; None for 0 and for times outside the calendar."""
     if 0 < since_1970_ms <= LAST_MS:
         return EPOCH + since_1970_ms * MILLISECOND
     return None
 
 
 def delayed_until(annotations: Mapping[Any, Any], now: datetime) -> datetime | None:
-    """Before which moment a message must not be delivered; None where it may be now.
+    """The time before which a message must not be delivered; None if there is none.
 
     Raises:
-        AmqpError: the annotation is no whole number, or beyond the year 9999.
+        AmqpError: an annotation is not an integer, or is beyond the year 9999.
     """
     for name in AT:
         if annotations.get(name) is not None:
@@ -66,14 +66,15 @@ def whole(name: str, value: Any) -> int:
 
 
 def describe(message: NewMessage, fields: Mapping[str, Any], now: datetime) -> None:
-    """Give a message what its sender says in IBM MQ's fields.
+    """Apply IBM MQ's fields to a message.
 
-    Those with a column take its place where AMQP's own field is not given, but for the
-    priority and the persistence, which AMQP always gives. What a queue manager alone
-    can say, the backout count and the time of the put, is ignored, as IBM MQ does.
+    A field with a column of its own is used if AMQP's own field is missing. Priority
+    and persistence always override AMQP's, which are never missing. Fields that only a
+    queue manager may set, as the backout count and the put time, are ignored, as in
+    IBM MQ.
 
     Raises:
-        AmqpError: a field cannot have such a value.
+        AmqpError: a field has an invalid value.
     """
     message.headers = fields.get(HEADERS)
     descriptor = {name: fields[name] for name in STORED if name in fields}
@@ -100,15 +101,15 @@ def among(name: str, possible: Any, fields: Mapping[str, Any], usual: int) -> in
 
 
 def check_identity(message: NewMessage, user_id: bytes | None, user: str) -> None:
-    """Refuse a message that says it is somebody else's.
+    """Refuse a message that carries another user's identity.
 
     Args:
-        message: with its descriptor.
-        user_id: of the properties.
-        user: who has logged in.
+        message: the message, with its descriptor.
+        user_id: that of the properties.
+        user: the user who has logged in.
 
     Raises:
-        AmqpError: it names another; ``amqp:unauthorized-access``.
+        AmqpError: it names another user; ``amqp:unauthorized-access``.
     """
     own = user.encode()
     if user_id and user_id != own:

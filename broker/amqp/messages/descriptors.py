@@ -1,8 +1,8 @@
-"""IBM MQ's descriptor and headers, as AMQP clients write and read them.
+"""IBM MQ's message descriptor and headers, as AMQP clients write and read them.
 
-Annotations of a message have all of it: ``x-opt-ibm-`` and a name of ``ANNOTATIONS``.
-A JMS client, which cannot write annotations, uses the properties that IBM MQ classes
-for JMS have for it: ``JMS_IBM_MsgType``, ``JMS_IBM_MQMD_ApplIdentityData``.
+Message annotations carry all fields: ``x-opt-ibm-`` and a name of ``ANNOTATIONS``. A
+JMS client cannot write annotations; it uses the properties of IBM MQ classes for JMS,
+as ``JMS_IBM_MsgType`` and ``JMS_IBM_MQMD_ApplIdentityData``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from broker.formats.mq.descriptor import NAMES, OCTETS, TEXTS, legible
 from broker.queueing.get import Delivery
 
 PREFIX = "x-opt-ibm-"
-HEADERS = "headers"  # not of the descriptor: what stands before the body
-ANNOTATIONS: Mapping[str, str] = {  # fields of the descriptor by what is written
+HEADERS = "headers"  # IBM MQ headers before the body; no field of the descriptor
+ANNOTATIONS: Mapping[str, str] = {  # fields of the descriptor, by annotation
     **{PREFIX + field.replace("_", "-"): field for field in NAMES},
     PREFIX + "character-set": "coded_char_set_id",
     PREFIX + HEADERS: HEADERS,
@@ -27,7 +27,7 @@ ANNOTATIONS: Mapping[str, str] = {  # fields of the descriptor by what is writte
 WRITTEN = {field: Symbol(name) for name, field in ANNOTATIONS.items()}
 
 JMS, JMS_BYTES = "JMS_IBM_", b"JMS_IBM_"
-REPORTS: Mapping[str, Report] = {  # and the bits that each may have
+REPORTS: Mapping[str, Report] = {  # report properties, and the bits that each may set
     f"{JMS}Report_Exception": Report.EXCEPTION_WITH_FULL_DATA,
     f"{JMS}Report_Expiration": Report.EXPIRATION_WITH_FULL_DATA,
     f"{JMS}Report_COA": Report.COA_WITH_FULL_DATA,
@@ -51,7 +51,7 @@ PROPERTIES: Mapping[str, str] = {
     **{f"{JMS}MQMD_{ibm_name(field)}": field for field in NAMES},
     **PLAIN,
 }
-CHARACTERS: Mapping[str, int] = {  # by their names in Java
+CHARACTERS: Mapping[str, int] = {  # CCSIDs, by the names of Java
     **dict.fromkeys(("UTF-8", "UTF8"), Ccsid.UTF_8),
     **dict.fromkeys(("UTF-16", "UTF-16BE"), Ccsid.UTF_16),
     **dict.fromkeys(("ISO-8859-1", "ISO8859_1", "LATIN1"), 819),
@@ -60,10 +60,10 @@ CHARACTERS: Mapping[str, int] = {  # by their names in Java
 
 
 def from_annotations(found: Mapping[Any, Any]) -> dict[str, Any]:
-    """The fields of the descriptor that annotations have, and the headers.
+    """The descriptor's fields in annotations, and the headers.
 
     Raises:
-        AmqpError: there is no such field, or it cannot have such a value.
+        AmqpError: a field is unknown, or has an invalid value.
     """
     fields = {}
     for name, value in found.items():
@@ -75,10 +75,10 @@ def from_annotations(found: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def from_properties(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that a JMS client's properties have; others of them say nothing.
+    """The descriptor's fields in a JMS client's properties; others are ignored.
 
     Raises:
-        AmqpError: a field cannot have such a value.
+        AmqpError: a field has an invalid value.
     """
     fields = {
         field: plain(name, field, found[name])
@@ -101,7 +101,7 @@ def plain(name: str, field: str, value: Any) -> Any:
     """A value as the descriptor's JSON has it; the headers are bytes.
 
     Raises:
-        AmqpError: it is of another kind.
+        AmqpError: it has the wrong type.
     """
     if field == HEADERS:
         if type(value) is not bytes:
@@ -121,16 +121,17 @@ def plain(name: str, field: str, value: Any) -> Any:
 
 
 def octets(name: str, field: str, value: Any) -> str:
-    """Bytes, filled up, as hexadecimal digits; digits may be given, too."""
+    """Bytes, padded to the field's length, as hexadecimal digits; or digits as
+    given."""
     if isinstance(value, bytes) and len(value) <= OCTETS[field]:
         return value.ljust(OCTETS[field], b"\0").hex()
     if isinstance(value, str):
-        return str(value)  # which is checked with the rest
+        return str(value)  # ``check_put`` checks it
     raise refused(name, f"must be binary, of at most {OCTETS[field]} bytes")
 
 
 def character_set(name: str, value: str) -> int:
-    """The CCSID of a name as Java has it, or of a number in text."""
+    """The CCSID of a character set: by its name in Java, or a number as text."""
     if value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     if (number := CHARACTERS.get(value.upper())) is None:
@@ -143,7 +144,7 @@ def refused(name: str, why: str) -> AmqpError:
 
 
 def annotations_of(delivery: Delivery) -> dict[Symbol, Any]:
-    """What is said of a message in its descriptor and not in its columns."""
+    """Annotations for the descriptor and headers of a message."""
     found: dict[Symbol, Any] = {
         WRITTEN[name]: written(value)
         for name, value in legible(delivery.descriptor or {}).items()
@@ -154,7 +155,7 @@ def annotations_of(delivery: Delivery) -> dict[Symbol, Any]:
 
 
 def properties_of(delivery: Delivery) -> Iterator[tuple[str, Any]]:
-    """The same as IBM MQ classes for JMS show it, with their names."""
+    """The descriptor as properties, with the names of IBM MQ classes for JMS."""
     fields = legible(delivery.descriptor or {})
     for name, field in PLAIN.items():
         if field in fields:

@@ -1,6 +1,7 @@
-"""Application properties as the JSON of the column ``properties``, and back.
+"""Conversion between application properties and the JSON column ``properties``.
 
-What JSON or PostgreSQL cannot hold is left out of the column; the envelope has it.
+A value that JSON or PostgreSQL cannot hold is left out of the column; the envelope
+has it.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from uuid import UUID
 
 from broker.amqp.protocol.types.types import Int
 
-WHOLE = 2**31  # what an int can be in JMS; a long is more
+WHOLE = 2**31  # limit of an int in JMS; larger numbers are longs
 
 
 def document(found: Mapping[Any, Any]) -> dict[str, Any]:
-    """The JSON of what a map holds; ids of 128 bits are text there."""
+    """The JSON object of a map; UUIDs become text."""
     kept: dict[str, Any] = {}
     for name, value in found.items():
         kind = type(value)
@@ -34,7 +35,7 @@ def document(found: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def converted(value: Any) -> str | int | float | None:
-    """A value of the other types as JSON has it; None, where it has none."""
+    """The JSON value of another AMQP type; None if there is none."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -45,7 +46,7 @@ def converted(value: Any) -> str | int | float | None:
 
 
 def amqp_value(value: Any) -> Any:
-    """A JSON value as an application property, which is of a simple type."""
+    """A JSON value as an application property; a list or object becomes JSON text."""
     if isinstance(value, bool) or value is None or isinstance(value, str | float):
         return value
     if isinstance(value, int) and -(2**63) <= value < 2**63:

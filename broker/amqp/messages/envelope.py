@@ -1,4 +1,6 @@
-"""What is kept of an AMQP message beside its body, so that it comes out as it went in.
+"""The envelope: the encoded sections of an AMQP message that are stored with its body.
+
+With it, the message can be sent on byte for byte.
 
     flags, length of what comes before the body      5 bytes
     the expiry that the column had, if a flag says so   8 bytes
@@ -7,7 +9,7 @@
     descriptor and constructor of the body           as they were
     footer                                           as it was
 
-The header is not among it: its fields are in the columns, and are written anew.
+The header is not part of it: its fields are in columns, and it is encoded anew.
 """
 
 from __future__ import annotations
@@ -28,16 +30,16 @@ START = FIXED.size
 
 
 class Envelope(NamedTuple):
-    """An envelope taken apart."""
+    """A decoded envelope."""
 
-    before: bytes  # what comes before the body, and its beginning
+    before: bytes  # the sections before the body, and the first bytes of the body
     after: bytes
     expires_ms: int | None  # of ``expires_at``; 0: never. None: the sender said nothing
-    is_repaired: bool = False  # the columns know better
+    is_repaired: bool = False  # an operator changed columns; they override it
 
 
 def sealed(before: Sequence[bytes], after: bytes, expires_ms: int | None) -> bytes:
-    """An envelope as it is stored.
+    """Encode an envelope.
 
     Args:
         before: the parts that come before the body.
@@ -53,7 +55,7 @@ def sealed(before: Sequence[bytes], after: bytes, expires_ms: int | None) -> byt
 
 
 def opened(stored: bytes) -> Envelope:
-    """Take an envelope apart."""
+    """Decode an envelope."""
     flags, length = FIXED.unpack_from(stored)
     start, expires_ms = START, None
     if flags & EXPIRES:
@@ -65,7 +67,7 @@ def opened(stored: bytes) -> Envelope:
 
 
 def content_encoding(stored: bytes) -> str:
-    """What its sender says that the body is packed in; empty where that is not said."""
+    """The content encoding that the sender gave; empty if none."""
     before = opened(stored).before
     try:
         for code, begin, _, end in walked(before):

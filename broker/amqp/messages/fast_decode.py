@@ -1,8 +1,8 @@
-"""Reading the usual message in a fraction of the time.
+"""Fast decoding of messages that are encoded in the usual way.
 
-Nearly all messages are written in one way: short sections in their order, texts and
-small numbers. These functions know that way and leave every other, and whatever is
-wrong, to those of ``protocol.sections``, which give the same for all.
+Nearly all messages are encoded alike: short sections in order, texts and small numbers.
+These functions decode that encoding. For every other one, and for errors, they call the
+functions of ``protocol.sections``, which give the same results.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BINARY = frozenset({NULL, 0xA0, 0xB0})
 IDENTIFIER = TEXT | BINARY | {0x44, 0x53, 0x80, 0x98}
 MOMENT = frozenset({NULL, TIME})
 NUMBER = frozenset({NULL, 0x43, 0x52, 0x70})
-PLACES = (  # of the properties: what each is called, and its constructors
+PLACES = (  # fields of the properties, and their possible constructors
     ("message_id", IDENTIFIER),
     ("user_id", BINARY),
     ("to", TEXT),
@@ -134,7 +134,7 @@ def document_of(section: bytes) -> dict[str, Any]:
                 start = at + 2
                 at = start + section[at + 1]
                 kept[name] = value = section[start:at].decode()
-                if "\0" in value:  # which PostgreSQL cannot hold
+                if "\0" in value:  # PostgreSQL cannot store it
                     return document(map_of(section))
             else:
                 kept[name], at = json_value(section, at)
@@ -146,10 +146,10 @@ def document_of(section: bytes) -> dict[str, Any]:
 
 
 def json_value(section: bytes, at: int) -> tuple[Any, int]:
-    """A value that is no short text, as JSON has it, and where it ended.
+    """The JSON value of a value that is no short text, and the offset of its end.
 
     Raises:
-        ValueError: it has none.
+        ValueError: there is no JSON value of it.
     """
     code = section[at]
     value: Any
@@ -171,10 +171,10 @@ def json_value(section: bytes, at: int) -> tuple[Any, int]:
 
 
 def beginning(section: bytes, code: int) -> tuple[int, int]:
-    """How many elements a list or map has that is a section, and where they begin.
+    """The number of elements of a section's list or map, and their offset.
 
     Raises:
-        IndexError: it is not written in the usual way.
+        IndexError: it is not encoded in the usual way.
     """
     if section[:2] != b"\0\x53" or section[2] != code:
         raise IndexError

@@ -1,4 +1,4 @@
-"""Message ids: four types in AMQP, text in JMS and in the broker's columns.
+"""Message ids: one of four types in AMQP, text in JMS and in the broker's columns.
 
 Source:
     AMQP JMS Mapping, section 3.2.1.1, "JMSMessageID": ``ID:AMQP_UUID:`` and so on.
@@ -11,7 +11,7 @@ from uuid import UUID
 
 from broker.amqp.protocol.types.types import ULong
 
-ESCAPED = "ID:AMQP_"  # how the text of every id begins that is no plain string
+ESCAPED = "ID:AMQP_"  # prefix of the text of an id that is no plain string
 STRING = f"{ESCAPED}STRING:"
 TYPED = re.compile(f"{ESCAPED}(STRING|UUID|ULONG|BINARY):(.*)", re.S)
 LARGEST = 2**64
@@ -20,7 +20,7 @@ Identifier = str | int | UUID | bytes  # the int is a ulong
 
 
 def text_of(identifier: Identifier | None) -> str | None:
-    """An id as a column has it; None, where PostgreSQL cannot hold its text."""
+    """An id as text for a column; None if PostgreSQL cannot store it."""
     if isinstance(identifier, str):
         if "\0" in identifier:
             return None
@@ -37,7 +37,7 @@ def escaped(identifier: int | UUID | bytes) -> str:
 
 
 def identifier_of(text: str) -> str | ULong | UUID | bytes:
-    """The id that a text stands for; what only looks like one is a string."""
+    """The id of a text; a text with an invalid typed id is a string."""
     found = TYPED.fullmatch(text) if text.startswith(ESCAPED) else None
     if found is None:
         return text
@@ -49,10 +49,10 @@ def identifier_of(text: str) -> str | ULong | UUID | bytes:
 
 
 def typed(kind: str, rest: str) -> str | ULong | UUID | bytes:
-    """An id of a type.
+    """The id of a type and its text.
 
     Raises:
-        ValueError: the text is none of that type.
+        ValueError: the text is no id of that type.
     """
     if kind == "UUID":
         return UUID(rest)

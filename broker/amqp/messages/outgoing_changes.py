@@ -1,4 +1,4 @@
-"""What is changed of a stored AMQP message when it is sent, where anything is."""
+"""Changes that the broker makes to a stored AMQP message when sending it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ EXPIRY = 8  # the place of the absolute expiry time among the properties
 
 
 def rewritten(delivery: Delivery, kept: Envelope) -> bytes:
-    """All sections but the header.
+    """Encode all sections but the header.
 
-    IBM MQ's fields are annotations. A dead letter says so, in properties and in
-    annotations. Its expiry time, or any that no longer holds, is taken out of its
-    properties, where clients would read it and drop the message.
+    IBM MQ's fields become annotations. A dead letter gets properties and annotations
+    that tell its origin. An expiry time that is no longer valid, as that of a dead
+    letter, is removed from the properties: clients would drop the message for it.
     """
     sections = sections_of(delivery, kept)
     copied = is_copy(delivery, sections)
@@ -52,14 +52,14 @@ def rewritten(delivery: Delivery, kept: Envelope) -> bytes:
 
 
 def sections_of(delivery: Delivery, kept: Envelope) -> Sections:
-    """As they were sent; of a message that was repaired, as its columns have it."""
+    """The sections as they were sent; for a repaired message, with its changes."""
     if kept.is_repaired:
         return repaired(delivery, kept)
     return split(b"".join((kept.before, delivery.body, kept.after)))
 
 
 def is_copy(delivery: Delivery, sections: Sections) -> bool:
-    """Whether the broker wrote into the properties; a sender may write the same."""
+    """Whether the broker wrote into the properties. A sender may use the same names."""
     found = sections.application_properties
     sent = document(map_of(found)) if found else {}
     return any(
@@ -69,7 +69,7 @@ def is_copy(delivery: Delivery, sections: Sections) -> bool:
 
 
 def added_annotations(delivery: Delivery, *, is_copy: bool) -> dict[Symbol, Any]:
-    """What annotations are to say of a message that its columns know."""
+    """Annotations to add, for data that is in the message's columns."""
     added = descriptors.annotations_of(delivery)
     return (
         added | death_annotations.annotations_of(delivery.properties)
@@ -79,5 +79,5 @@ def added_annotations(delivery: Delivery, *, is_copy: bool) -> dict[Symbol, Any]
 
 
 def milliseconds(expires_at: datetime | None) -> int:
-    """As an envelope remembers it; 0 is never."""
+    """An expiry time as the envelope stores it; 0 is never."""
     return 0 if expires_at is None else timestamp(expires_at)

@@ -1,4 +1,4 @@
-"""Another message id in a stored envelope; all else stays as it was sent."""
+"""Change the message id in a stored envelope; all other bytes stay."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from broker.amqp.messages.splice import PROPERTIES, with_fields
 from broker.amqp.protocol import sections
 from broker.queueing.store import REPAIRED
 
-MESSAGE_ID = 0  # its place among the properties
+MESSAGE_ID = 0  # position among the properties
 ORDER = (sections.ANNOTATIONS, PROPERTIES, sections.APPLICATION_PROPERTIES)
 
 
 def renamed(stored: bytes, message_id: str) -> bytes:
-    """The envelope of a message that has another id from here on."""
+    """The envelope with a new message id."""
     kept = opened(stored)
     found, beginning = cut(kept.before)
     found[PROPERTIES] = with_fields(

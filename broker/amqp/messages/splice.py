@@ -1,8 +1,7 @@
-"""Changing a section of a message and leaving the rest of its bytes as they were.
+"""Change single values of an encoded section, and keep its other bytes.
 
-What a sender wrote comes out as it went in: nothing is decoded and written again but
-what has to change. The sections given here were decoded once before, when the message
-arrived, so they are whole.
+Only the values that change are encoded again. The sections are known to be complete,
+as they were decoded when the message arrived.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ NULL = b"\x40"
 COUNTED = Struct(">BII")  # constructor, bytes, elements
 U32 = Struct(">I")
 
-Pair = tuple[Any, Any, bytes]  # key, value, and both as they are written
+Pair = tuple[Any, Any, bytes]  # key, value, and the encoded bytes of both
 
 
 def pairs(section: bytes) -> Iterator[Pair]:
-    """What the map of a section holds; nothing, where there is no section."""
+    """The pairs of a section's map; none if the section is empty."""
     if not section:
         return
     count, at = elements(section, MAP8, MAP32)
@@ -43,13 +42,13 @@ def with_pairs(
     added: Mapping[Any, Any],
     without: Container[Any] = (),
 ) -> bytes:
-    """A section whose map has more, and no longer has what is named.
+    """A section's map with pairs added and removed.
 
     Args:
-        code: of the section, which may not have been there.
-        section: with its descriptor; empty where there is none.
-        added: goes behind what stays, and takes the place of what has the same key.
-        without: keys of what does not stay.
+        code: the section's code, as the section may be absent.
+        section: the section with its descriptor; empty if absent.
+        added: pairs to append; they replace those with the same keys.
+        without: keys to remove.
     """
     kept = [
         raw for key, _, raw in pairs(section) if key not in without and key not in added
@@ -60,16 +59,16 @@ def with_pairs(
 
 
 def with_null(section: bytes, place: int) -> bytes:
-    """A section whose list has null in one place, counted from 0."""
+    """A section of properties with null at one position, counted from 0."""
     return with_fields(section, {place: None})
 
 
 def with_fields(section: bytes, wanted: Mapping[int, Any]) -> bytes:
-    """A section of properties whose list has other values in some places.
+    """A section of properties with some values replaced.
 
     Args:
-        section: with its descriptor; empty where there is none.
-        wanted: by place, counted from 0. None is null.
+        section: the section with its descriptor; empty if absent.
+        wanted: new values by position, counted from 0. None is null.
     """
     count, at = elements(section, LIST8, LIST32) if section else (0, 0)
     fields: list[bytes] = []
@@ -84,7 +83,7 @@ def with_fields(section: bytes, wanted: Mapping[int, Any]) -> bytes:
 
 
 def elements(section: bytes, short: int, long: int) -> tuple[int, int]:
-    """How many elements a section's list or map has, and where the first begins."""
+    """The number of elements of a section's list or map, and the first's offset."""
     _, at = decode(section, 1, len(section))
     constructor = section[at]
     if constructor == short:

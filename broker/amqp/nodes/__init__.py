@@ -1,1 +1,1 @@
-"""What clients attach to: queues, addresses, subscriptions, and what they make."""
+"""Nodes that clients attach to: queues, addresses, subscriptions, temporary nodes."""

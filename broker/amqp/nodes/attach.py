@@ -1,15 +1,15 @@
-"""What a client attaches to: each attach is answered here, or refused by an error.
+"""Answer of attaches: accept the target or source, or refuse it with an error.
 
 ===============================  ======================================================
 A target                         is
 ===============================  ======================================================
-with an address                  an address, a queue or an alias of either to put to
-without one                      the relay: each message says where it goes
-that is dynamic                  a temporary queue, or a topic, that lives with it
-a coordinator                    where transactions are declared and discharged
+with an address                  an address or queue to put to, or an alias of either
+without an address               the anonymous relay: each message names its address
+dynamic                          a temporary queue or topic, deleted with the link
+a coordinator                    the coordinator of transactions
 ===============================  ======================================================
 
-Sources are in ``subscribing``.
+Sources are in ``sources``.
 
 Source:
     AMQP 1.0, part 3, section 3.5, and part 4. "Using the AMQP Anonymous Terminus for
@@ -44,11 +44,11 @@ NO_TARGET = "An endpoint that sends needs a target."
 
 
 async def attach(client: NodeClient, endpoint: Endpoint, attach: p.Attach) -> None:
-    """Answer an attach, and let its endpoint begin.
+    """Answer an attach, and start its endpoint.
 
     Raises:
-        AmqpError: it is to be refused.
-        DatabaseError: the same.
+        AmqpError: the attach must be refused with this error.
+        DatabaseError: the attach must be refused.
     """
     try:
         if isinstance(endpoint, Receiver):
@@ -79,7 +79,7 @@ async def to_put(client: NodeClient, endpoint: Receiver, attach: p.Attach) -> No
 def begin(
     endpoint: Receiver, end: Puts | Coordinates, target: p.Target | p.Coordinator
 ) -> None:
-    """One that is gone already is told so, once it has its end."""
+    """Accept the attach. A receiver that stops at once learns it by ``flowed``."""
     endpoint.context = end
     endpoint.accept(target=target)
     end.flowed()
@@ -90,7 +90,7 @@ def target_of_coordinator() -> p.Coordinator:
 
 
 def granted(target: p.Target, address: str | None, **more: Any) -> p.Target:
-    """The target as it is told to the client: what it really has."""
+    """The target as granted, for the answer to the client."""
     return p.Target(
         address=address,
         expiry_policy=target.expiry_policy,
@@ -102,11 +102,11 @@ def granted(target: p.Target, address: str | None, **more: Any) -> p.Target:
 
 
 async def place_for(client: NodeClient, meant: Meant) -> RelayTarget:
-    """Where a client puts by a name, if it may.
+    """The target of a name, if the client may put to it.
 
     Raises:
-        NoSuchAddress: the name means nothing.
-        NotAuthorized: the client may not put there.
+        NoSuchAddress: there is no address, queue or alias of this name.
+        NotAuthorized: the client lacks the authority to put.
     """
     place: RelayTarget = await client.listener.database(place_of, meant)
     needed = place.needs or place.address
@@ -120,7 +120,7 @@ async def place_for(client: NodeClient, meant: Meant) -> RelayTarget:
 async def to_put_on_temporary(
     client: NodeClient, endpoint: Receiver, target: p.Target
 ) -> None:
-    """Make a temporary queue or topic, which lives as long as the endpoint."""
+    """Create a temporary queue or topic, which is deleted with the endpoint."""
     is_topic = kind_of(target.capabilities) == "topic"
     made = await temporary.make(client, is_topic=is_topic)
     end = temporary.TemporaryPuts(client, endpoint, made)

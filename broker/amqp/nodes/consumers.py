@@ -1,4 +1,4 @@
-"""Who gets from which queue, in this process; for the loop's thread."""
+"""The consumers of this process, by queue; for the loop's thread."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from weakref import WeakValueDictionary
 
 from broker.amqp.senders.sender import Gets
 
-LONGEST_S = 5.0  # that somebody waits for another to end
+LONGEST_S = 5.0  # longest wait for another consumer to end
 
 
 class Consumers:
-    """The consumers that have not ended yet, by queue."""
+    """The consumers that have not ended, by queue."""
 
     def __init__(self) -> None:
         self.known: dict[int, set[Gets]] = defaultdict(set)
@@ -21,7 +21,7 @@ class Consumers:
         self.locks: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, name: object) -> asyncio.Lock:
-        """For who begins or ends what is found by a name."""
+        """The lock for starting or ending what has this name."""
         return self.locks.setdefault(name, asyncio.Lock())
 
     @property
@@ -33,20 +33,20 @@ class Consumers:
         self.known[gets.queue_id].add(gets)
 
     def leave(self, gets: Gets) -> None:
-        """It has ended, or was refused after all. Harmless twice."""
+        """Remove a consumer that has ended or was refused. May be called twice."""
         others = self.known.get(gets.queue_id, set())
         others.discard(gets)
         if not others:
             self.known.pop(gets.queue_id, None)
 
     def wait_for(self, client: object, ending: asyncio.Future[None]) -> None:
-        """Let a client's next attaches wait for what it has ended."""
+        """Make the client's next attaches wait for this ending."""
         pair = (client, ending)
         self.endings.add(pair)
         ending.add_done_callback(lambda _: self.endings.discard(pair))
 
     async def gone(self, client: object) -> None:
-        """Wait until what a client has ended holds nothing any more."""
+        """Wait until the client's ended consumers hold no messages."""
         until = time.monotonic() + LONGEST_S
         while parting := [one for whose, one in self.endings if whose is client]:
             left_s = until - time.monotonic()

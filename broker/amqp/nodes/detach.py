@@ -1,4 +1,4 @@
-"""How a consumer leaves what it consumed from, once it holds nothing of it any more."""
+"""End of consumers: what happens after a detach, once no delivery is held."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AGAIN_AFTER_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 
 class Share(NamedTuple):
-    """By what consumers of a shared subscription find it."""
+    """The key of a shared subscription."""
 
     client_id: str
     name: str
@@ -35,7 +35,7 @@ class Share(NamedTuple):
 
 
 class Consumes(Gets):
-    """The ``End`` of a client that gets, which is known among the consumers."""
+    """The ``End`` of a client that gets; it is registered in ``Consumers``."""
 
     client: NodeClient
 
@@ -49,11 +49,11 @@ class Consumes(Gets):
         share: Share | None = None,
         **options: Any,
     ) -> None:
-        """Begin; as ``Gets``.
+        """As ``Gets``.
 
         Args:
-            share: the subscription is shared, and ends with the last of its consumers.
-            options: more of those of ``Gets``.
+            share: the key of a shared subscription, which ends with its last consumer.
+            options: further options of ``Gets``.
         """
         super().__init__(client, endpoint, queue, selector, **options)
         self.share = share
@@ -67,7 +67,7 @@ class Consumes(Gets):
         super().part(parting)
 
     def left(self) -> None:
-        """Nothing is held any more."""
+        """Leave the queue, once no delivery is held."""
         listener = self.client.listener
         listener.consumers.leave(self)
         self.client.temporaries.discard(self.queue.name)
@@ -75,7 +75,7 @@ class Consumes(Gets):
             end_later(self.client, self.leave_share(self.share))
 
     def never_began(self) -> None:
-        """It was refused after all."""
+        """Undo what was prepared for an attach that is refused."""
         self.left()
         made = self.subscription
         if made is not None and not made.durable:
@@ -85,7 +85,7 @@ class Consumes(Gets):
             )
 
     async def leave_share(self, share: Share) -> None:
-        """End a shared subscription if this was the last of its consumers."""
+        """End a shared subscription if this was its last consumer."""
         consumers = self.client.listener.consumers
         async with consumers.lock(share):
             if self.queue_id in consumers.busy:
@@ -102,7 +102,7 @@ class Consumes(Gets):
 
 
 def unsubscribe(client_id: str, name: str, actor: str = "") -> None:
-    """End a durable subscription, unless somebody else uses it by now; in a thread."""
+    """End a durable subscription, unless it has a consumer again; in a thread."""
     try:
         subscriptions.unsubscribe(client_id, name, actor=actor)
     except (NoSuchSubscription, SubscriptionInUse) as error:
@@ -110,7 +110,7 @@ def unsubscribe(client_id: str, name: str, actor: str = "") -> None:
 
 
 def end_later(client: NodeClient, ending: Coroutine[Any, Any, None]) -> None:
-    """Run what ends something; the client's next attaches wait for it."""
+    """Run an ending as a task; the client's next attaches wait for it."""
     listener = client.listener
     task = listener.loop.create_task(ending)
     listener.endings.add(task)
@@ -119,24 +119,24 @@ def end_later(client: NodeClient, ending: Coroutine[Any, Any, None]) -> None:
 
 
 async def surely(listener: ListenerContext, call: Callable[[], None]) -> None:
-    """Run something in a thread, again while the database is away, for a while."""
+    """Run a call in a thread; retry it for half a minute while the database is away."""
     for wait_s in AGAIN_AFTER_S:
         try:
             await listener.database(call)
         except (DatabaseAway, DatabaseError) as error:
-            logger.info("The end of something is tried again: %s", error)
+            logger.info("A subscription's end is tried again: %s", error)
             await asyncio.sleep(wait_s)
         except BrokerError as error:
-            logger.warning("Something was not ended: %s", error)
+            logger.warning("A subscription was not ended: %s", error)
             return
         else:
             return
 
 
 class Remembered(End):
-    """The ``End`` of a client that looks a durable subscription up, to end it.
+    """The ``End`` of a client that looks up a durable subscription to unsubscribe.
 
-    It is no consumer: nothing is sent to it.
+    It is not a consumer: nothing is sent to it.
     """
 
     kind = ClientEndpoint.Kind.GETS.value
@@ -152,7 +152,7 @@ class Remembered(End):
         self.queue_id = found.queue_id
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
-        """Closed, the subscription ends, and what it kept."""
+        """Unsubscribe if the link is closed; the kept messages are deleted."""
         if closed:
             end = partial(
                 unsubscribe, self.found.client_id, self.found.name, self.client.actor
@@ -160,7 +160,7 @@ class Remembered(End):
             end_later(self.client, surely(self.client.listener, end))
 
     def lost(self) -> None:
-        """The subscription is kept."""
+        """Keep the subscription."""
 
     def snapshot(self) -> Snapshot:
         return Snapshot(0, 0, 0, 0)

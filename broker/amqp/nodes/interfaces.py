@@ -1,4 +1,4 @@
-"""What nodes call of the client that attaches, and of its listener."""
+"""Protocols: what nodes use of the attaching client and of its listener."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker.amqp.senders.interfaces import SenderClient, SenderListener
 
 
 class Holders(Protocol):
-    """The ``Register`` of those who want a queue for themselves."""
+    """The part of ``Register`` for consumers and exclusive ones."""
 
     async def hold(
         self,
@@ -24,7 +24,7 @@ class Holders(Protocol):
 
 
 class NodeListener(SenderListener, Protocol):
-    """The ``Listener`` of a client that attaches."""
+    """The part of ``Listener`` that nodes use."""
 
     consumers: Consumers
 
@@ -33,7 +33,7 @@ class NodeListener(SenderListener, Protocol):
 
 
 class NodeClient(SenderClient, Protocol):
-    """The ``Client`` that attaches."""
+    """The part of ``Client`` that nodes use."""
 
     @property
     def listener(self) -> NodeListener: ...

@@ -1,8 +1,8 @@
-"""What a client asks for when it attaches to get. Pure.
+"""Interpretation of the source in a consumer's attach. Pure functions.
 
 Source:
-    AMQP 1.0, part 3, section 3.5; "AMQP JMS Mapping", which names the capabilities, and
-    makes of an AMQP link's name, container-id and source a subscription of JMS.
+    AMQP 1.0, part 3, section 3.5; "AMQP JMS Mapping", which defines the capabilities
+    and maps a link's name, container-id and source to a JMS subscription.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NO_LOCAL = (0x0000468C00000003, "apache.org:no-local-filter:list")
 LONGEST_SELECTOR = 10_000  # characters
 LONGEST_NAME = 255  # characters
 EXCLUSIVE = "exclusive"
-MARK = "mark-skip-backout"  # of a source: its deliveries skip a transaction's rollback
+MARK = "mark-skip-backout"  # capability: deliveries stay out of a rollback
 TOPICS = frozenset({"topic", "temporary-topic"})
 QUEUES = frozenset({"queue", "temporary-queue"})
 KNOWN = TOPICS | QUEUES | {"shared", "global", EXCLUSIVE, MARK}
@@ -34,13 +34,13 @@ OUTCOMES = (
 
 @dataclass(frozen=True, slots=True)
 class SourceRequest:
-    """A source, as it is meant.
+    """What a client asks for by a source.
 
     Attributes:
-        name: of the node, bare.
-        subscription: the name of a durable or shared one.
-        client_id: under which that is known; empty for one that all clients share.
-        filters: those that are applied, as the client wrote them.
+        name: the node's name, without scheme and host.
+        subscription: the name of a durable or shared subscription.
+        client_id: the subscription's client id; empty for a global subscription.
+        filters: the filters that are applied, as the client wrote them.
     """
 
     name: str
@@ -62,12 +62,12 @@ def wanted(attach: p.Attach, container_id: str) -> SourceRequest:
     """What an attach asks for.
 
     Args:
-        attach: the client's; it has a source.
-        container_id: the client's.
+        attach: the client's attach; it has a source.
+        container_id: the client's container id.
 
     Raises:
         AmqpError: a filter cannot be applied; ``amqp:invalid-field``.
-        NoSuchAddress: nothing can have such a name.
+        NoSuchAddress: no queue or address can have this name.
     """
     source = attach.source
     assert source is not None, "one without asks for something else"
@@ -91,16 +91,16 @@ def wanted(attach: p.Attach, container_id: str) -> SourceRequest:
 
 
 def kind_of(capabilities: Iterable[str]) -> Kind:
-    """What a client takes a name for."""
+    """The kind of destination that capabilities ask for."""
     asked = {one.lower() for one in capabilities}
     return "topic" if asked & TOPICS else "queue" if asked & QUEUES else None
 
 
 def check_name(name: str) -> str:
-    """A name by which a subscription can be kept.
+    """A name or client id of a subscription, checked.
 
     Raises:
-        AmqpError: it cannot; ``amqp:invalid-field``.
+        AmqpError: it is too long or has a NUL; ``amqp:invalid-field``.
     """
     if len(name) > LONGEST_NAME or "\0" in name:
         why = f"A name has at most {LONGEST_NAME} characters, none of them NUL."
@@ -109,7 +109,7 @@ def check_name(name: str) -> str:
 
 
 def subscription_name(attach: p.Attach) -> str:
-    """Clients put behind a line what makes the names of their AMQP links unique."""
+    """A link's name up to "|"; clients append a suffix to make link names unique."""
     return attach.name.partition("|")[0]
 
 
@@ -118,7 +118,7 @@ def is_exclusive(attach: p.Attach) -> bool:
 
 
 def filters_of(source: p.Source) -> tuple[str, bool, dict[Any, Any]]:
-    """The selector, whether own messages are unwanted, and the filters of both."""
+    """The selector, whether no-local is set, and the filters that are applied."""
     selector, no_local, applied = "", False, {}
     for key, filter_ in (source.filter or {}).items():
         descriptor = filter_.descriptor if isinstance(filter_, Described) else None
@@ -144,12 +144,12 @@ def granted(
     is_durable: bool,
     lives: dict[Any, Any] | None = None,
 ) -> p.Source:
-    """The source as it is told to the client: what it really has.
+    """The source as granted, for the answer to the client.
 
     Args:
-        attach: the client's.
-        what: it asked for.
-        address: of the node.
+        attach: the client's attach.
+        what: the request.
+        address: the node's address.
         is_durable: whether the subscription outlives the endpoint.
         lives: the properties of a dynamic node.
     """

@@ -1,17 +1,17 @@
-"""What a client gets from: a queue, a browse of one, or a subscription to a topic.
+"""Sources: a queue, a browse of a queue, or a subscription to a topic.
 
 =============================  ========================================================
 A source                       is
 =============================  ========================================================
-with a queue's name or alias   the queue; a browse of it if it is to be a copy
-with an address's name         the queue that the address feeds, if it feeds one for
-                               anycast; else a subscription, for as long as the endpoint
-that is durable                a subscription of the client and the AMQP link's name:
-                               detached it is kept, closed it is ended
-that is shared                 the same for many consumers; not durable, for as long as
-                               there are any
-that is dynamic                a temporary queue, which goes with the endpoint
-none                           the durable subscription of this name, to be ended
+with a queue's name or alias   the queue; a browse if the distribution mode is "copy"
+with an address's name         the anycast queue of the address, if it has one; else a
+                               subscription that ends with the endpoint
+durable                        a subscription, found by container id and link name; a
+                               detach keeps it, a close ends it
+shared                         a subscription for many consumers; if not durable, it
+                               ends with the last of them
+dynamic                        a temporary queue, deleted with the endpoint
+absent                         the durable subscription of the link's name, to be ended
 =============================  ========================================================
 
 Source:
@@ -49,13 +49,13 @@ from broker.models import Address, Queue, RoutingType, Subscription
 from broker.queueing import processes, shared_subscriptions, subscriptions
 from broker.security.authorities import Authority
 
-NO_ADDRESS = "Say which queue or address to get from."
+NO_ADDRESS = "The source needs an address: name a queue or address to get from."
 FOREIGN = "A temporary queue is for the connection that has made it."
 SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
 
 
 class Node(NamedTuple):
-    """What a name means to a consumer: one of the two."""
+    """The node of a name: a queue, or else a topic."""
 
     queue: Queue | None = None
     topic: str = ""  # an address
@@ -65,8 +65,8 @@ async def to_get(client: NodeClient, endpoint: Sender, attach: p.Attach) -> None
     """Answer an attach of a client that wants to get, browse or unsubscribe.
 
     Raises:
-        AmqpError: it is to be refused.
-        BrokerError: the same.
+        AmqpError: the attach must be refused with this error.
+        BrokerError: the attach must be refused.
     """
     await client.listener.consumers.gone(client)
     if attach.source is None:
@@ -90,11 +90,11 @@ async def to_get(client: NodeClient, endpoint: Sender, attach: p.Attach) -> None
 
 
 def find(what: SourceRequest) -> Node:
-    """What is meant; in a thread.
+    """The node of a request; in a thread.
 
     Raises:
-        NoSuchAddress: nothing of that name can be subscribed to.
-        NoSuchQueue: nothing of that name leads to one queue.
+        NoSuchAddress: there is no topic of that name.
+        NoSuchQueue: the name leads to no queue, or to several.
     """
     wants_topic = what.kind == "topic" or (
         what.kind is None and (what.is_durable or what.is_shared)
@@ -113,7 +113,7 @@ def find(what: SourceRequest) -> Node:
 
 
 def topic_named(name: str) -> str | None:
-    """The address of that name, or of that alias."""
+    """The address of that name or alias; None if there is none."""
     for meant in meanings(name):
         if Address.objects.filter(name=meant).exists():
             return meant
@@ -131,7 +131,7 @@ def queue_named(name: str) -> Queue:
 
 
 def anycast(address: str) -> list[Queue]:
-    """Queues of an address of which each gets its share; two at most."""
+    """The anycast queues of an address; two at most."""
     queues = Queue.objects.select_related("address").filter(address__name=address)
     return list(queues.filter(routing_type=RoutingType.ANYCAST)[:2])
 
@@ -142,10 +142,10 @@ def check_may(client: NodeClient, authority: Authority, name: str) -> None:
 
 
 def check_own(client: NodeClient, queue: Queue) -> bool:
-    """Whether a queue is the client's own, which needs no authority.
+    """Whether a queue is the client's own temporary queue, which needs no authority.
 
     Raises:
-        AmqpError: it is another client's own.
+        AmqpError: it is a temporary queue of another client.
     """
     if queue.kind != Queue.Kind.TEMPORARY:
         return False
@@ -204,7 +204,7 @@ async def from_temporary(
 async def from_topic(
     client: NodeClient, endpoint: Sender, what: SourceRequest, topic: str
 ) -> None:
-    """Subscribe, or take a subscription up again."""
+    """Create a subscription, or resume an existing one."""
     check_may(client, "get", topic)
     share = Share(what.client_id, what.subscription, what.is_durable)
     is_named = what.is_durable or what.is_shared
@@ -234,12 +234,12 @@ async def from_topic(
 
 
 def subscribe(what: SourceRequest, topic: str, busy: frozenset[int]) -> Subscription:
-    """In a thread.
+    """Create or resume the subscription of a request; in a thread.
 
     Raises:
-        SubscriptionInUse: it would have to begin anew, and has a consumer.
-        NoModelQueue: the address's model queue cannot serve.
-        InvalidSelector: the selector cannot be read.
+        SubscriptionInUse: it would have to be replaced, but has a consumer.
+        NoModelQueue: the address's model queue cannot be used.
+        InvalidSelector: the selector cannot be parsed.
     """
     if what.is_shared and not what.is_durable:
         return shared_subscriptions.share(
@@ -270,10 +270,10 @@ async def begin(
     address: str | None = None,
     lives: dict[Any, Any] | None = None,
 ) -> None:
-    """Accept the attach, unless somebody else is in the way.
+    """Accept the attach, unless another consumer excludes it.
 
     Raises:
-        AmqpError: somebody is; ``amqp:resource-locked``.
+        AmqpError: another does; ``amqp:resource-locked``.
     """
     client, endpoint = gets.client, gets.endpoint
     client.listener.consumers.enter(gets)
@@ -296,7 +296,7 @@ async def begin(
 async def to_unsubscribe(
     client: NodeClient, endpoint: Sender, attach: p.Attach
 ) -> None:
-    """Find a durable subscription again, which the client then closes.
+    """Look up a durable subscription, which the client then ends by a close.
 
     Source:
         AMQP JMS Mapping: ``unsubscribe`` attaches without a source, and closes.
@@ -318,10 +318,10 @@ async def to_unsubscribe(
 
 
 def remembered(client_id: str, name: str) -> Subscription:
-    """In a thread.
+    """The durable subscription of that name; in a thread.
 
     Raises:
-        NoSuchSubscription: there is none of that name.
+        NoSuchSubscription: there is none.
     """
     found = (
         Subscription.objects.select_related("address", "queue")

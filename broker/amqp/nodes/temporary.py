@@ -1,6 +1,6 @@
-"""Queues and topics that a client makes for itself, and that go with what made them.
+"""Temporary queues and topics, deleted with the endpoint that created them.
 
-Only the connection that has made one may get from it. Others may put there, if they
+Only the connection that created one may get from it. Others may put to it, if they
 have the authority for its name.
 
 Source:
@@ -25,7 +25,7 @@ LIFETIME = {Symbol("lifetime-policy"): p.DeleteOnClose()}
 
 
 async def make(client: NodeClient, *, is_topic: bool = False) -> Subscription:
-    """Make a temporary queue or topic of a client."""
+    """Create a temporary queue or topic for a client."""
     made: Subscription = await client.listener.database(in_thread, is_topic=is_topic)
     client.temporaries.add(made.queue.name)
     return made
@@ -36,14 +36,14 @@ def in_thread(*, is_topic: bool) -> Subscription:
 
 
 def remove(client: NodeClient, made: Subscription) -> None:
-    """Remove it, with all that lies on it."""
+    """Delete it, with its messages."""
     client.temporaries.discard(made.queue.name)
     call = partial(subscriptions.remove, made)
     end_later(client, surely(client.listener, call))
 
 
 class TemporaryPuts(Puts):
-    """The ``End`` of an endpoint that has made its queue or topic."""
+    """The ``End`` of a receiver that created its target, a temporary queue or topic."""
 
     client: NodeClient
 

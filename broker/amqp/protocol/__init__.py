@@ -4,8 +4,8 @@
                                   encoding, decoding: the type system
                                   sections: the parts of a message
 
-It imports the standard library alone, so that it can be tested, fuzzed and used for
-either end of a connection by itself.
+It imports only the standard library. So it can be tested and fuzzed by itself, and used
+for either end of a connection.
 
 Source: OASIS AMQP 1.0, parts 1 (types) to 5 (security).
 """

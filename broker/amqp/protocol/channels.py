@@ -1,4 +1,4 @@
-"""The sessions of a connection, by the channels of both sides.
+"""The sessions of a connection, by channel number.
 
 Source: AMQP 1.0, part 2, section 2.5.
 """
@@ -15,7 +15,7 @@ from broker.amqp.protocol.session import OUTGOING_WINDOW, Session, SessionConnec
 
 
 class Channels:
-    """Sessions by our channel, from the begin to both ends, and by the peer's."""
+    """Sessions by our channel and by the peer's, until both sides have ended them."""
 
     def __init__(self, connection: SessionConnection) -> None:
         self.connection = connection
@@ -23,10 +23,10 @@ class Channels:
         self.by_remote: dict[int, Session] = {}
 
     def begin(self) -> Session:
-        """Begin a session; Begun tells when the peer has answered.
+        """Begin a session; the peer's answer gives the event ``Begun``.
 
         Raises:
-            ValueError: the peer takes no more channels.
+            ValueError: the peer allows no more channels.
         """
         session = self.lowest()
         if session is None:
@@ -35,7 +35,7 @@ class Channels:
         return session
 
     def lowest(self) -> Session | None:
-        """A session on the lowest channel that is free; None if the peer has none."""
+        """A session on the lowest free channel; None if the peer allows no more."""
         channel = next(number for number in count() if number not in self.by_local)
         if (
             self.connection.remote is not None
@@ -91,7 +91,7 @@ class Channels:
         return session
 
     def ours(self, channel: int) -> Session:
-        """The session that we began, and the peer answers now."""
+        """The session begun by us that the peer's begin answers."""
         session = self.by_local.get(channel)
         if session is None or session.begin is not None:
             error = f"no session was begun on channel {channel}"

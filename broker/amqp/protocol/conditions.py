@@ -1,4 +1,4 @@
-"""What goes wrong, by the names that the standard gives it."""
+"""Error conditions of AMQP 1.0, and the exception that carries one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TRANSACTION_TIMEOUT = "amqp:transaction:timeout"
 
 @dataclass(slots=True)
 class Error:
-    """Why something was refused or ended, as it is told to the peer."""
+    """An AMQP error as it is sent to the peer."""
 
     condition: str
     description: str | None = None
@@ -49,12 +49,12 @@ class Error:
 
 
 class AmqpError(Exception):
-    """What the peer did, or asked for, cannot be.
+    """The peer broke a rule, or its request is refused.
 
     Args:
         condition: a constant of this module.
         description: a sentence for people; it is sent to the peer.
-        info: more for programs, by symbol.
+        info: further data for programs, by symbol.
     """
 
     def __init__(

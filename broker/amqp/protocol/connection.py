@@ -1,8 +1,8 @@
-"""A connection: bytes in, events out; calls in, bytes out. Either side may use it.
+"""An AMQP connection: bytes in, events out; calls in, bytes out. For either side.
 
-It knows no sockets, no clock and no SASL, which is in front of it (``sasl``). Whatever
-the peer sends ends in events: a fault of the protocol is a close with its reason, and
-``Closed``.
+It uses no socket and no clock, and no SASL, which comes before it (``sasl``). Nothing
+that the peer sends raises an exception: on a protocol error the engine sends a close
+with the error, and gives the event ``Closed``.
 
 Source: AMQP 1.0, part 2, section 2.4.
 """
@@ -42,7 +42,7 @@ from broker.amqp.protocol.types.types import Symbol
 __all__ = ["Connection", "Limits"]
 
 LEAST_HEAD = 8  # bytes of a frame before its body
-LEAST_FRAME = 512  # bytes that every peer takes
+LEAST_FRAME = 512  # smallest max-frame-size that the standard allows
 NOT_ESTABLISHED = Symbol("amqp:connection-establishment-failed")
 
 
@@ -50,23 +50,23 @@ class Connection:
     """One connection.
 
     Args:
-        container_id: ours.
+        container_id: our container id.
         is_server: whether the peer speaks first.
-        limits: what the peer may take.
-        hostname: that a client wants.
-        idle_timeout_ms: the silence after which the peer is lost; half of it is
-            announced. None waits for ever.
+        limits: limits for the peer.
+        hostname: the hostname that a client asks for.
+        idle_timeout_ms: silence after which the peer counts as lost; half of it is
+            announced. None: no limit.
         offered: our capabilities.
-        desired: the capabilities we want.
-        properties: of our open, by name.
+        desired: the capabilities that we want.
+        properties: the properties of our open, by name.
 
     Attributes:
         remote: the peer's open; None before.
-        active: nobody has closed it yet.
-        events: what ``receive`` gives next.
-        links: endpoints whose detaches are not both through.
-        first_id: of the deliveries and frames of each session.
-        context: for the user of the engine.
+        active: neither side has closed it yet.
+        events: the events that ``receive`` returns next.
+        links: the number of endpoints that are not yet detached by both sides.
+        first_id: the first id of deliveries and frames in each session.
+        context: free for the caller.
     """
 
     def __init__(  # noqa: PLR0913 – all but the first are keywords
@@ -95,18 +95,18 @@ class Connection:
         )
         self.remote: Open | None = None
         self.active = True
-        self.over = False  # nothing that comes is read any more
+        self.over = False  # received bytes are ignored
         self.greeted = False  # the protocol header is written
         self.opened = False  # our open is written
-        self.frame_size = self.limits.max_frame_size  # of frames to the peer
+        self.frame_size = self.limits.max_frame_size  # limit of frames to the peer
         self.events: list[Event] = []
-        self.head = bytearray()  # what is to be written before all of out
+        self.head = bytearray()  # written before ``out``
         self.out: list[bytes | memoryview] = []
-        self.start: bytes | None = b""  # of the peer's header; None when it is whole
+        self.start: bytes | None = b""  # of the peer's header; None once complete
         self.frames = Frames(self.limits.max_frame_size)
         self.heartbeats = Heartbeats(idle_timeout_ms)
         self.channels = Channels(self)
-        self.narrow: list[Session] = []  # that have used half of their windows
+        self.narrow: list[Session] = []  # whose windows are half used
         self.links = 0
         self.partial_bytes = 0
         self.first_id = 0
@@ -124,19 +124,19 @@ class Connection:
 
     @property
     def sessions(self) -> list[Session]:
-        """All that are not ended by both sides; those there were, once it is over."""
+        """The sessions not ended by both sides; they stay here after a close."""
         return list(self.channels.by_local.values())
 
     def endpoints(self) -> Iterator[Endpoint]:
-        """Those of all sessions."""
+        """The endpoints of all sessions."""
         for session in self.sessions:
             yield from session.endpoints()
 
     def receive(self, data: bytes) -> list[Event]:
-        """Take what came, in whatever pieces; with b"", what ``tick`` found.
+        """Process received bytes, in pieces of any size; return the events.
 
-        Nothing is raised for what the peer sends. After Closed, all that comes is
-        ignored.
+        Call it with b"" for the events found by ``tick``. It raises nothing for what
+        the peer sends. After ``Closed``, bytes are ignored.
         """
         if data and not self.over:
             self.heartbeats.heard = True
@@ -150,7 +150,7 @@ class Connection:
         return events
 
     def outgoing(self) -> bytes:
-        """Take what is to be written; b"" if nothing is."""
+        """Take the bytes to write; b"" if there are none."""
         if not self.opened:
             data, self.head = bytes(self.head), bytearray()
         elif self.head:
@@ -165,11 +165,10 @@ class Connection:
         return data
 
     def open(self, **fields: Any) -> None:
-        """Send our open; until then, nothing else goes out.
+        """Send our open; other frames are held back until then.
 
         Args:
-            fields: to say otherwise than was said before, by the names of
-                ``performatives.Open``.
+            fields: fields of ``performatives.Open`` that override the constructor's.
         """
         if self.opened or not self.active:
             return
@@ -185,9 +184,9 @@ class Connection:
             self.greeted = True
 
     def close(self, error: AmqpError | None = None) -> None:
-        """Close it; a server that has not opened says that it will not.
+        """Close the connection; a server that has not opened says so in its open.
 
-        Closed tells when the peer has answered; nothing else is told any more.
+        The peer's answer gives the event ``Closed``, the only one that still comes.
         """
         if not self.active:
             return
@@ -199,20 +198,20 @@ class Connection:
         self.stop()
 
     def begin(self) -> Session:
-        """Begin a session; Begun tells when the peer has answered.
+        """Begin a session; the peer's answer gives the event ``Begun``.
 
         Raises:
-            ValueError: the peer takes no more channels.
+            ValueError: the peer allows no more channels.
         """
         return self.channels.begin()
 
     def tick(self, now_s: float) -> float:
-        """See to silence on both sides.
+        """Check the idle time-outs of both sides.
 
-        What it finds, ``receive(b"")`` tells; what it sends, ``outgoing`` gives.
+        Then call ``receive(b"")`` for its event and ``outgoing`` for its heartbeat.
 
         Args:
-            now_s: seconds of a clock that never goes back.
+            now_s: seconds of a monotonic clock.
 
         Returns:
             When to call it again, in seconds of the same clock; infinity for never.
@@ -230,10 +229,10 @@ class Connection:
             silence.spoken_at = now_s
         return silence.next_look(now_s)
 
-    # What both sides of the engine need.
+    # For sessions and endpoints.
 
     def emit(self, channel: int, performative: Performative) -> None:
-        """Send it; if the peer cannot take it, that is the end."""
+        """Send a frame; if it is too large for the peer, close the connection."""
         body = encode_performative(performative)
         if len(body) + LEAST_HEAD <= self.frame_size:
             self.out.append(frame(channel, body))
@@ -244,7 +243,7 @@ class Connection:
             self.fail(AmqpError(conditions.FRAME_SIZE_TOO_SMALL, error))
 
     def fail(self, error: AmqpError) -> None:
-        """Close for what the peer did wrong, and tell the user."""
+        """Close because of the peer's error, and add the event ``Closed``."""
         if self.over:
             return
         if self.start is None:
@@ -260,14 +259,14 @@ class Connection:
                 session.stop()
 
     def hold(self, size_bytes: int) -> bool:
-        """Count bytes of messages that came in part; false if they are too many."""
+        """Count bytes of incomplete messages; False if there are too many."""
         total = self.partial_bytes + size_bytes
         if total > self.limits.partial_bytes:
             return False
         self.partial_bytes = total
         return True
 
-    # What the peer says.
+    # From the peer.
 
     def read(self, data: bytes) -> None:
         if self.start is not None:
@@ -290,10 +289,10 @@ class Connection:
                 return
 
     def read_header(self, data: bytes) -> bytes:
-        """Read up to the end of the protocol header, and answer it.
+        """Read the protocol header, and answer it.
 
         Returns:
-            What is behind it.
+            The bytes after it.
         """
         if not AMQP_HEADER.startswith(data[: len(AMQP_HEADER)]):
             self.greet()

@@ -1,4 +1,4 @@
-"""One handing over of a message, in either direction."""
+"""One delivery of a message, in either direction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker.amqp.protocol.performatives import DeliveryState
 
 
 class SessionRef(Protocol):
-    """The ``Session`` of a delivery, as the delivery knows it."""
+    """The part of ``Session`` that users of a delivery need."""
 
     channel: int
 
@@ -25,7 +25,7 @@ class SessionRef(Protocol):
 
 
 class EndpointRef(Protocol):
-    """The ``Endpoint`` of a delivery, as the delivery knows it."""
+    """The part of ``Endpoint`` that users of a delivery need."""
 
     name: str
     unsettled: dict[int, Delivery]
@@ -39,18 +39,18 @@ class EndpointRef(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Delivery:
-    """A message under way.
+    """A message in transfer.
 
     Attributes:
-        id: of the session, which numbers each direction by itself.
+        id: the delivery id; a session numbers each direction by itself.
         tag: 1 to 32 bytes that the sender chose.
-        endpoint: that received or sent it.
-        payload: all sections of a received message; empty for one we sent.
+        endpoint: the endpoint that received or sent it.
+        payload: all sections of a received message; empty for a sent one.
         message_format: 0 for AMQP's own.
-        settled: whether it is over: sent settled, or settled since.
-        state: of a received message, what its sender said (as a transaction); of a
-            sent one, the same, and what the peer said last once it has.
-        context: for the user of the engine.
+        settled: whether it was sent settled, or was settled since.
+        state: the state that the sender gave with it, as a transaction's; for a sent
+            message, later the last state from the peer.
+        context: free for the caller.
     """
 
     id: int

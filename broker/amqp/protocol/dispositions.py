@@ -1,4 +1,4 @@
-"""What becomes of deliveries, said of many at once.
+"""Dispositions: states of many deliveries in one frame.
 
 Source: AMQP 1.0, part 2, section 2.7.6.
 """
@@ -12,11 +12,11 @@ from broker.amqp.protocol.types.serial_numbers import HALF, MASK
 
 
 def ranges(ids: list[int]) -> Iterator[tuple[int, int]]:
-    """The first and last of each run of ids, in their order.
+    """The first and last of each run of consecutive ids, in order.
 
     Args:
-        ids: of one direction of a session, in any order, all within 2**31; sorted in
-            place.
+        ids: delivery ids of one direction of a session, in any order, all within
+            2**31; they are sorted in place.
     """
     sort(ids)
     first = last = ids[0]
@@ -30,12 +30,12 @@ def ranges(ids: list[int]) -> Iterator[tuple[int, int]]:
 
 def sort(ids: list[int]) -> None:
     ids.sort()
-    if ids[-1] - ids[0] >= HALF:  # they pass zero
+    if ids[-1] - ids[0] >= HALF:  # they wrap around zero
         ids.sort(key=lambda number: (number + HALF) & MASK)
 
 
 def within(held: dict[int, Delivery], first: int, last: int) -> list[Delivery]:
-    """The deliveries of a range, in their order; at the cost of the fewer."""
+    """The held deliveries of a range; loops over the shorter of range and ``held``."""
     count = ((last - first) & MASK) + 1
     if count <= len(held):
         numbers = ((first + step) & MASK for step in range(count))
@@ -51,7 +51,7 @@ def by_endpoint(deliveries: Iterable[Delivery]) -> dict[EndpointRef, list[Delive
 
 
 def forget(held: dict[int, Delivery], deliveries: Iterable[Delivery]) -> None:
-    """They are settled: the session and their endpoints hold them no longer."""
+    """Mark deliveries as settled, and remove them from session and endpoints."""
     for delivery in deliveries:
         delivery.settled = True
         held.pop(delivery.id, None)

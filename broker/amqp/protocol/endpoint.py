@@ -1,4 +1,4 @@
-"""One end of an AMQP link, as far as a Sender and a Receiver are the same.
+"""One end of an AMQP link: the common base of ``Sender`` and ``Receiver``.
 
 Source: AMQP 1.0, part 2, section 2.6.
 """
@@ -25,18 +25,18 @@ LONGEST_TAG = 32  # bytes
 
 
 class Endpoint:
-    """What a Sender and a Receiver have in common.
+    """The common base of ``Sender`` and ``Receiver``.
 
     Attributes:
-        role: what we say on the wire: False for a Sender, True for a Receiver.
+        role: the role in our frames: False for a Sender, True for a Receiver.
         attach: the peer's attach; None until it answers ours.
-        source, target: as the peer has named them last.
-        handle, remote_handle: the number of it on our side, and on the peer's.
+        source, target: those that the peer sent last.
+        handle, remote_handle: the link's handle on our side, and on the peer's.
         credit: messages that may be sent now; 0 once it is gone.
-        unsettled: by delivery id, oldest first. Not cleared when the endpoint goes.
+        unsettled: deliveries by id, oldest first; not cleared when the endpoint goes.
         answered: whether our attach was sent.
-        gone: whether it was detached, by either side, or refused.
-        context: for the user of the engine.
+        gone: whether it was detached by either side, or refused.
+        context: free for the caller.
     """
 
     role: ClassVar[bool]
@@ -55,7 +55,7 @@ class Endpoint:
         self.unsettled: dict[int, Delivery] = {}
         self.answered = False
         self.gone = False
-        self.told = False  # the user needs no Detached any more
+        self.told = False  # no event Detached is due any more
         self.context: Any = None
 
     @property
@@ -75,13 +75,13 @@ class Endpoint:
         """Answer the peer's attach.
 
         Args:
-            source: what is really granted; None repeats what the peer asked for.
-            target: the same.
-            properties: of our attach.
+            source: the source as granted; None repeats the peer's.
+            target: the target as granted; None repeats the peer's.
+            properties: the properties of our attach.
             offered: our capabilities.
-            max_message_size: bytes. A Receiver takes no larger message; at most, and
-                by default, ``Limits.max_message_bytes``.
-            initial_delivery_count: of a Sender.
+            max_message_size: bytes; a Receiver refuses larger messages. The maximum,
+                and the default, is ``Limits.max_message_bytes``.
+            initial_delivery_count: for a Sender.
         """
         if self.answered or self.gone or self.attach is None:
             return
@@ -96,10 +96,10 @@ class Endpoint:
         )
 
     def refuse(self, error: AmqpError) -> None:
-        """Say no to the peer's attach; no event tells of this endpoint any more.
+        """Refuse the peer's attach; no more events come for this endpoint.
 
-        The terminus we would have provided is null in our attach: some clients take a
-        detach alone for success.
+        We attach with a null terminus and then detach: some clients take a detach alone
+        for success.
         """
         if self.answered:
             return
@@ -107,34 +107,35 @@ class Endpoint:
         self.session.handles.detach(self, closed=True, error=error)
 
     def detach(self, *, closed: bool = True, error: AmqpError | None = None) -> None:
-        """End it: for good, or so that it may be attached again.
+        """Detach the endpoint: closed, or so that it can be attached again.
 
-        Detached tells when the peer has answered. Before, it may still be receiving
-        what we sent, but nothing that it says is heard.
+        The peer's answer gives the event ``Detached``. Until then the peer may still
+        receive what we sent, but its frames for this endpoint are ignored.
         """
         self.session.handles.detach(self, closed=closed, error=error)
 
     def fail(self, error: AmqpError) -> None:
-        """Detach for what the peer did wrong, and tell the user."""
+        """Detach because of the peer's error, and add the event ``Detached``."""
         self.session.handles.cast_off(self, closed=True, error=error)
 
     def leave(self) -> None:
-        """It is gone; nothing is sent or taken any more."""
+        """Mark it as gone; nothing is sent or received any more."""
         self.gone = True
         self.credit = 0
 
-    # What differs between the two.
+    # Different for Sender and Receiver.
 
     def standing(self) -> tuple[int | None, int]:
-        """The delivery count, if we know it, and the credit, for a flow."""
+        """The delivery count, if known, and the credit, for a flow frame."""
         raise NotImplementedError
 
     def counting(self, count: int = 0, largest: int | None = None) -> dict[str, Any]:
-        """Take up what our attach says of counts and sizes; its fields."""
+        """Set the delivery count and largest size; return them as fields of our
+        attach."""
         raise NotImplementedError
 
     def answered_by(self, attach: Attach) -> None:
-        """Take up the peer's attach."""
+        """Apply the peer's attach."""
         self.attach, self.remote_handle = attach, attach.handle
         self.source, self.target = attach.source, attach.target
 

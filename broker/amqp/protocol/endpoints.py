@@ -1,7 +1,7 @@
-"""The two ends of an AMQP link, as we hold them: a ``Sender`` or a ``Receiver``.
+"""Our end of an AMQP link: a ``Sender`` or a ``Receiver``.
 
-A client that gets has a ``Sender`` on our side; one that puts, a ``Receiver``. Every
-method of an endpoint that is gone does nothing, but for ``Sender.send``.
+For a client that gets, our end is a ``Sender``; for one that puts, a ``Receiver``. On
+an endpoint that is gone, every method does nothing, except ``Sender.send``.
 """
 
 from __future__ import annotations

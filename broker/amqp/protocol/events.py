@@ -1,8 +1,8 @@
-"""What the peer did, as ``Connection.receive`` tells it, in the order it happened.
+"""Events: what the peer did, as ``Connection.receive`` returns it, in order.
 
-The engine has already answered what needs no decision: a detach, an end, a close, an
-echo. What waits for its user is ``Opened`` (``Connection.open`` or ``close``) and
-``Attached`` (``Endpoint.accept`` or ``refuse``).
+The engine itself answers what needs no decision: a detach, an end, a close, an echo.
+The caller must answer ``Opened`` (by ``Connection.open`` or ``close``) and ``Attached``
+(by ``Endpoint.accept`` or ``refuse``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Opened:
 
 @dataclass(slots=True)
 class Begun:
-    """The peer began a session, or answered ours. The engine has answered it."""
+    """The peer began a session, which the engine has answered; or it answered ours."""
 
     session: SessionOutput[Endpoint]
 
@@ -35,8 +35,8 @@ class Begun:
 class Attached:
     """The peer's attach.
 
-    If the peer began it, ``endpoint.answered`` is false, and it waits for
-    ``endpoint.accept`` or ``endpoint.refuse``, at any later time.
+    If the peer began it, ``endpoint.answered`` is False. Then call ``endpoint.accept``
+    or ``endpoint.refuse``, at any later time.
     """
 
     endpoint: Endpoint
@@ -45,7 +45,7 @@ class Attached:
 
 @dataclass(slots=True)
 class MessageReceived:
-    """A whole message came, with as many frames as it had."""
+    """A complete message was received, from one or several frames."""
 
     receiver: Receiver
     delivery: Delivery
@@ -53,10 +53,10 @@ class MessageReceived:
 
 @dataclass(slots=True)
 class Flowed:
-    """The peer said something about its credit: see ``sender.credit``, ``drain``.
+    """The peer sent a flow: see ``sender.credit`` and ``drain``.
 
-    It may come before the attach is accepted; then it is the user's to look at
-    ``sender.credit`` after accepting.
+    It may come before the attach is accepted; then check ``sender.credit`` after
+    accepting.
     """
 
     sender: Sender
@@ -64,21 +64,22 @@ class Flowed:
 
 @dataclass(slots=True)
 class Drained:
-    """The peer has nothing more to send: the credit it did not use is gone."""
+    """The peer has nothing more to send, and has given up its unused credit."""
 
     receiver: Receiver
 
 
 @dataclass(slots=True)
 class Disposed:
-    """The peer told the outcome of messages we sent, in the order of their ids.
+    """The peer sent a state for messages that we sent, in the order of their ids.
 
     Attributes:
-        endpoint: that sent them. A disposition over several of them is several events.
-        deliveries: never empty, of this endpoint, each still in ``unsettled`` before.
-        state: of them all; None when the peer gave none.
-        settled: whether the peer has settled; then they are out of ``unsettled``
-            already. Otherwise settle them with ``Session.settle``.
+        endpoint: the sending endpoint. A disposition for several endpoints gives
+            several events.
+        deliveries: deliveries of this endpoint that were unsettled before; never empty.
+        state: the state of all of them; None if the peer gave none.
+        settled: whether the peer has settled them; then they are no longer in
+            ``unsettled``. Otherwise settle them with ``Session.settle``.
     """
 
     endpoint: EndpointRef
@@ -89,14 +90,14 @@ class Disposed:
 
 @dataclass(slots=True)
 class Detached:
-    """The endpoint is gone. It comes once at most, and not after a refusal.
+    """The endpoint is gone. It comes at most once, and not after a refusal.
 
-    Its ``unsettled`` are left as they were, for its user to end.
+    Its ``unsettled`` deliveries stay there, for the caller to end.
 
     Attributes:
-        closed: whether the peer closed it for good; what the engine itself detached
-            with an error is closed, but for what a newer attach took over.
-        error: the peer's, or the engine's own (too large, no credit, stolen).
+        closed: whether the peer closed it. If the engine detached it with an error, it
+            is closed, unless a newer attach has stolen its name.
+        error: the peer's error, or the engine's (too large, no credit, stolen).
     """
 
     endpoint: Endpoint
@@ -106,9 +107,9 @@ class Detached:
 
 @dataclass(slots=True)
 class Ended:
-    """The session is gone, and with it all of ``session.endpoints()``.
+    """The session is gone, with all of ``session.endpoints()``.
 
-    There is no Detached for each.
+    There is no ``Detached`` for each of them.
     """
 
     session: SessionOutput[Endpoint]
@@ -124,13 +125,13 @@ class Resumed:
 
 @dataclass(slots=True)
 class Closed:
-    """The connection is over, with all its sessions: there is no Ended for each.
+    """The connection is over, with all its sessions; there is no ``Ended`` for each.
 
-    What ``Connection.outgoing`` still has should be written; then close the socket.
+    Write what ``Connection.outgoing`` still returns; then close the socket.
 
     Attributes:
-        error: the peer's, or the protocol error for which the engine closed.
-        by_peer: whether the peer said close; false for protocol errors and silence.
+        error: the peer's error, or the protocol error for which the engine closed.
+        by_peer: whether the peer sent a close; False after protocol errors and silence.
     """
 
     error: Error | None

@@ -1,8 +1,8 @@
-"""The three performatives that every message needs, by the shortest way.
+"""Fast encoding and decoding of flow, transfer and disposition.
 
-What is unusual in them – other constructors than peers are known to write, states with
-fields, values of wrong types – is left to the general way, which is also the one that
-says what is wrong. Both give the same, and tests hold them to it.
+Unusual encodings – constructors that known peers do not use, states with fields, values
+of wrong types – go to the general codec (``composites``), which also raises the errors.
+Tests check that both codecs give the same results.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from broker.amqp.protocol.types.encoding import NULL, of_written
 LIST = 0xC0  # with lengths of one byte
 ABSENT = 0x40
 SHORT_BINARY = 0xA0
-TAG = 32  # its longest, in bytes
+TAG = 32  # longest tag, in bytes
 
-# Bytes of an unsigned integer with its constructor; what follows that is its value.
+# Bytes of an unsigned integer with its constructor, by constructor.
 WIDTHS = {0x43: 1, 0x52: 2, 0x70: 5}
 WIDTHS_OR_NULL = {ABSENT: 1, **WIDTHS}
 ROLES = {0x41: True, 0x42: False}
 
-THE_ACCEPTED = Accepted()  # it has no fields, so that one will do
+THE_ACCEPTED = Accepted()  # no fields: one instance is enough
 
 
 class Unusual(Exception):
-    """It must go the general way."""
+    """The general codec must handle it."""
 
 
 UNUSUAL = (Unusual, KeyError, IndexError, TypeError, struct.error)
 
-# What they end with. ------------------------------------------------------------------
+# Last fields, as whole byte strings. --------------------------------------------------
 
 FLAG = {NULL: False, b"\x41": True, b"\x42": False}
 MAYBE = {NULL: None, b"\x41": True, b"\x42": False}
@@ -48,8 +48,8 @@ STATE = {
 
 
 def endings(*fields: dict[bytes, Any]) -> dict[bytes, tuple[int, tuple[Any, ...]]]:
-    """By their bytes: how many fields there are, and the values of all that could be.
-    Those that are left out are as null."""
+    """All possible encodings of some last fields, each with the number of fields in it
+    and the values of all fields. Fields left out count as null."""
     return {
         b"".join(written): (
             length,
@@ -69,11 +69,11 @@ DISPOSITIONS = endings(FLAG, STATE, FLAG)  # settled, state, batchable
 FLOWS = endings(FLAG, FLAG, NOTHING)  # drain, echo, properties
 
 
-# Reading, from where the descriptor begins. -------------------------------------------
+# Decoding, from the descriptor on. ----------------------------------------------------
 
 
 def bounds(data: bytes, at: int, end: int) -> tuple[int, int, int]:
-    """Where the first field begins, where the last ends, and how many there are."""
+    """The offsets of the first field and of the end, and the number of fields."""
     stop = at + 5 + data[at + 4]
     if data[at] or data[at + 1] != 0x53 or data[at + 3] != LIST or stop > end:
         raise Unusual
@@ -151,7 +151,7 @@ READERS: dict[int, Callable[[bytes, int, int], tuple[Any, int]]] = {
     0x15: read_disposition,
 }
 
-# Writing. -----------------------------------------------------------------------------
+# Encoding. ----------------------------------------------------------------------------
 
 NUMBERS = {
     0: b"\x43",
@@ -163,11 +163,11 @@ WIDE = struct.Struct(">BI").pack
 
 
 def heads(code: int, count: int) -> list[bytes]:
-    """What a list of so many fields begins with, by the bytes that they have."""
+    """The first bytes of a list of ``count`` fields, indexed by the fields' size."""
     return [bytes((0, 0x53, code, LIST, size + 1, count)) for size in range(255)]
 
 
-# By whether it is settled, and whether more of the message follows.
+# Keys: settled, more.
 TRANSFER_ENDS = {
     (None, False): (b"", heads(0x14, 4)),
     (True, False): (b"\x41", heads(0x14, 5)),
@@ -197,11 +197,11 @@ def transfer_head(
     more: bool = False,
     message_format: int = 0,
 ) -> bytes:
-    """Write the transfer of a message, or of its first part, without its bytes.
+    """Encode the transfer of a message, or of its first part, without the payload.
 
     Raises:
-        IndexError, struct.error: the tag is longer than 32 bytes, or a number beyond
-            the bounds of its type.
+        IndexError, struct.error: the tag is longer than 32 bytes, or a number is
+            outside the bounds of its type.
     """
     end, by_size = TRANSFER_ENDS[settled, more]
     fields = (

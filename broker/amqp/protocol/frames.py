@@ -1,4 +1,4 @@
-"""Frames: what performatives travel in.
+"""Frames, which carry the performatives.
 
 Source: AMQP 1.0, part 2, section 2.3.
 """
@@ -23,7 +23,7 @@ Frame = tuple[int, int, bytes, int, int]
 
 
 def frame(channel: int, body: bytes, *, kind: int = AMQP) -> bytes:
-    """Write a frame; without a body it is a heartbeat."""
+    """Encode a frame; without a body it is a heartbeat."""
     return HEAD.pack(len(body) + LEAST, 2, kind, channel) + body
 
 
@@ -31,10 +31,10 @@ HEARTBEAT = frame(0, b"")
 
 
 class Frames:
-    """Cuts what comes in into frames, and keeps what is not yet whole.
+    """Splits received bytes into frames, and keeps an incomplete one.
 
     Args:
-        max_frame_size: bytes of a frame, its head with them; may be changed.
+        max_frame_size: bytes of a frame including its head; may be changed later.
     """
 
     __slots__ = ("at", "data", "max_frame_size")
@@ -45,22 +45,22 @@ class Frames:
         self.at = 0
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """Take bytes as they come, and give the frames that are whole by now.
+        """Add received bytes, and return the complete frames.
 
         Returns:
-            Of each its kind, its channel, and where its body begins and ends in which
-            bytes. Whoever stops early finds what was not given by ``rest``.
+            For each frame: its kind, its channel, a byte string, and the begin and end
+            of the body in that. If the caller stops early, ``rest`` has the remainder.
 
         Raises:
-            AmqpError: with ``amqp:connection:framing-error``, from the iterator; what
-                follows cannot be read.
+            AmqpError: with ``amqp:connection:framing-error``, from the iterator; later
+                bytes cannot be read.
         """
         self.data = self.data[self.at :] + data
         self.at = 0
         return self._whole()
 
     def rest(self) -> bytes:
-        """Take what was fed and not given as frames."""
+        """Take the bytes that were fed but not returned as frames."""
         rest = self.data[self.at :]
         self.data, self.at = b"", 0
         return rest

@@ -1,4 +1,4 @@
-"""Silence: how long the peer may keep it, and how long we may.
+"""Idle time-outs of both sides, and heartbeats.
 
 Source: AMQP 1.0, part 2, section 2.4.5.
 """
@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from math import inf
 
-PARTS = 4  # of a time-out, after each of which the clock is looked at
-LEAST_S = 0.25  # nothing is written more often, whatever the peer asks
+PARTS = 4  # checks in one time-out
+LEAST_S = 0.25  # shortest time between heartbeats, whatever the peer asks
 
 
 class Heartbeats:
-    """Both silences of a connection. Time is told; nothing here looks at a clock.
+    """The idle time-outs of a connection. The caller gives the time.
 
-    What was heard or said since the last look counts as of that look, so that the
-    paths of messages need no clock.
+    Bytes received or sent since the last ``look`` count as of the next one, so the
+    message path needs no clock.
 
     Args:
-        allowed_ms: of silence; None allows any.
+        allowed_ms: longest silence of the peer; None: no limit.
 
     Attributes:
-        heard, spoken: something came in, or went out, since the last look.
+        heard, spoken: bytes were received, or sent, since the last look.
     """
 
     def __init__(self, allowed_ms: int | None) -> None:
@@ -31,7 +31,7 @@ class Heartbeats:
         self.heard_at = self.spoken_at = -inf
 
     def owe(self, idle_time_out_ms: int | None) -> None:
-        """The peer allows so much silence; None or 0 allow any."""
+        """Set the silence that the peer allows us; None or 0: no limit."""
         if idle_time_out_ms:
             self.owed_s = max(LEAST_S, idle_time_out_ms / 1000 / 2)
 
@@ -48,7 +48,7 @@ class Heartbeats:
         return now_s - self.spoken_at >= self.owed_s
 
     def next_look(self, now_s: float) -> float:
-        """When to look again, in seconds of the same clock; infinity for never."""
+        """When to check again, in seconds of the same clock; infinity for never."""
         until_lost = self.heard_at + self.allowed_s - now_s
         until_due = self.spoken_at + self.owed_s - now_s
         part = min(self.allowed_s, self.owed_s) / PARTS

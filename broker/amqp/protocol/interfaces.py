@@ -1,6 +1,6 @@
-"""What endpoints call of the session and the connection that hold them.
+"""Protocols: what endpoints use of their session and connection.
 
-For type checkers alone: nothing is looked up here while messages go through.
+For type checkers only; they cost nothing at run time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AnyEndpoint = TypeVar("AnyEndpoint", contravariant=True)
 
 
 class ConnectionOutput(Protocol):
-    """A ``Connection``, as its endpoints know it."""
+    """The part of ``Connection`` that endpoints use."""
 
     limits: Limits
     frame_size: int
@@ -31,7 +31,7 @@ class ConnectionOutput(Protocol):
 
 
 class HandlesOutput(Protocol[AnyEndpoint]):
-    """The ``Handles`` of a session, as its endpoints know them."""
+    """The part of ``Handles`` that endpoints use."""
 
     def answer(self, endpoint: AnyEndpoint, **fields: Any) -> None: ...
 
@@ -45,7 +45,7 @@ class HandlesOutput(Protocol[AnyEndpoint]):
 
 
 class SessionOutput(SessionRef, Protocol[EndpointT]):
-    """A ``Session``, as its endpoints and the events about it know it."""
+    """The part of ``Session`` that endpoints and events use."""
 
     remote_channel: int | None
     begin: Begin | None

@@ -1,4 +1,4 @@
-"""What one connection may take of this process."""
+"""Limits of one connection, enforced by the protocol engine."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one connection; each is the largest value that is still allowed.
+    """Limits of one connection; each is the largest value that is allowed.
 
     Attributes:
         max_frame_size: bytes of a frame, in both directions. The peer may want less.
-        channel_max: highest channel number the peer may use.
+        channel_max: highest channel number that the peer may use.
         sessions: sessions at once.
         handles: handles of a session: the peer uses 0 to ``handles - 1``.
         links: endpoints at once, in all sessions together.
-        max_message_bytes: of a message that is received, over all its frames.
-        partial_bytes: of all messages together that are received in part.
-        incoming_window: frames a session takes before it says so again.
-        unsettled_incoming: received deliveries of a session that are not settled.
+        max_message_bytes: bytes of a received message, over all its frames.
+        partial_bytes: bytes of all incomplete messages together.
+        incoming_window: frames that the peer may send before our next flow.
+        unsettled_incoming: unsettled received deliveries of a session.
     """
 
     max_frame_size: int = 65536

@@ -1,4 +1,4 @@
-"""The endpoints of a session: how they attach, by which numbers, and how they go.
+"""The endpoints of a session: attach, handles and detach.
 
 Source: AMQP 1.0, part 2, sections 2.6.1 to 2.6.6.
 """
@@ -16,23 +16,23 @@ from broker.amqp.protocol.performatives import Attach, Detach
 from broker.amqp.protocol.receiving import ReceiverSession
 from broker.amqp.protocol.sending import SenderSession
 
-REFUSALS = 2  # times the limit of endpoints may be asked for before the session ends
+REFUSALS = 2  # the session ends at this many times the limit of endpoints
 
 
 class HandlesSession(ReceiverSession, SenderSession, Protocol):
-    """A ``Session``, as its handles know it."""
+    """The part of ``Session`` that ``Handles`` uses."""
 
     def tell(self, event: Event) -> None: ...
 
 
 class Handles:
-    """Endpoints by the numbers and names that both sides have for them.
+    """Endpoints of a session, by handle and by name.
 
     Attributes:
-        by_remote: by the peer's handle, from its attach until its detach.
-        named: by name and our role; those that are gone are not among them, but for
-            those whose attach the peer has not answered yet.
-        live: those that are not gone, in the order they came.
+        by_remote: endpoints by the peer's handle, from its attach until its detach.
+        named: endpoints by name and our role. One that is gone is removed, unless the
+            peer has not answered our attach yet.
+        live: endpoints that are not gone, in the order of their attaches.
     """
 
     def __init__(self, session: HandlesSession) -> None:
@@ -40,15 +40,15 @@ class Handles:
         self.by_remote: dict[int, Endpoint] = {}
         self.named: dict[tuple[str, bool], Endpoint] = {}
         self.live: dict[Endpoint, None] = {}
-        self.count = 0  # of all whose detaches are not both through
+        self.count = 0  # endpoints not yet detached by both sides
         self.next = 0
         self.free: list[int] = []  # handles below next
 
     def add(self, endpoint: Endpoint) -> None:
-        """One more.
+        """Add an endpoint.
 
         Raises:
-            ValueError: we have one of this name already.
+            ValueError: there is one of this name and role already.
         """
         key = endpoint.name, endpoint.role
         if key in self.named:
@@ -85,9 +85,9 @@ class Handles:
     def detach(
         self, endpoint: Endpoint, *, closed: bool, error: AmqpError | None = None
     ) -> None:
-        """Send our detach, unless it is gone.
+        """Send our detach, unless the endpoint is gone.
 
-        Where our attach is not sent yet, it goes before, with nothing at our end: some
+        If our attach is not sent yet, it is sent first, with a null terminus: some
         clients take an attach with a terminus for success, whatever follows.
         """
         if endpoint.gone or not self.session.active:
@@ -103,7 +103,7 @@ class Handles:
         self.drop(endpoint)
 
     def cast_off(self, endpoint: Endpoint, *, closed: bool, error: AmqpError) -> None:
-        """Detach for a reason of the engine's own, and tell the user."""
+        """Detach on the engine's initiative, and add the event ``Detached``."""
         if not endpoint.gone:
             self.detach(endpoint, closed=closed, error=error)
             endpoint.told = True
@@ -118,10 +118,10 @@ class Handles:
         if endpoint.attach is not None:
             del self.named[endpoint.name, endpoint.role]
 
-    # What the peer says.
+    # From the peer.
 
     def attached(self, attach: Attach) -> None:
-        """The peer attaches, or answers our attach."""
+        """Handle the peer's attach, which may answer ours."""
         if not self.may_use(attach.handle):
             return
         known = self.named.get((attach.name, not attach.role))
@@ -146,7 +146,7 @@ class Handles:
         return True
 
     def agree(self, endpoint: Endpoint, attach: Attach) -> None:
-        """The peer has answered our attach."""
+        """Apply the peer's answer to our attach."""
         endpoint.answered_by(attach)
         self.by_remote[attach.handle] = endpoint
         if endpoint.gone:
@@ -155,7 +155,7 @@ class Handles:
             self.session.tell(Attached(endpoint, attach))
 
     def welcome(self, attach: Attach) -> None:
-        """The peer begins it; the user is asked, unless there are too many."""
+        """Handle a new attach of the peer; refuse it if there are too many links."""
         connection = self.session.connection
         most = connection.limits.links
         error = AmqpError(conditions.RESOURCE_LIMIT_EXCEEDED, f"more than {most}")
@@ -173,7 +173,7 @@ class Handles:
             self.session.tell(Attached(endpoint, attach))
 
     def detached(self, detach: Detach) -> None:
-        """The peer detaches, or answers our detach."""
+        """Handle the peer's detach, which may answer ours."""
         endpoint = self.by_remote.pop(detach.handle, None)
         if endpoint is None:
             self.session.unattached(detach.handle)

@@ -1,4 +1,5 @@
-"""Every composite type, and how those that frames begin with are read and written."""
+"""All composite types; encoding and decoding of the performatives, which begin
+frames."""
 
 from __future__ import annotations
 
@@ -119,10 +120,10 @@ PERFORMATIVES = get_args(Performative)
 
 
 def encode_performative(performative: Performative) -> bytes:
-    """Write what a frame begins with.
+    """Encode a performative.
 
     Raises:
-        ValueError: a mandatory field is None, or a field holds what it cannot.
+        ValueError: a mandatory field is None, or a field has an invalid value.
     """
     write = WRITERS.get(type(performative))
     if write:
@@ -134,11 +135,11 @@ def encode_performative(performative: Performative) -> bytes:
 
 
 def decode_performative(data: bytes, at: int, end: int) -> tuple[Performative, int]:
-    """Read what a frame begins with, and where that ended.
+    """Decode a performative; return it and the offset of its end.
 
     Raises:
-        AmqpError: with ``amqp:decode-error``; it is no performative, or ends behind the
-            end that was given.
+        AmqpError: with ``amqp:decode-error``; it is no performative, or ends after
+            ``end``.
     """
     try:
         return READERS[data[at + 2]](data, at, end)

@@ -17,7 +17,7 @@ from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
 
 class ReceiverSession(SessionOutput[Endpoint], Protocol):
-    """A ``Session``, as its Receivers know it."""
+    """The part of ``Session`` that Receivers use."""
 
     def received(self, delivery: Delivery, receiver: Receiver) -> None: ...
 
@@ -25,14 +25,14 @@ class ReceiverSession(SessionOutput[Endpoint], Protocol):
 
 
 class Receiver(Endpoint):
-    """Takes messages, by the credit that it grants.
+    """Receives messages, for which it grants credit.
 
     Attributes:
-        credit: what was granted last, less what came since.
+        credit: the credit granted last, less the messages received since.
         delivery_count: messages the peer has sent, as far as we know.
         max_message_size: bytes.
-        told_credit: the credit that the peer has said since the last grant; None while
-            it has said nothing.
+        told_credit: the credit in the peer's last flow since the grant; None if it has
+            sent none.
     """
 
     role = True
@@ -40,20 +40,20 @@ class Receiver(Endpoint):
 
     def __init__(self, session: ReceiverSession, name: str) -> None:
         super().__init__(session, name)
-        self.excess = 0  # of earlier, higher grants, which the peer may have used
+        self.excess = 0  # credit withdrawn, that the peer may have used
         self.max_message_size = session.connection.limits.max_message_bytes
         self.told_credit: int | None = None
         self.partial: Delivery | None = None
         self.buffer = bytearray()  # of the partial delivery
 
     def grant(self, credit: int, *, drain: bool = False, echo: bool = False) -> None:
-        """From now on, the peer may send so many messages.
+        """Set the peer's credit.
 
         Args:
-            credit: not what is added, but what there is then.
-            drain: whether the peer is to give back what it cannot use at once; Drained
-                tells when it has.
-            echo: whether the peer is to answer, for ``told_credit``.
+            credit: the new total, not an increment.
+            drain: whether the peer must use the credit at once or give it back; then
+                the event ``Drained`` comes.
+            echo: whether the peer must answer, which sets ``told_credit``.
         """
         if not self.answered or self.gone:
             return
@@ -88,7 +88,7 @@ class Receiver(Endpoint):
             self.session.drained(self)
 
     def transfer(self, part: Transfer, payload: bytes) -> None:
-        """A frame of a message; with the last, the user gets the message."""
+        """Handle a transfer frame; the last one of a message completes it."""
         if self.gone:  # the peer may not know yet
             return
         delivery = self.partial or self.first(part)
@@ -107,7 +107,7 @@ class Receiver(Endpoint):
             self.session.received(delivery, self)
 
     def first(self, part: Transfer) -> Delivery | None:
-        """The delivery that begins here; None if it may not, and the peer is told."""
+        """The delivery that begins here; None if it is not allowed, and we detach."""
         number, tag = part.delivery_id, part.delivery_tag
         if number is None or not tag or part.resume:
             self.fail(self.fault(part))
@@ -129,7 +129,7 @@ class Receiver(Endpoint):
         return AmqpError(conditions.INVALID_FIELD, "a delivery without id or tag")
 
     def gather(self, part: Transfer, delivery: Delivery, payload: bytes) -> None:
-        """Add to a delivery of several frames."""
+        """Add a frame to a delivery of several frames."""
         if part.delivery_id not in (None, delivery.id):
             error = "a delivery begins before the one before it has ended"
             self.fail(AmqpError(conditions.NOT_ALLOWED, error))

@@ -1,4 +1,4 @@
-"""What is said before a connection opens, to know who the client is.
+"""The SASL frames, exchanged before a connection opens.
 
 Source: AMQP 1.0, part 5, section 5.3.
 """
@@ -32,7 +32,7 @@ class SaslResponse:
 
 @composite(0x44, "sasl-outcome", "ubyte binary")
 class SaslOutcome:
-    """``code``: 0 is welcome, 1 is not, 2 to 4 are troubles of the server."""
+    """``code``: 0 is success, 1 wrong credentials, 2 to 4 errors of the server."""
 
     code: int
     additional_data: bytes | None = None

@@ -1,7 +1,7 @@
-"""The sections that a message is made of, cut without reading more than is needed.
+"""The sections of a message, split with as little decoding as possible.
 
-Sections travel on as the bytes that they came as; only what the broker itself must know
-of them is read.
+Sections are passed on as the bytes received; only those values are decoded that the
+broker itself needs.
 
 Source: AMQP 1.0, part 3, section 3.2.
 """
@@ -42,13 +42,13 @@ CODES = {
     "amqp:footer:map": FOOTER,
 }
 NAMES = {NOTHING: "the beginning", **{code: name for name, code in CODES.items()}}
-NULL = b"\x00\x53\x77\x40"  # a body that is nothing
+NULL = b"\x00\x53\x77\x40"  # a body with the value null
 BODIES: dict[int, Literal["data", "sequence", "value"]] = {
     DATA: "data",
     SEQUENCE: "sequence",
     VALUE: "value",
 }
-SYMBOLIC = (DELIVERY_ANNOTATIONS, ANNOTATIONS, FOOTER)  # the keys of their maps are
+SYMBOLIC = (DELIVERY_ANNOTATIONS, ANNOTATIONS, FOOTER)  # keys of their maps are symbols
 
 LISTS, MAPS = (0x45, 0xC0, 0xD0), (0xC1, 0xD1)
 CONSTRUCTORS = {
@@ -57,7 +57,7 @@ CONSTRUCTORS = {
     DATA: (0xA0, 0xB0),
     VALUE: range(256),
 }
-# What may follow: a later section, of the body of one kind only, which may repeat.
+# Sections that may follow: later ones. A body has one kind; data and sequence repeat.
 NEXT = {
     **{code: range(code + 1, FOOTER) for code in range(NOTHING, DATA)},
     DATA: (DATA, FOOTER),
@@ -65,9 +65,9 @@ NEXT = {
     VALUE: (FOOTER,),
     FOOTER: (),
 }
-# Bytes of a value behind its constructor, by the first half of that.
+# Bytes of a value after its constructor, by the constructor's upper half.
 LENGTHS = {4: 0, 5: 1, 6: 2, 7: 4, 8: 8, 9: 16}
-UNKNOWN, ONE_BYTE, FOUR_BYTES = -1, -2, -3  # the last two say their length in these
+UNKNOWN, ONE_BYTE, FOUR_BYTES = -1, -2, -3  # or the size of the length field
 WIDTHS = [
     UNKNOWN
     if read is unknown
@@ -114,10 +114,10 @@ class Properties:
 
 @dataclass(slots=True)
 class Sections:
-    """The sections of a message, each whole as it was written; empty where absent.
+    """The encoded sections of a message, with descriptors; empty if absent.
 
-    ``body`` holds all sections of the body. Delivery annotations are for one hop, and
-    are not kept.
+    ``body`` holds all sections of the body. Delivery annotations are left out, as they
+    are for one hop only.
     """
 
     header: Header | None
@@ -130,8 +130,8 @@ class Sections:
 
 @dataclass(slots=True)
 class Body:
-    """``data``: the bytes of the only data section; None where there are several, or
-    sections of another kind. ``written``: the value of kind ``value``, as it came."""
+    """``data``: the bytes of the only data section; None for several sections or
+    another kind. ``written``: the encoded value of kind ``value``."""
 
     kind: Literal["data", "sequence", "value"]
     data: bytes | None = None
@@ -139,23 +139,23 @@ class Body:
 
     @property
     def value(self) -> Any:
-        """Of kind ``value``, read anew each time.
+        """The value of kind ``value``, decoded at each call.
 
         Raises:
-            AmqpError: with ``amqp:decode-error``; it is no value.
+            AmqpError: with ``amqp:decode-error``; it cannot be decoded.
         """
         return decode(self.written)[0]
 
 
 def split(payload: bytes) -> Sections:
-    """Cut a message into its sections.
+    """Split a message into its sections.
 
-    Proton sends none for a body that is None; it becomes the null that it should be.
+    Proton sends no section for a body that is None; this adds the value null.
 
     Raises:
         AmqpError: with ``amqp:decode-error``; sections are unknown, out of order,
-            repeated, cut short, or of another type than theirs, the header holds what
-            it cannot, or there is nothing. What is in the others is not looked at.
+            repeated, cut short or of a wrong type, the header has an invalid value, or
+            there is no section. The contents of other sections are not checked.
     """
     found: dict[int, tuple[int, int]] = {}  # where each begins and ends
     before = NOTHING
@@ -168,10 +168,10 @@ def split(payload: bytes) -> Sections:
 
 
 def walked(payload: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Which sections there are, and where each, its value and its end are.
+    """The code of each section, and the offsets of its begin, value and end.
 
     Raises:
-        AmqpError: with ``amqp:decode-error``; as ``split`` but for their order.
+        AmqpError: with ``amqp:decode-error``; as ``split``, but for the order.
     """
     at, end = 0, len(payload)
     try:
@@ -189,7 +189,7 @@ def walked(payload: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def section(payload: bytes, at: int) -> tuple[int, int]:
-    """Which section begins here, and where its value does."""
+    """The code of the section that begins here, and the offset of its value."""
     if payload.startswith(b"\x00\x53", at):
         code, at = payload[at + 2], at + 3
     else:
@@ -200,7 +200,7 @@ def section(payload: bytes, at: int) -> tuple[int, int]:
 
 
 def unusual_section(payload: bytes, at: int) -> tuple[int, int]:
-    """By a symbol, or a number that is longer than need be."""
+    """As ``section``, for a descriptor that is a symbol or a long number."""
     if payload[at]:
         raise wrong("A message consists of sections.")
     descriptor, at = decode(payload, at + 1)
@@ -210,11 +210,11 @@ def unusual_section(payload: bytes, at: int) -> tuple[int, int]:
 
 
 def skip(data: bytes, at: int, depth: int = 0) -> int:
-    """Where the value ends that begins here; within it nothing is looked at.
+    """The end of the value that begins here; its contents are not checked.
 
     Raises:
         AmqpError: with ``amqp:decode-error``; no value begins here.
-        IndexError, struct.error: it ends behind the data; it may do so unnoticed, too.
+        IndexError, struct.error: it ends after the data. This is not always noticed.
     """
     code = data[at]
     width = WIDTHS[code]
@@ -249,7 +249,7 @@ def assembled(payload: bytes, found: dict[int, tuple[int, int]]) -> Sections:
 
 @lru_cache(maxsize=1024)  # a few serve most messages
 def header_of(written: bytes) -> Header | None:
-    """Read a header section; None where there is none."""
+    """Decode a header section; None if it is empty."""
     header: Header | None = None
     if written:
         header = composite_of(decode(written)[0], Header)
@@ -257,10 +257,10 @@ def header_of(written: bytes) -> Header | None:
 
 
 def properties_of(written: bytes) -> Properties:
-    """Read a properties section, which may be empty.
+    """Decode a properties section, which may be empty.
 
     Raises:
-        AmqpError: with ``amqp:decode-error``; it is none.
+        AmqpError: with ``amqp:decode-error``; it is no such section.
     """
     if not written:
         return Properties()
@@ -269,10 +269,10 @@ def properties_of(written: bytes) -> Properties:
 
 
 def map_of(written: bytes) -> dict[Any, Any]:
-    """Read a section of annotations or application properties, which may be empty.
+    """Decode a section of annotations or application properties, which may be empty.
 
     Raises:
-        AmqpError: with ``amqp:decode-error``; it is none.
+        AmqpError: with ``amqp:decode-error``; it is no map.
     """
     if not written:
         return {}
@@ -283,7 +283,7 @@ def map_of(written: bytes) -> dict[Any, Any]:
 
 
 def body_of(written: bytes) -> Body:
-    """What the sections of a body hold, as ``split`` gives them.
+    """The body of the encoded sections that ``split`` gives.
 
     Raises:
         AmqpError: with ``amqp:decode-error``; they are no body.
@@ -299,15 +299,15 @@ def body_of(written: bytes) -> Body:
 
 
 def encode_section(code: int, value: Any) -> bytes:
-    """Write a section.
+    """Encode a section.
 
     Args:
         code: as ``ANNOTATIONS``.
-        value: of annotations a dict, whose texts of keys are written as symbols; of
-            properties a ``Properties``; of data its bytes.
+        value: a dict for annotations, whose keys become symbols; a ``Properties`` for
+            properties; bytes for data.
 
     Raises:
-        ValueError: AMQP cannot hold it.
+        ValueError: AMQP cannot encode it.
     """
     if isinstance(value, Properties | Header):
         return encode_composite(value)
@@ -325,6 +325,6 @@ def encode_header(
     delivery_count: int = 0,
     first_acquirer: bool = False,
 ) -> bytes:
-    """Write a header; nothing where all is as by default."""
+    """Encode a header; empty if all fields have their defaults."""
     header = Header(durable, priority, ttl_ms, first_acquirer, delivery_count)
     return encode_composite(header) if header != Header() else b""

@@ -1,4 +1,4 @@
-"""The way out of a session: transfers, as far as the peer's window lets them.
+"""Outgoing transfers of a session, held back while the peer's window is closed.
 
 Source: AMQP 1.0, part 2, section 2.5.6.
 """
@@ -28,9 +28,9 @@ class Outlet:
     """Writes frames to ``out``, or keeps them until the window opens.
 
     Attributes:
-        room: frames the peer takes now.
-        next_id: of the next frame.
-        waiting: frames that came when there was no room; each as head and rest.
+        room: frames that the peer's window still allows.
+        next_id: the transfer id of the next frame.
+        waiting: frames held back, each as head and rest.
     """
 
     __slots__ = ("first_id", "next_id", "out", "room", "waiting")
@@ -56,10 +56,10 @@ class Outlet:
         *,
         begins: bool,
     ) -> None:
-        """Write one frame, or keep it behind those that wait.
+        """Write one frame, or append it to the waiting ones.
 
         Args:
-            begins: whether it is the first of a message.
+            begins: whether it is the first frame of a message.
         """
         if self.room > 0 and not self.waiting:
             self.write(head, rest)
@@ -74,10 +74,10 @@ class Outlet:
         self.out.extend(rest)
 
     def widen(self, next_incoming_id: int | None, window: int) -> bool:
-        """The peer says what it has seen, and how much it takes from there.
+        """Apply the peer's window, and write waiting frames that fit.
 
         Returns:
-            Whether the outlet was shut, and is open now.
+            Whether the outlet was closed, and is open now.
         """
         was_open = self.is_open
         seen = self.first_id if next_incoming_id is None else next_incoming_id
@@ -90,6 +90,6 @@ class Outlet:
         return self.is_open and not was_open
 
     def forget(self, sender: BufferedSender) -> None:
-        """Drop what waits of one sender; what has gone out has gone out."""
+        """Discard the waiting frames of one sender."""
         if self.waiting:
             self.waiting = deque(frame for frame in self.waiting if frame[0] != sender)

@@ -23,7 +23,7 @@ from broker.amqp.protocol.types.composites import encode_composite
 from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
 HEAD = Struct(">IBBH4sBBBIBIBB")
-LONGEST_HEAD = 80  # bytes of a frame of a transfer before the message's own
+LONGEST_HEAD = 80  # bytes of a transfer frame before the payload
 TAILS = {  # format, settled, more: by settled and more
     (False, False): b"\x43\x42",
     (True, False): b"\x43\x41",
@@ -33,17 +33,17 @@ TAILS = {  # format, settled, more: by settled and more
 
 
 class SenderSession(SessionOutput[Endpoint], Protocol):
-    """A ``Session``, as its Senders know it."""
+    """The part of ``Session`` that Senders use."""
 
     def flowed(self, sender: Sender) -> None: ...
 
 
 class Sender(Endpoint):
-    """Sends messages, by the credit that the peer gives.
+    """Sends messages, within the credit that the peer gives.
 
     Attributes:
-        drain: whether the peer wants what there is now, and no credit left then: send
-            it, and call ``drained``.
+        drain: whether the peer asks to drain: send what there is now, and call
+            ``drained``.
         delivery_count: messages sent.
     """
 
@@ -53,12 +53,12 @@ class Sender(Endpoint):
     def __init__(self, session: SenderSession, name: str) -> None:
         super().__init__(session, name)
         self.initial = 0  # delivery count
-        self.kept = 0  # messages that wait for the window, and have not begun
-        self.is_flow_due = False  # once they have
+        self.kept = 0  # messages held back by the window, not begun
+        self.is_flow_due = False  # after they have begun
 
     @property
     def largest(self) -> int | None:
-        """Bytes of a message the peer takes; None if it has not said."""
+        """Largest message that the peer accepts, in bytes; None if not limited."""
         return (self.attach and self.attach.max_message_size) or None
 
     def send(
@@ -70,17 +70,18 @@ class Sender(Endpoint):
         message_format: int = 0,
         state: DeliveryState | None = None,
     ) -> Delivery:
-        """Send a message, in as many frames as the peer needs.
+        """Send a message, in as many frames as the peer's frame size needs.
 
-        What the peer's window keeps back waits in the session, and goes by itself.
-        Look at ``session.can_send`` before each message, so that this stays small.
+        Frames that the peer's window does not allow wait in the session, and are sent
+        later by themselves. Check ``session.can_send`` before each message to keep few
+        waiting.
 
         Args:
-            payload: its sections, encoded; parts are joined.
+            payload: the encoded sections; parts are joined.
             tag: 1 to 32 bytes.
-            settled: nothing is to be heard of it; it is not in ``unsettled``.
+            settled: send it settled; it is not put into ``unsettled``.
             message_format: 0 for AMQP's own.
-            state: to be told with it, as the transaction that it is part of.
+            state: the state to send with it, as that of a transaction.
 
         Raises:
             ValueError: there is no credit, or the tag is too long or empty.
@@ -117,7 +118,7 @@ class Sender(Endpoint):
             self.session.outlet.send(self, head, (part,), begins=not at)
 
     def head(self, delivery: Delivery, size: int, *, more: bool) -> bytes:
-        """A frame of one transfer, but for the ``size`` bytes that follow it."""
+        """A transfer frame without its payload of ``size`` bytes."""
         if delivery.state is not None:
             return self.unusual_head(delivery, size, more=more)
         tag = delivery.tag
@@ -146,7 +147,7 @@ class Sender(Endpoint):
         )
 
     def unusual_head(self, delivery: Delivery, size: int, *, more: bool) -> bytes:
-        """The same for a transfer that tells a state."""
+        """As ``head``, for a transfer with a state."""
         transfer = Transfer(
             self.handle,
             delivery.id,
@@ -161,9 +162,9 @@ class Sender(Endpoint):
         return frames.HEAD.pack(size, 2, frames.AMQP, self.session.channel) + body
 
     def drained(self) -> None:
-        """Say that there is nothing more to send: the credit left is used up.
+        """Tell the peer that there is nothing more to send, and give up the credit.
 
-        It is said behind the messages that wait for the peer's window.
+        The flow is sent after the messages that wait for the peer's window.
         """
         if not self.attached:
             return
@@ -173,7 +174,7 @@ class Sender(Endpoint):
         self.say_drained()
 
     def let_out(self) -> None:
-        """A message that was kept has begun."""
+        """Note that a waiting message has begun to be sent."""
         self.kept -= 1
         if self.is_flow_due:
             self.say_drained()
@@ -189,7 +190,8 @@ class Sender(Endpoint):
         self.session.outlet.forget(self)
 
     def standing(self) -> tuple[int, int]:
-        """As the peer must see it, which has not seen what is kept."""
+        """Delivery count and credit for the peer, which has not seen waiting
+        messages."""
         return (self.delivery_count - self.kept) & MASK, self.credit + self.kept
 
     def counting(self, count: int = 0, largest: int | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A session: windows, handles, deliveries and their ends, on one channel.
+"""A session on one channel: windows, links, deliveries and their settlement.
 
 Source: AMQP 1.0, part 2, sections 2.5 and 2.6.
 """
@@ -43,11 +43,11 @@ from broker.amqp.protocol.types.serial_numbers import HALF, MASK, ahead
 
 E = TypeVar("E", bound=Endpoint)
 
-OUTGOING_WINDOW = HALF - 1  # frames: we keep what waits ourselves
+OUTGOING_WINDOW = HALF - 1  # frames; no limit, as we hold frames back ourselves
 
 
 class SessionConnection(ConnectionOutput, Protocol):
-    """A ``Connection``, as its sessions know it."""
+    """The part of ``Connection`` that sessions use."""
 
     remote: Open | None
     first_id: int
@@ -60,12 +60,12 @@ class Session:
     """One session of a connection.
 
     Attributes:
-        channel: ours; ``remote_channel`` is the peer's.
-        begin: the peer's; None until it answers ours.
-        active: begun by us, and not ended by anybody.
-        room: frames the peer may still send.
+        channel: our channel number; ``remote_channel`` is the peer's.
+        begin: the peer's begin; None until it answers ours.
+        active: begun by us, and not ended by either side.
+        room: frames that the peer may still send.
         incoming, outgoing: unsettled deliveries by id, in both directions.
-        context: for the user of the engine.
+        context: free for the caller.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Session:
         self.remote_channel: int | None = None
         self.begin: Begin | None = None
         self.active = True
-        self.told = False  # the user needs no Ended any more
+        self.told = False  # no event Ended is due any more
         self.window = connection.limits.incoming_window
         self.room = self.window
         self.half = self.window >> 1
@@ -97,11 +97,11 @@ class Session:
 
     @property
     def can_send(self) -> bool:
-        """Whether the peer's window is open, and nothing waits for it."""
+        """Whether the peer's window is open, and no frame waits for it."""
         return self.active and self.begin is not None and self.outlet.is_open
 
     def endpoints(self) -> list[Endpoint]:
-        """All that are not gone; those that were there, once the session is over."""
+        """The endpoints that are not gone; they stay here after the session's end."""
         return list(self.handles.live)
 
     def sender(
@@ -111,13 +111,13 @@ class Session:
         target: Target | Coordinator | None,
         **fields: Any,
     ) -> Sender:
-        """Attach to send; Attached tells of the answer.
+        """Attach a sender; the peer's answer gives the event ``Attached``.
 
         Args:
-            fields: more of the attach, by the names of ``performatives.Attach``.
+            fields: further fields of ``performatives.Attach``.
 
         Raises:
-            ValueError: there is one with this name.
+            ValueError: there is a sender of this name.
         """
         return self.attach(Sender(self, name), source, target, fields)
 
@@ -128,7 +128,7 @@ class Session:
         target: Target | Coordinator | None,
         **fields: Any,
     ) -> Receiver:
-        """Attach to receive; as ``sender``. ``grant`` may follow at once."""
+        """Attach a receiver; as ``sender``. ``grant`` may be called at once."""
         return self.attach(Receiver(self, name), source, target, fields)
 
     def attach(
@@ -154,14 +154,14 @@ class Session:
         *,
         settled: bool = True,
     ) -> None:
-        """Tell the peer the state of deliveries, in as few frames as their ids allow.
+        """Send the state of deliveries, in as few frames as their ids allow.
 
-        Those that are settled already, or whose endpoints are gone, are left out.
+        Settled deliveries, and those of endpoints that are gone, are left out.
 
         Args:
-            deliveries: of this session, in any order and both directions.
-            state: of them all.
-            settled: whether they are over with that.
+            deliveries: deliveries of this session, in any order and both directions.
+            state: the state of all of them.
+            settled: whether this settles them.
         """
         if not self.active:
             return
@@ -186,20 +186,20 @@ class Session:
             dispositions.forget(held, deliveries)
 
     def end(self, error: AmqpError | None = None) -> None:
-        """End it, and all its endpoints. Ended tells when the peer has answered."""
+        """End the session and its endpoints; the peer's answer gives ``Ended``."""
         if self.active:
             self.emit(End(None if error is None else error.as_error()))
             self.stop()
 
     def fail(self, error: AmqpError) -> None:
-        """End for what the peer did wrong, and tell the user."""
+        """End because of the peer's error, and add the event ``Ended``."""
         if self.active:
             self.end(error)
             self.told = True
             self.tell(Ended(self, error.as_error()))
 
     def stop(self) -> None:
-        """It is over; nothing is sent or taken any more."""
+        """Mark the session as over; nothing is sent or received any more."""
         self.active = False
         self.outlet.waiting.clear()
         for endpoint in self.handles.live:
@@ -207,7 +207,7 @@ class Session:
         self.connection.links -= self.handles.count
 
     def answered_by(self, channel: int, begin: Begin) -> None:
-        """The peer has begun it, too."""
+        """Apply the peer's begin."""
         self.remote_channel, self.begin = channel, begin
         self.next_incoming_id = begin.next_outgoing_id
         self.outlet.room = begin.incoming_window
@@ -221,10 +221,10 @@ class Session:
         if self.active:
             self.connection.emit(self.channel, performative)
 
-    # What the peer says.
+    # From the peer.
 
     def transfer(self, part: Transfer, payload: bytes) -> None:
-        """A frame of a message."""
+        """Handle a transfer frame."""
         if not self.active:
             return
         if not self.room:
@@ -241,12 +241,12 @@ class Session:
         endpoint.transfer(part, payload)
 
     def receive(self, performative: Performative) -> None:
-        """Anything of the session but a transfer, a begin and an end."""
+        """Handle an attach, flow, disposition or detach."""
         if self.active:
             self.actions[type(performative)](performative)
 
     def received(self, delivery: Delivery, receiver: Receiver) -> None:
-        """A message is complete."""
+        """Note a complete message, and add its event."""
         if not delivery.settled:
             number, held = delivery.id, self.incoming
             if number in held or len(held) >= self.most_unsettled:
@@ -256,11 +256,11 @@ class Session:
         self.connection.events.append(MessageReceived(receiver, delivery))
 
     def drained(self, receiver: Receiver) -> None:
-        """The credit of a Receiver was given back."""
+        """Add the event that a Receiver's credit was given back."""
         self.connection.events.append(Drained(receiver))
 
     def flowed(self, sender: Sender) -> None:
-        """The peer has said something about the credit of a Sender."""
+        """Add the event that the peer sent a flow for a Sender."""
         self.connection.events.append(Flowed(sender))
 
     def fault(self, number: int) -> AmqpError:
@@ -286,14 +286,14 @@ class Session:
             self.tell(Resumed(self))
 
     def widen(self) -> None:
-        """Let the peer send on, if it has used half of what it may."""
+        """Reopen our window if the peer has used half of it."""
         if self.active and self.room <= self.half:
             self.send_flow()
 
     def send_flow(
         self, endpoint: Endpoint | None = None, *, echo: bool = False
     ) -> None:
-        """Tell our windows, and where an endpoint stands; our window is full again."""
+        """Send our windows, and the state of an endpoint; reopens our window fully."""
         self.room = self.window
         flow = Flow(
             next_incoming_id=self.next_incoming_id,

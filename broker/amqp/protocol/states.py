@@ -1,4 +1,4 @@
-"""States of deliveries, outcomes among them, and what transactions say.
+"""Delivery states, including outcomes and those of transactions.
 
 Source: AMQP 1.0, part 3, section 3.4, and part 4, section 4.5.
 """
@@ -16,7 +16,7 @@ register(Error, 0x1D, "error", "symbol string fields")
 
 @composite(0x23, "received", "uint ulong")
 class Received:
-    """How far a delivery has come that is still going on; no outcome."""
+    """Progress of an incomplete delivery; not an outcome."""
 
     section_number: int
     section_offset: int

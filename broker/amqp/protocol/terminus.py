@@ -1,4 +1,4 @@
-"""Where messages come from and go to: the two ends of an AMQP link.
+"""Source, target and coordinator of an AMQP link, and lifetimes of dynamic nodes.
 
 Source: AMQP 1.0, part 3, section 3.5, and part 4, section 4.5.1.
 """
@@ -18,11 +18,11 @@ from broker.amqp.protocol.types.field_types import KINDS
     "string uint symbol uint boolean nodes symbol fields outcome symbols symbols",
 )
 class Source:
-    """Where messages come from.
+    """The source of messages.
 
-    ``durable``: 0 nothing is kept, 1 its settings, 2 its unsettled deliveries, too.
-    ``timeout``: seconds that it outlives its link. ``filter``: by name; what stands
-    there is a Described, as a rule.
+    ``durable``: 0 nothing is kept, 1 its settings, 2 also its unsettled deliveries.
+    ``timeout``: seconds that it outlives its link. ``filter``: filters by name, each
+    usually a ``Described``.
     """
 
     address: str | None = None
@@ -40,7 +40,7 @@ class Source:
 
 @composite(0x29, "target", "string uint symbol uint boolean nodes symbols")
 class Target:
-    """Where messages go to; fields as those of ``Source``."""
+    """The target of messages; fields as those of ``Source``."""
 
     address: str | None = None
     durable: int = 0

@@ -1,7 +1,7 @@
-"""What the two ends of a connection say to each other: the performatives.
+"""The performatives of connections, sessions and links.
 
-Names, order and defaults of the fields are the standard's. ``role`` is False where a
-sender speaks, True where a receiver does.
+Names, order and defaults of the fields are those of the standard. ``role`` is False in
+frames of a sender, True in those of a receiver.
 
 Source: AMQP 1.0, part 2, section 2.7.
 """
@@ -59,7 +59,7 @@ class Begin:
     " symbols fields",
 )
 class Attach:
-    """``snd_settle_mode``: 0 unsettled, 1 settled, 2 both. ``rcv_settle_mode``: 0 the
+    """``snd_settle_mode``: 0 unsettled, 1 settled, 2 mixed. ``rcv_settle_mode``: 0 the
     receiver settles first, 1 second."""
 
     name: str
@@ -85,7 +85,7 @@ class Attach:
     kw_only=True,
 )
 class Flow:
-    """Of an AMQP link where it has a ``handle``; of the session alone without."""
+    """A flow of a link if it has a ``handle``; otherwise of the session only."""
 
     next_incoming_id: int | None = None
     incoming_window: int
@@ -106,9 +106,9 @@ class Flow:
     "uint uint tag uint boolean boolean ubyte state boolean boolean boolean",
 )
 class Transfer:
-    """A part of a message, or all of it; its bytes follow it in its frame.
+    """A message or a part of one; the payload follows it in its frame.
 
-    ``settled`` is None where the peer leaves it to the first part's.
+    ``settled`` is None if that of the message's first transfer applies.
     """
 
     handle: int
@@ -126,7 +126,7 @@ class Transfer:
 
 @composite(0x15, "disposition", "boolean uint uint boolean state boolean")
 class Disposition:
-    """The state of deliveries from ``first`` to ``last``, or of the first alone."""
+    """The state of the deliveries ``first`` to ``last``, or of ``first`` only."""
 
     role: bool
     first: int

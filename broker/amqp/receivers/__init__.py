@@ -1,1 +1,1 @@
-"""What clients put: credit, and the answer once it is stored."""
+"""Links by which clients put messages: credit, and settlement after the commit."""

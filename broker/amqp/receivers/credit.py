@@ -1,4 +1,4 @@
-"""How much a client may put ahead of what is answered, in messages and bytes."""
+"""Credit of clients that put: limits of unanswered messages and bytes."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.transactions.pending import TransactionClient
 
 NARROWEST = 4  # messages at least, while a queue is full
-HELD_UP_S = 0.25  # until credit is looked at again that could not be given
-MOST_BYTES = 32 * 2**20  # of a client, not answered; above it nothing is read
+HELD_UP_S = 0.25  # delay before credit that could not be given is tried again
+MOST_BYTES = 32 * 2**20  # unanswered, of one client; above it reading pauses
 MOST_WAITING_BYTES = 256 * 2**20  # the same of all clients
 
 
 class Credit:
-    """The credit of one endpoint by which a client puts.
+    """The credit of one receiver.
 
-    Its client may send as many messages as the window has room for besides those that
-    are not answered yet. What is answered makes room, but credit is given when it is
-    worth a frame: half of the window at once.
+    Credit and unanswered messages together are at most the window. An answer makes
+    room; a flow frame is sent once there is room for half of the window.
     """
 
     def __init__(self, client: TransactionClient, endpoint: Receiver) -> None:
         self.client = client
         self.endpoint = endpoint
         self.window = client.limits.put_credit
-        self.used = 0  # by messages that are not answered
+        self.used = 0  # messages that are not answered
         self.is_held_up = False
         self.is_over = False  # the endpoint is
 
     def use(self, deliveries: Sequence[Delivery]) -> None:
-        """Messages came. Read no more from a client that has put as much as we can
-        hold for it."""
+        """Count received messages. Pause reading from a client that has put too many
+        bytes."""
         self.used += len(deliveries)
         for delivery in deliveries:
             delivery.context = len(delivery.payload)
@@ -41,7 +40,7 @@ class Credit:
             self.client.hearing.hold("puts")
 
     def free(self, deliveries: Sequence[Delivery]) -> None:
-        """They are answered."""
+        """Uncount messages that are answered."""
         self.used -= len(deliveries)
         self.client.put_bytes -= sum(delivery.context for delivery in deliveries)
         left = self.client.put_bytes
@@ -52,15 +51,15 @@ class Credit:
         return self.client.listener.puts.waiting_bytes > MOST_WAITING_BYTES
 
     def narrow(self) -> None:
-        """A queue is full: its client tries with less."""
+        """Reduce the window, as a queue is full."""
         self.window = max(self.window // 4, min(NARROWEST, self.window))
 
     def widen(self) -> None:
-        """Something was stored."""
+        """Enlarge the window again, as a message was stored."""
         self.window = min(self.window * 2, self.client.limits.put_credit)
 
     def give(self) -> None:
-        """Let the client send as much as there is room for, if it is worth a frame."""
+        """Grant credit for the free room, if it is worth a frame."""
         if self.is_over:
             return
         room = max(self.window - self.used, 0)
@@ -74,7 +73,7 @@ class Credit:
                 self.endpoint.grant(room)
 
     def hold_up(self) -> None:
-        """Look again in a moment."""
+        """Try again after ``HELD_UP_S``."""
         if not self.is_held_up:
             self.is_held_up = True
             loop = self.client.listener.loop

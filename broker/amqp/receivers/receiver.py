@@ -1,7 +1,6 @@
-"""What a client puts through one endpoint: each message is answered once it is stored.
+"""A link by which a client puts messages; each is settled after its commit.
 
-Messages are handled in the order in which they came. One that is refused leaves the
-others alone, and the endpoint in use.
+Messages are handled in order. A refused one affects neither the others nor the link.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from broker.models import ClientEndpoint
 from broker.security.authorities import Authority
 
 AWAY = "The broker's database is away; nothing was stored."
-IN_DOUBT = "The broker lost its database just now; nobody knows if this was stored."
+IN_DOUBT = "The broker lost its database; it is unknown whether this was stored."
 NAMES: dict[type[p.Outcome], str] = {
     p.Accepted: "amqp:accepted:list",
     p.Rejected: "amqp:rejected:list",
@@ -44,14 +43,14 @@ NAMES: dict[type[p.Outcome], str] = {
 
 
 class Came(NamedTuple):
-    """Messages for one place that were not handled yet."""
+    """Received messages for one target, not handled yet."""
 
     deliveries: Sequence[Delivery]
-    behind: Transaction | None  # whose discharge was asked for before
+    behind: Transaction | None  # must end first: its discharge came before
 
 
 class Puts(End):
-    """The ``End`` of an endpoint by which a client puts."""
+    """The ``End`` of a link by which a client puts."""
 
     kind = ClientEndpoint.Kind.PUTS.value
     queue_id = None
@@ -63,13 +62,13 @@ class Puts(End):
         place: RelayTarget | None,
         node: str = "",
     ) -> None:
-        """Begin.
+        """Create the end.
 
         Args:
-            client: whose endpoint.
-            endpoint: the protocol's.
-            place: where messages go; None where each says it.
-            node: what the client has called that.
+            client: the client.
+            endpoint: the protocol's endpoint.
+            place: the target; None for an anonymous relay.
+            node: the name of the target, as the client wrote it.
         """
         self.client = client
         self.endpoint = endpoint
@@ -80,11 +79,11 @@ class Puts(End):
         self.credit = Credit(client, endpoint)
         self.came: deque[Came] = deque()
         self.is_waiting = False  # for the head of ``came`` to be ready
-        self.stored: list[Delivery] = []  # and not told yet
+        self.stored: list[Delivery] = []  # and not settled yet
         self.messages = 0
         self.settled = 0
 
-    # What the listener tells.
+    # From the client.
 
     def received(self, deliveries: Sequence[Delivery]) -> None:
         self.messages += len(deliveries)
@@ -100,7 +99,7 @@ class Puts(End):
         self.credit.give()
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
-        """What came is stored all the same; it can be answered no more."""
+        """Stop answering; messages already received are still stored."""
         self.credit.is_over = True
 
     def lost(self) -> None:
@@ -114,7 +113,7 @@ class Puts(End):
     # From the client to the database.
 
     def advance(self) -> None:
-        """Handle what came, as far as nothing has to be waited for."""
+        """Handle received messages until one has to wait."""
         while self.came and not self.is_waiting:
             behind = self.came[0].behind
             if behind is not None and not behind.is_over:
@@ -134,7 +133,7 @@ class Puts(End):
         self.advance()
 
     def place_for(self, delivery: Delivery) -> RelayTarget | BrokerError | None:
-        """Where a message goes, or why nowhere; None if it is to be looked up first."""
+        """The target of a message, or its error; None if it must be looked up first."""
         meant = meant_by(delivery.payload)
         listener = self.client.listener
         found = listener.places.find(meant)
@@ -154,13 +153,13 @@ class Puts(End):
         error = future.exception()
         if error is None:
             self.client.listener.places.note(meant, future.result())
-        else:  # nobody knows what it means
+        else:  # the look-up failed
             assert isinstance(error, Exception), "nothing else ends a look"
             self.take(error)
         self.advance()
 
     def take(self, found: RelayTarget | Exception) -> None:
-        """Handle the first of those that came."""
+        """Handle the first of the received messages."""
         deliveries = self.came.popleft().deliveries
         if isinstance(found, RelayTarget):
             self.handle(deliveries, found)
@@ -169,7 +168,7 @@ class Puts(End):
         transactions.come(self.client, states_of(deliveries))
 
     def handle(self, deliveries: Sequence[Delivery], place: RelayTarget) -> None:
-        """Check all that can be refused before the database is asked."""
+        """Decode and check messages; give those that pass to the next batch."""
         needed = place.needs or place.address
         if not self.may("put", needed):
             self.fail(deliveries, NotAuthorized(self.client.actor, "put", needed))
@@ -196,7 +195,7 @@ class Puts(End):
             self.client.listener.puts.add(puts, done, size)
 
     def reader(self, place: RelayTarget, needed: str) -> Callable[[Delivery], Put]:
-        """What makes of messages for a place what is put there."""
+        """A function that decodes a message for a target."""
         actor, user = self.client.actor, self.client.user.get_username()
         producer, now = self.client.container_id, self.client.listener.now()
         may_set_identity = self.client.may("passall", needed)
@@ -220,13 +219,13 @@ class Puts(End):
         return read
 
     def may(self, authority: Authority, name: str) -> bool:
-        """A client may do what it wants with its own temporary queues."""
+        """Whether the client has an authority; it has all on its temporary queues."""
         return name in self.client.temporaries or self.client.may(authority, name)
 
-    # And back to the client.
+    # To the client.
 
     def answer(self, results: list[tuple[Put, Exception | None]]) -> None:
-        """A message is stored if its result is None, and otherwise is not."""
+        """Answer messages: stored if the result is None, otherwise not stored."""
         stored = [put.context for put, result in results if result is None]
         if stored:
             self.credit.free(stored)
@@ -239,7 +238,7 @@ class Puts(End):
                     self.fail([put.context], result)
 
     def fail(self, deliveries: Sequence[Delivery], error: Exception) -> None:
-        """They are not stored, for this reason."""
+        """Answer messages that are not stored, because of an error."""
         for delivery in deliveries:
             if isinstance(error, DatabaseAway):
                 self.say(delivery, p.Released(), AmqpError(c.INTERNAL_ERROR, AWAY))
@@ -250,7 +249,7 @@ class Puts(End):
                 self.refuse(delivery, error)
 
     def tell_stored(self) -> None:
-        """In one range, as far as they came in a row."""
+        """Accept stored messages, in one range if their ids are consecutive."""
         stored, self.stored = self.stored, []
         self.settled += len(stored)
         self.credit.widen()
@@ -273,8 +272,8 @@ class Puts(End):
         self.say(delivery, p.Rejected(refused.as_error()), refused)
 
     def say(self, delivery: Delivery, outcome: p.Outcome, error: AmqpError) -> None:
-        """Tell that a message is not stored: by an outcome or, if its sender does not
-        want to know, by the end of the endpoint."""
+        """Answer a message that is not stored: by an outcome or, if it was sent
+        settled, by a detach with the error."""
         self.credit.free([delivery])
         state = delivery.state
         if delivery.settled:
@@ -292,7 +291,7 @@ class Puts(End):
         self.client.flush()
 
     def understood(self, outcome: p.Outcome, error: AmqpError) -> p.Outcome:
-        """An outcome that the client has said it knows; all know of rejection."""
+        """The outcome if the client's source lists it, else rejected."""
         attach = self.endpoint.attach
         source = attach.source if attach is not None else None
         known = source.outcomes if source is not None else ()
@@ -306,6 +305,6 @@ class Puts(End):
 
 
 def states_of(deliveries: Sequence[Delivery]) -> list[p.TransactionalState]:
-    """Of those that are part of transactions."""
+    """The states of those deliveries that are part of transactions."""
     states = [one.state for one in deliveries if one.state is not None]
     return [one for one in states if isinstance(one, p.TransactionalState)]

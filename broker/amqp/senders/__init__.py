@@ -1,1 +1,1 @@
-"""What clients get and browse: looks, deliveries, outcomes."""
+"""Links by which clients get or browse: fetches, deliveries, outcomes."""

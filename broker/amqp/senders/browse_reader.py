@@ -1,7 +1,7 @@
-"""Reading a queue for a client that browses, in a thread that has a connection.
+"""Read a queue for a client that browses, in a database thread.
 
-It goes on where it was, for each priority by itself: what comes later is seen later,
-whatever its priority. What came back to its place behind it is not seen again.
+The position is kept for each priority. So an entry put later is seen later, whatever
+its priority. An entry that returned to a place before the position is not seen again.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ UNREADABLE = "Message %d of %s cannot be shown to a client of AMQP."
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Some messages, as they are sent."""
+    """Encoded messages to send."""
 
-    messages: list[tuple[int, bytes]]  # with the broker's number of each
+    messages: list[tuple[int, bytes]]  # each with the broker's number
     at_end: bool  # there were no more
 
 
@@ -40,14 +40,14 @@ class Viewer:
     ) -> None:
         self.queue = queue
         self.selector = selector
-        self.largest = largest  # bytes of a message that the client takes
-        self.lows = [LOWEST] * len(LEVELS)  # where each priority goes on
+        self.largest = largest  # largest message for the client, in bytes
+        self.lows = [LOWEST] * len(LEVELS)  # next position, by priority
         self.walk: Walk | None = None  # until it is at its end
 
     def view(self, limit: int, now: datetime) -> View:
-        """The next messages that a get could have, at most ``limit``.
+        """The next messages available to a get, at most ``limit``.
 
-        There may be fewer though the end is not reached.
+        There may be fewer, even before the end.
         """
         if self.selector is None:
             entries, at_end = self.all(limit)
@@ -98,7 +98,7 @@ class Viewer:
         return entries, walk.at_end
 
     def note(self, places: list[LanePosition]) -> None:
-        """Go on behind these, next time."""
+        """Set the positions to continue after these entries."""
         for lane, pos in places:
             level = 9 - PRIORITIES[lane]
             self.lows[level] = min(max(self.lows[level], pos + 1), HIGHEST)

@@ -1,7 +1,7 @@
-"""What a client looks at through one endpoint: messages, which stay where they are.
+"""A link by which a client browses; the messages stay on the queue.
 
-Nothing is locked or counted, and whatever the client says of them is without effect. It
-has seen all when it drains; without that, what comes later is shown, too.
+Nothing is locked or counted, and outcomes have no effect. When the client drains, the
+browse ends after the last message; otherwise it goes on with messages put later.
 """
 
 from __future__ import annotations
@@ -24,28 +24,27 @@ from broker.formats.selectors import parse
 from broker.models import ClientEndpoint, Queue
 from broker.queueing import notifications
 
-MOST = 100  # messages that one look reads
-MOST_BYTES = 4 * 2**20  # that it reads, by what it read before
-UNKNOWN_BYTES = 128 * 2**10  # of a message, before one was read
+MOST = 100  # messages in one read
+MOST_BYTES = 4 * 2**20  # bytes in one read, estimated from earlier reads
+UNKNOWN_BYTES = 128 * 2**10  # assumed size of a message before the first read
 
 
 class Looks(End):
-    """The ``End`` of an endpoint by which a client browses."""
+    """The ``End`` of a link by which a client browses."""
 
     kind = ClientEndpoint.Kind.BROWSES.value
-    chooses = True  # what it finds it leaves
+    chooses = True  # it leaves entries to others
 
     def __init__(
         self, client: SenderClient, endpoint: Sender, queue: Queue, selector: str = ""
     ) -> None:
-        """Begin; nothing is read before ``flowed``.
+        """Create the end; nothing is read before ``flowed``.
 
         Args:
-            client: whose endpoint.
-            endpoint: the protocol's.
-            queue: what to look at.
-            selector: what the client wants to see, which is in the language; empty is
-                all.
+            client: the client.
+            endpoint: the protocol's endpoint.
+            queue: the queue to browse.
+            selector: a valid selector of the messages to see; empty: all.
         """
         self.client = client
         self.endpoint = endpoint
@@ -57,16 +56,16 @@ class Looks(End):
         attach = endpoint.attach
         self.is_settled = attach is not None and attach.snd_settle_mode == SETTLED
         self.unsent: deque[tuple[int, bytes]] = deque()
-        self.typical = UNKNOWN_BYTES  # of a message
+        self.typical = UNKNOWN_BYTES  # size of a message, in bytes
         self.messages = 0
         self.settled = 0
-        self.seen = 0  # the version of the queue at the last look
+        self.seen = 0  # version of the queue at the last read
         self.is_looking = False
-        self.was_draining = False  # when the last look began
+        self.was_draining = False  # when the last read began
         self.is_asleep = False
         self.is_over = False
 
-    # What the listener tells.
+    # From the client.
 
     def flowed(self) -> None:
         self.go_on()
@@ -107,7 +106,7 @@ class Looks(End):
         return self.client.paused or not self.endpoint.session.can_send
 
     def go_on(self) -> None:
-        """Do what can be done now; harmless at any time."""
+        """Send and read as far as possible now; may be called at any time."""
         if self.is_over:
             return
         self.dispatch()
@@ -129,7 +128,7 @@ class Looks(End):
         self.client.flush()
 
     def wanted(self) -> int:
-        """How many messages to read; what the client does not settle is bounded."""
+        """How many messages to read, within the limit of unsettled ones."""
         left = self.client.limits.max_in_flight - len(self.endpoint.unsettled)
         credit = self.endpoint.credit - len(self.unsent)
         room = min(credit, MOST, left - len(self.unsent))
@@ -146,7 +145,7 @@ class Looks(End):
         future.add_done_callback(partial(self.client.guard, self.looked))
 
     def looked(self, future: asyncio.Future[View]) -> None:
-        """A look is over."""
+        """Handle the result of a read."""
         self.is_looking = False
         if future.cancelled() or self.is_over:
             return
@@ -167,7 +166,7 @@ class Looks(End):
             self.go_on()
 
     def rest(self) -> None:
-        """All was seen that is there: say so, or wait for what comes."""
+        """At the end of the queue: tell a draining client, or wait for new entries."""
         if self.endpoint.drain:
             if self.was_draining:
                 self.say_drained()
@@ -184,7 +183,7 @@ class Looks(End):
             self.client.flush()
 
     def look(self) -> None:
-        """Something may have come; called by ``Waking``."""
+        """Read again, as an entry may have come; called by ``Waking``."""
         self.is_asleep = False
         self.go_on()
         if not self.is_looking:

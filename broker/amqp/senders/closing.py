@@ -1,7 +1,7 @@
-"""How a Sender ends: what its client said is carried out, and the rest goes back.
+"""End of a link by which a client gets: settle its outcomes, give the rest back.
 
-It waits for the look that runs, for the outcomes that are under way, and for the
-transactions that deliveries are part of. Then the unit of work ends.
+It waits for a running fetch, for outcomes on their way to the database, and for the
+transactions of deliveries. Then it ends the unit of work.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from broker.queueing.get import Delivery
 logger = logging.getLogger(__name__)
 
 LOST = "The connection of its client was lost."
-ENDED = "Somebody ended the unit of work that held the deliveries."
-AWAY_S = 1.0  # how long a database that is away is left alone
+ENDED = "The unit of work that held the deliveries was ended."
+AWAY_S = 1.0  # delay before a retry while the database is away
 
 
 def why_it_ends(error: BaseException, node: str) -> AmqpError | None:
-    """What a client is told for which a look or an outcome cannot be; None where it
-    can go on when the database is back."""
+    """The error for a client whose fetch or outcome failed; None if it can go on once
+    the database is back."""
     if isinstance(error, DatabaseAway | DatabaseError):
         logger.warning("%s waits for the database: %s", node, error)
         return None
@@ -49,7 +49,7 @@ def why_it_ends(error: BaseException, node: str) -> AmqpError | None:
 
 
 class ClosingSender(SenderContext, Protocol):
-    """The ``Gets`` that ends."""
+    """The part of ``Gets`` that its ending uses."""
 
     settling: Settling
     looking: Looking
@@ -61,12 +61,12 @@ class Parting:
     def __init__(
         self, gets: ClosingSender, *, is_closed: bool = False, is_lost: bool = False
     ) -> None:
-        """Plan it.
+        """Prepare the ending.
 
         Args:
-            gets: what ends.
-            is_closed: the client has closed it for good.
-            is_lost: the client is gone without a word.
+            gets: the end of the link.
+            is_closed: whether the link was closed, not only detached.
+            is_lost: whether the client vanished.
         """
         self.gets = gets
         self.is_closed = is_closed
@@ -78,12 +78,12 @@ class Parting:
     def begin(self) -> None:
         self.listener.endings.add(self.over)
         self.over.add_done_callback(self.listener.endings.discard)
-        if self.gets.is_settled:  # accepted, and not to be had again
+        if self.gets.is_settled:  # accepted before they were sent
             self.gets.held.clear()
         self.go_on()
 
     def go_on(self) -> None:
-        """Take the next step, if nothing has to be waited for."""
+        """Take the next step, unless it has to wait."""
         gets, held = self.gets, self.gets.held
         if self.over.done() or self.is_running or gets.looking.is_looking:
             return
@@ -95,8 +95,8 @@ class Parting:
             self.end()
 
     def give_back(self) -> None:
-        """What came back from a transaction was seen, and counts. If another one is
-        still open, the rest does not wait for it."""
+        """Back out and count deliveries of a rolled-back transaction, as they were
+        seen. Release the rest now if another transaction is still open."""
         settling, held = self.gets.settling, self.gets.held
         seen = [entry for entry in held.idle() if entry.was_rolled_back]
         if seen:
@@ -114,7 +114,7 @@ class Parting:
         future.add_done_callback(self.ended)
 
     def lose(self, unsent: list[Delivery], first: int | None) -> None:
-        """End the unit of work of a client that is gone; in a thread."""
+        """End the unit of work of a client that vanished; in a thread."""
         taker = self.gets.taker
         for unseen in (unsent, taker.stranded):
             if unseen:
@@ -123,7 +123,7 @@ class Parting:
         self.unsubscribe()
 
     def leave(self) -> None:
-        """End the unit of work of a client that went in order; in a thread."""
+        """End the unit of work of a client that left in order; in a thread."""
         self.gets.taker.prefetched.end()
         self.unsubscribe()
 
@@ -138,7 +138,7 @@ class Parting:
             return
         error = future.exception()
         if isinstance(error, DatabaseAway | DatabaseError):
-            # Nobody else gives back what a living process holds.
+            # Other processes give back only what dead processes hold.
             logger.warning("Gets from %s end later: %s", self.gets.node, error)
             self.listener.loop.call_later(AWAY_S, self.go_on)
             return
@@ -153,11 +153,11 @@ class Parting:
 
 
 def end_subscription(subscription: Subscription, *, is_closed: bool) -> None:
-    """End a subscription with its endpoint, if it is not to be kept."""
+    """End a subscription with its endpoint, unless it must be kept."""
     try:
         if not subscription.durable:
             subscriptions.remove(subscription)
         elif is_closed:
             subscriptions.unsubscribe(subscription.client_id, subscription.name)
-    except BrokerError as error:  # it is gone, or somebody else uses it
+    except BrokerError as error:  # it is gone, or has another consumer
         logger.info("Subscription %s is not ended: %s", subscription, error)

@@ -1,7 +1,7 @@
-"""Taking entries for a Sender, in a thread that has a connection to the database.
+"""Fetch entries for a Sender, in a database thread.
 
-What is handed over is encoded already. A message that cannot be, or that is too large
-for the client, goes back uncounted, and this Sender takes it no more.
+Messages are encoded here. One that cannot be encoded, or that is too large for the
+client, is given back uncounted, and this Sender does not fetch it again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from broker.transactions.prefetch import Prefetched
 
 logger = logging.getLogger(__name__)
 
-Hidden = set[tuple[int, int]]  # priority and id of messages that came back
+Hidden = set[tuple[int, int]]  # priority and id of messages given back
 
 UNREADABLE = "Message %d of %s cannot be sent to a client of AMQP; it stays there."
 TOO_LARGE = "Message %d of %s has %d bytes; a client takes at most %d. It stays there."
@@ -31,42 +31,42 @@ TOO_LARGE = "Message %d of %s has %d bytes; a client takes at most %d. It stays 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one look found."""
+    """The result of one fetch."""
 
     entries: list[InFlightEntry]  # for the client
-    count: int  # of all, with those that are not
-    unfit: list[Delivery]  # went back, and would come again
+    count: int  # of all fetched, including those not for the client
+    unfit: list[Delivery]  # given back; must not be fetched again
 
 
 @dataclass(slots=True)
 class Wishes:
-    """What the client wants of what is taken for it."""
+    """Options of the client for its entries."""
 
-    is_settled: bool = False  # accepted before it is sent: at most once
-    not_from: str | None = None  # what this producer has put is accepted unseen
-    largest: int | None = None  # bytes of a message
+    is_settled: bool = False  # accept entries before they are sent: at most once
+    not_from: str | None = None  # accept messages of this producer without sending
+    largest: int | None = None  # largest message, in bytes
 
 
 class Taker:
-    """Takes for one Sender; one call at a time."""
+    """Fetches for one Sender; one call at a time."""
 
     def __init__(self, queue: Queue, prefetched: Prefetched, wishes: Wishes) -> None:
         self.queue = queue
         self.prefetched = prefetched
         self.wishes = wishes
-        self.is_of_dead_letters: bool | None = None  # known from the first take on
-        self.stranded: list[Delivery] = []  # were taken, and not handed over
+        self.is_of_dead_letters: bool | None = None  # known after the first fetch
+        self.stranded: list[Delivery] = []  # fetched, but not handed over
 
     def take(self, limit: int, now: datetime, hidden: Hidden) -> Taken:
-        """Take and encode up to so many entries.
+        """Fetch and encode entries.
 
         Args:
             limit: entries at most.
-            now: when; for what is left of their time to live.
-            hidden: what is to be left alone.
+            now: the time, for the remaining time to live.
+            hidden: messages that must not be fetched.
 
         Raises:
-            LockLost: the unit of work was ended by somebody.
+            LockLost: the unit of work was ended by others.
             BrokerError: as ``Prefetched.get``.
         """
         if self.is_of_dead_letters is None:
@@ -94,11 +94,11 @@ class Taker:
         return Taken(entries, len(got), unfit)
 
     def encoded(self, got: Delivery, now: datetime) -> InFlightEntry | None:
-        """An entry as it is sent; None if it cannot be."""
+        """An entry, encoded; None if it cannot be sent."""
         try:
             payload = to_send(got, now=now)
         except Exception:
-            # Whatever is wrong with one message must not stop those behind it.
+            # An error in one message must not stop the messages behind it.
             logger.exception(UNREADABLE, got.message_id, self.queue.name)
             return None
         largest = self.wishes.largest
@@ -110,7 +110,7 @@ class Taker:
         return InFlightEntry(got, payload, len(payload))
 
     def accept(self, deliveries: Sequence[Delivery]) -> None:
-        """Accept what the client will not settle.
+        """Accept deliveries that the client will not settle.
 
         Raises:
             LockLost: the unit of work was ended meanwhile.
@@ -128,7 +128,7 @@ class Taker:
         return self.prefetched.actor
 
     def give_back(self, deliveries: Sequence[Delivery]) -> None:
-        """Return what the client has not seen; harmless if it is not ours any more."""
+        """Give back deliveries that the client has not seen, if still held."""
         try:
             self.prefetched.give_back(deliveries)
         except LockLost:
@@ -136,7 +136,7 @@ class Taker:
 
 
 def keeps_dead_letters(queue: Queue) -> bool:
-    """Whether dead letters go to a queue, so that its refused ones have no other."""
+    """Whether a queue is a dead letter queue: then a rejected entry must stay there."""
     if queue.name == settings.BROKER_DEAD_LETTER_QUEUE:
         return True
     to = queue.address.name

@@ -1,8 +1,8 @@
-"""Looking at a queue for what a client has credit for: when, and for how much.
+"""Fetch policy: when to fetch entries for a client's credit, and how many.
 
-One look runs at a time. Clients give credit one by one, too; a look waits a little for
-more of it while the client has something to do. Where nothing is left, it waits until
-something comes (``waking``).
+One fetch runs at a time. Some clients give credit one by one: while the client still
+has messages, a fetch waits a little for more credit. When the queue is empty, it waits
+until an entry comes (``wakeups``).
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from broker.amqp.senders.interfaces import SenderContext
 from broker.amqp.senders.settle import Settling
 from broker.queueing import notifications
 
-MOST = 500  # entries that one look takes
-MOST_BYTES = 8 * 2**20  # that it takes, by what it took before
-UNKNOWN_BYTES = 128 * 2**10  # of a message, before anything was taken
-TOGETHER_S = 0.002  # how long little credit waits for more
-STARVED_S = 0.05  # before a look at what the connection's other Senders hold
+MOST = 500  # entries in one fetch
+MOST_BYTES = 8 * 2**20  # bytes in one fetch, estimated from earlier fetches
+UNKNOWN_BYTES = 128 * 2**10  # assumed size of a message before the first fetch
+TOGETHER_S = 0.002  # time to wait for more credit
+STARVED_S = 0.05  # delay while the connection's other Senders hold all bytes
 
 
 class FetchingSender(SenderContext, Protocol):
-    """The ``Gets`` whose looks these are."""
+    """The part of ``Gets`` that fetches use."""
 
     settling: Settling
 
 
 class Looking:
-    """The looks of one Sender."""
+    """The fetches of one Sender."""
 
     def __init__(self, gets: FetchingSender, *, chooses: bool) -> None:
         self.gets = gets
@@ -42,23 +42,23 @@ class Looking:
         self.endpoint = gets.endpoint
         self.held = gets.held
         self.window = 0  # the largest credit so far
-        self.typical = UNKNOWN_BYTES  # of a message
-        self.seen = 0  # the version of the queue at the last look
+        self.typical = UNKNOWN_BYTES  # size of a message, in bytes
+        self.seen = 0  # version of the queue at the last fetch
         self.is_looking = False
-        self.was_draining = False  # when the last look began
+        self.was_draining = False  # when the last fetch began
         self.is_asleep = False
         self.is_over = False
         self.timer: asyncio.TimerHandle | None = None
 
     @property
     def may_look(self) -> bool:
-        """Whether a look would not be in vain, nor out of turn: what is going back
-        comes before what was not taken yet."""
+        """Whether a fetch may start. It must wait for entries that are being given
+        back, as these come before entries not fetched yet."""
         is_busy = self.is_looking or self.gets.settling.returning
         return not (self.is_over or is_busy or self.gets.is_blocked)
 
     def consider(self) -> None:
-        """Look at the queue if that is worth it now; or soon; or never."""
+        """Fetch now, or after a short wait, or not at all."""
         if not self.may_look:
             return
         self.window = max(self.window, self.endpoint.credit)
@@ -76,10 +76,10 @@ class Looking:
                 self.consider_in(TOGETHER_S)
 
     def wanted(self) -> int:
-        """How many entries a look may take now.
+        """How many entries to fetch now.
 
-        What the client's other Senders hold does not keep this one from going on, one
-        by one.
+        If the client's other Senders hold all its bytes, this one still fetches one by
+        one.
         """
         limits, held = self.client.limits, self.held
         credit = self.endpoint.credit - len(held.unsent)
@@ -98,7 +98,7 @@ class Looking:
             self.timer = self.listener.loop.call_later(delay_s, guard, self.time_passed)
 
     def time_passed(self) -> None:
-        """Little credit has waited long enough."""
+        """Fetch for little credit, after waiting for more."""
         self.timer = None
         limit = 0 if self.is_asleep or not self.may_look else self.wanted()
         if limit > 0:
@@ -114,7 +114,7 @@ class Looking:
         future.add_done_callback(partial(self.client.guard, self.taken, limit))
 
     def taken(self, limit: int, future: asyncio.Future[Taken]) -> None:
-        """A look is over."""
+        """Handle the result of a fetch."""
         self.is_looking = False
         if future.cancelled():
             return
@@ -144,11 +144,11 @@ class Looking:
             self.typical = max(mean, (self.typical + mean) // 2)
 
     def rest(self) -> None:
-        """There is nothing more at present: say so, or wait until there is."""
+        """On an empty queue: tell a draining client, or wait for new entries."""
         if self.endpoint.drain:
             if self.was_draining:
                 self.say_drained()
-            else:  # what was put before the client asked may have come since
+            else:  # entries put before the drain may have come since the fetch
                 self.consider()
         elif self.wanted() < 1:
             return
@@ -163,21 +163,21 @@ class Looking:
             self.client.flush()
 
     def look(self) -> None:
-        """Something may have come; called by ``Waking``."""
+        """Fetch again, as an entry may have come; called by ``Waking``."""
         self.is_asleep = False
         self.consider()
         if not self.is_looking:
             self.listener.waking.leave(self)
 
     def choose(self) -> None:
-        """From now on it leaves something to others: it waits in another line."""
+        """Change to the waiting line of those that leave entries to others."""
         if not self.chooses:
             self.listener.waking.leave(self)
             self.is_asleep = False
             self.chooses = True
 
     def stop(self) -> None:
-        """Look no more. A look that runs comes to its end."""
+        """Start no more fetches. A running one is completed."""
         self.is_over = True
         if self.timer is not None:
             self.timer.cancel()

@@ -1,4 +1,4 @@
-"""What one Sender has taken from its queue, until the database knows the outcome."""
+"""In-flight entries of a Sender: from the fetch until their outcome is committed."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from broker.queueing.get import Delivery as Got
 
 MOST_HIDDEN = 1000  # entries that one Sender does not offer again
 MOST_REMEMBERED = 1000  # entries whose releases are counted
-QUIET_S = 60.0  # after which an entry's releases are forgotten
+QUIET_S = 60.0  # without a release, after which the count is reset
 
 
 @dataclass(slots=True, eq=False)
 class InFlightEntry:
-    """One entry in the hands of a Sender, or of its client."""
+    """One entry held by a Sender or its client."""
 
-    got: Got  # without its body, which is in the payload
-    payload: bytes  # as it is sent; empty once it was
+    got: Got  # without the body, which is in the payload
+    payload: bytes  # encoded message; empty after it was sent
     size: int  # of the payload, in bytes
     sent: Delivery | None = None  # None until it was sent, or if it was sent settled
-    is_enlisted: bool = False  # its outcome waits for the end of a transaction
-    is_ending: bool = False  # the database is being told its outcome
-    was_rolled_back: bool = False  # and stayed with the client
+    is_enlisted: bool = False  # part of an open transaction
+    is_ending: bool = False  # its outcome is on its way to the database
+    was_rolled_back: bool = False  # but still unsettled at the client
 
 
 class InFlight:
-    """The entries of one Sender, in the order in which they were taken."""
+    """The entries of one Sender, in the order of their fetches."""
 
     def __init__(self, client: ClientContext) -> None:
         self.client = client
@@ -52,21 +52,21 @@ class InFlight:
             self.count(entry.size)
 
     def drop(self, entries: Iterable[InFlightEntry]) -> None:
-        """They are not ours any more. Harmless where they were not."""
+        """Remove entries that are no longer held; others are ignored."""
         for entry in entries:
             if entry in self.entries:
                 del self.entries[entry]
                 self.count(-entry.size)
 
     def hide(self, deliveries: Iterable[Got]) -> None:
-        """These are not to be sent, once they are back."""
+        """Do not send these again after they were given back."""
         for one in deliveries:
             self.hidden[one.priority, one.message_id] = None
         while len(self.hidden) > MOST_HIDDEN:
             self.hidden.popitem(last=False)
 
     def pass_by(self) -> list[InFlightEntry]:
-        """What was taken though it is hidden, because both happened at once."""
+        """Remove and return fetched entries that were hidden during the fetch."""
         hidden = [one for one in self.unsent if is_among(self.hidden, one)]
         if hidden:
             self.unsent = deque(one for one in self.unsent if one not in hidden)
@@ -81,11 +81,11 @@ class InFlight:
         self.client.in_flight_bytes += size
 
     def idle(self) -> list[InFlightEntry]:
-        """Those of which nothing is decided."""
+        """The entries without an outcome."""
         return [one for one in self.entries if not (one.is_ending or one.is_enlisted)]
 
     def is_busy(self) -> bool:
-        """Whether an outcome is on its way, or waits for a transaction."""
+        """Whether an outcome is on its way, or is part of an open transaction."""
         return any(one.is_ending or one.is_enlisted for one in self.entries)
 
 
@@ -94,7 +94,7 @@ def is_among(hidden: Collection[tuple[int, int]], entry: InFlightEntry) -> bool:
 
 
 class Releases:
-    """How often one Sender's client released which entries, in quick succession."""
+    """Counts of quick repeated releases by a Sender's client, by entry."""
 
     def __init__(self) -> None:
         self.counts: OrderedDict[int, tuple[int, float]] = OrderedDict()  # by message

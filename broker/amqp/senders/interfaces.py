@@ -1,4 +1,4 @@
-"""What the parts of a Sender call of it, of its client and of the listener."""
+"""Protocols: what the parts of a Sender use of it, its client and the listener."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from broker.queueing.get import Delivery
 
 
 class SenderListener(TransactionListener, Protocol):
-    """The ``Listener`` of a client that gets."""
+    """The part of ``Listener`` that Senders use."""
 
     waking: Waking
 
 
 class SenderClient(TransactionClient, Protocol):
-    """The ``Client`` that gets or browses."""
+    """The part of ``Client`` that Senders use."""
 
     @property
     def listener(self) -> SenderListener: ...
 
 
 class SenderContext(LinkContext, Protocol):
-    """The ``Gets`` that its parts belong to."""
+    """The part of ``Gets`` that its parts use."""
 
     endpoint: Sender
     node: str

@@ -1,25 +1,25 @@
-"""What becomes of an entry whose delivery a client has ended. Pure.
+"""Mapping of AMQP outcomes to the broker's outcomes. Pure functions.
 
 ===================================  ===================================================
-The client says                      The broker
+The client's outcome                 The broker
 ===================================  ===================================================
 accepted                             accepts
 rejected                             rejects: a dead letter at once
-released                             releases, uncounted; again and again: later each
-                                     time, in the end counted
+released                             releases, uncounted; if repeated: with growing
+                                     delays, finally counted
 modified                             releases
 modified, delivery-failed            backs out: counted, and delayed by the settings of
                                      the address, or until ``x-opt-delivery-time``
 modified, undeliverable-here         releases, and does not offer it to this client's
                                      Sender again
 modified, both                       rejects
-received                             nothing
+received                             does nothing
 settled without an outcome           the source's default outcome; without one, as
                                      modified with delivery-failed
 ===================================  ===================================================
 
-A dead letter that is refused stays on its dead letter queue, and is not offered to the
-same Sender again. What has expired goes where the expiry rule sends it.
+A rejected dead letter stays on its dead letter queue, and is not offered to the same
+Sender again. An expired entry follows the expiry rule.
 
 Source: AMQP 1.0, part 3, section 3.4. That rejected messages become dead letters, and
 that ``released`` is not counted, is as in ActiveMQ Artemis and RabbitMQ.
@@ -37,8 +37,8 @@ from broker.settlement.batch import Accept, BackOut, Outcome, Reject, Release
 
 MILLISECOND = timedelta(milliseconds=1)
 LONGEST = timedelta(days=36500)
-FREE_RELEASES = 3  # of one entry by one Sender that are not slowed down
-MOST_RELEASES = 10  # from here on each counts
+FREE_RELEASES = 3  # of one entry by one Sender, without a delay
+MOST_RELEASES = 10  # from here on each is counted
 FIRST_DELAY = timedelta(milliseconds=100)  # it doubles with each release
 FAILED = "The client modified it: its delivery failed."
 NO_OUTCOME = "The client settled it without an outcome."
@@ -51,19 +51,19 @@ ROLLED_BACK = "The client's transaction was rolled back."
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known of a delivery when its outcome comes."""
+    """The state of a delivery when its outcome comes."""
 
     now: datetime
     default: p.Outcome | None = None  # of the source
-    is_dead_letter: bool = False  # it is on a queue where dead letters go
+    is_dead_letter: bool = False  # it is on a dead letter queue
     is_expired: bool = False
-    was_rolled_back: bool = False  # in a transaction, and stayed with the client
+    was_rolled_back: bool = False  # in a transaction, but unsettled at the client
     releases: int = 0  # by the same Sender before, in quick succession
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the database has to do, and whether the Sender offers the entry again."""
+    """The broker's outcome, and whether to hide the entry from the Sender."""
 
     outcome: Outcome
     hides: bool = False
@@ -72,12 +72,12 @@ class Verdict:
 def decide(
     state: p.DeliveryState | None, about: Circumstances, *, is_settled: bool
 ) -> Verdict | None:
-    """What becomes of an entry; None while its delivery goes on.
+    """The verdict on a delivery; None while the delivery goes on.
 
     Args:
-        state: what the client gave; not one of a transaction.
-        about: what else counts.
-        is_settled: whether the client will say nothing more of it.
+        state: the client's state; not one of a transaction.
+        about: the state of the delivery.
+        is_settled: whether the client has settled it.
     """
     verdict = given(state, about)
     if verdict is not None or not is_settled:
@@ -86,7 +86,7 @@ def decide(
 
 
 def given(state: p.DeliveryState | None, about: Circumstances) -> Verdict | None:
-    """What an outcome asks for; None where it is none."""
+    """The verdict for an outcome; None if the state is no outcome."""
     match state:
         case p.Accepted():
             return Verdict(Accept())
@@ -118,8 +118,8 @@ def modify(state: p.Modified, about: Circumstances) -> Verdict:
 def release(
     about: Circumstances, delay: timedelta | None = None, why: str = ""
 ) -> Outcome:
-    """Uncounted, unless it would go on for ever: a JMS listener that throws says no
-    more than that it releases the message."""
+    """Release uncounted, but count it after too many repeats: when a JMS listener
+    throws, its client only sends released."""
     if about.was_rolled_back:
         return BackOut(ROLLED_BACK, delay=delay)
     if about.releases >= MOST_RELEASES and not about.is_dead_letter:
@@ -128,7 +128,7 @@ def release(
 
 
 def patience(releases: int) -> timedelta | None:
-    """How long an entry rests that was released so often before; None: not at all."""
+    """The delay after so many earlier releases; None: no delay."""
     if releases < FREE_RELEASES:
         return None
     return FIRST_DELAY * (1 << min(releases, MOST_RELEASES) - FREE_RELEASES)
@@ -141,10 +141,11 @@ def max_of(one: timedelta | None, other: timedelta | None) -> timedelta | None:
 
 
 def delay_asked(annotations: Mapping[Any, Any], now: datetime) -> timedelta | None:
-    """The time that the consumer itself wants to pass; None where it asks for none.
+    """The redelivery delay that the consumer asks for; None if it asks for none.
 
-    ``x-opt-delivery-time`` is in milliseconds since the epoch, and
-    ``x-opt-delivery-delay`` from now on; what is over is no delay.
+    ``x-opt-delivery-time`` is in milliseconds since the epoch,
+    ``x-opt-delivery-delay`` in milliseconds from now. A time in the past is a delay of
+    0.
     """
     at_ms = annotations.get("x-opt-delivery-time")
     if isinstance(at_ms, int) and not isinstance(at_ms, bool):
@@ -160,9 +161,9 @@ def bounded(delay_ms: int) -> timedelta:
 
 
 def description(state: p.Rejected) -> str:
-    """A client's reason in one line, for operators.
+    """The client's reason in one line, for operators.
 
-    Source: Azure Service Bus says why in ``info``: DeadLetterReason and
+    Source: Azure Service Bus puts the reason into ``info``: DeadLetterReason and
     DeadLetterErrorDescription.
     """
     error = state.error
@@ -175,7 +176,7 @@ def description(state: p.Rejected) -> str:
 
 
 def bare(state: p.DeliveryState | None) -> p.Outcome:
-    """An outcome as we repeat it when we settle: without its reasons.
+    """The outcome for our own settlement: the client's, without its error.
 
     Source: the Azure SDK raises if a rejection is repeated with its error.
     """

@@ -1,8 +1,8 @@
-"""What a client gets through one endpoint: by its credit, and never more.
+"""A link by which a client gets messages, within its credit.
 
-Entries are taken ahead in a thread, and are this process's from then on. One look at
-the queue runs at a time. What the client says of them is in ``settling``, and how the
-endpoint ends in ``parting``.
+Entries are fetched ahead in a thread, and are claimed by this process from then on. One
+fetch runs at a time. Outcomes are handled in ``settle``, the end of the link in
+``closing``.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from broker.settlement.batch import Settlement
 from broker.transactions.prefetch import Prefetched
 
 SETTLED = 1  # snd-settle-mode
-TAG = Struct(">QQ")  # 16 bytes: clients of Azure's take a tag for a GUID
+TAG = Struct(">QQ")  # 16 bytes: Azure's clients read a tag as a GUID
 
 
 class Gets(End):
-    """The ``End`` of an endpoint by which a client gets.
+    """The ``End`` of a link by which a client gets.
 
-    ``ended`` is done once it is over and the database holds nothing of it any more.
+    The future ``ended`` is done once the link is over and its unit of work has ended.
 
-    A client that wants deliveries settled (``snd-settle-mode``) gets each at most once:
-    they are accepted before they are sent.
+    A client that asks for settled deliveries (``snd-settle-mode``) gets each at most
+    once: they are accepted before they are sent.
     """
 
     kind = ClientEndpoint.Kind.GETS.value
@@ -55,17 +55,18 @@ class Gets(End):
         mark: bool = False,
         subscription: Subscription | None = None,
     ) -> None:
-        """Begin; nothing is taken before ``flowed``.
+        """Create the end; nothing is fetched before ``flowed``.
 
         Args:
-            client: whose endpoint.
-            endpoint: the protocol's.
-            queue: where to take from.
-            selector: what the client wants, which is in the language; empty is all.
-            no_local: what the same client has put is accepted unseen.
-            mark: the client may mark deliveries so that they skip a backout.
-            subscription: that ends with the endpoint: one that is not durable in any
-                case, a durable one if the client closes the endpoint for good.
+            client: the client.
+            endpoint: the protocol's endpoint.
+            queue: the queue to get from.
+            selector: a valid selector of the messages to get; empty: all.
+            no_local: whether messages put by the same client are accepted without
+                sending them.
+            mark: whether the client may mark deliveries to skip backout.
+            subscription: a subscription that ends with the endpoint; a durable one ends
+                only if the client closes the link.
         """
         self.client = client
         self.endpoint = endpoint
@@ -92,7 +93,7 @@ class Gets(End):
         self.ended: asyncio.Future[None] = client.listener.loop.create_future()
         self.messages = 0
 
-    # What the listener tells.
+    # From the client.
 
     def flowed(self) -> None:
         self.go_on()
@@ -109,11 +110,12 @@ class Gets(End):
         self.settling.disposed(deliveries, state, is_settled=settled)
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
-        """What the client gave no outcome goes back uncounted, at once, in order."""
+        """Release deliveries without an outcome: at once, uncounted, in order."""
         self.part(Parting(self, is_closed=closed))
 
     def lost(self) -> None:
-        """What the client may have seen counts as the queue's policy says."""
+        """Back out what the client may have seen; the queue's policy decides whether
+        it counts."""
         self.part(Parting(self, is_lost=True))
 
     def snapshot(self) -> Snapshot:
@@ -122,7 +124,7 @@ class Gets(End):
             self.endpoint.credit, unsettled, self.messages, self.held.settled
         )
 
-    # What transactions tell; see ``settling``.
+    # From transactions; see ``settle``.
 
     def settlement(
         self, deliveries: Sequence[Delivery], outcome: p.Outcome | None
@@ -150,11 +152,11 @@ class Gets(End):
 
     @property
     def is_blocked(self) -> bool:
-        """Whether the client's window is shut, or its socket full."""
+        """Whether the client's session window is closed, or its socket full."""
         return self.client.paused or not self.endpoint.session.can_send
 
     def go_on(self) -> None:
-        """Do what can be done now; harmless at any time."""
+        """Send and fetch as far as possible now; may be called at any time."""
         if self.parting is not None:
             self.parting.go_on()
             return
@@ -162,7 +164,7 @@ class Gets(End):
         self.looking.consider()
 
     def dispatch(self) -> None:
-        """Send what was taken, as far as the client has room."""
+        """Send fetched entries, within the client's credit and window."""
         unsent, now = self.held.unsent, self.client.listener.now()
         endpoint, expired = self.endpoint, list[InFlightEntry]()
         session, is_paused = endpoint.session, self.client.paused
@@ -173,7 +175,7 @@ class Gets(End):
             else:
                 self.send(entry)
         if not self.is_settled:
-            while len(unsent) > self.endpoint.credit:  # it was withdrawn
+            while len(unsent) > self.endpoint.credit:  # credit was withdrawn
                 expired.append(unsent.pop())
             self.settling.release(expired)
         self.client.flush()
@@ -190,15 +192,15 @@ class Gets(End):
             entry.sent, delivery.context = delivery, entry
 
     def hide(self, deliveries: Sequence[Got]) -> None:
-        """Take these no more, until the client attaches anew."""
+        """Do not fetch these again until the client attaches anew."""
         if deliveries:
             self.held.hide(deliveries)
             self.looking.choose()
 
-    # When it goes wrong, and when it ends.
+    # Errors, and the end.
 
     def failed(self, error: BaseException) -> None:
-        """A look or an outcome could not be."""
+        """Handle a failed fetch or outcome."""
         why = why_it_ends(error, self.node)
         if self.is_over:
             self.go_on()
@@ -208,7 +210,7 @@ class Gets(End):
             self.force(why)
 
     def force(self, error: AmqpError) -> None:
-        """End it ourselves."""
+        """Detach the endpoint on the broker's initiative."""
         self.endpoint.detach(closed=True, error=error)
         self.endpoint.context = None
         self.detached(False)  # noqa: FBT003 - as of every End

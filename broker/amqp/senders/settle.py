@@ -1,7 +1,7 @@
-"""What a client says of its deliveries, on its way to the database and back.
+"""Settlement: outcomes of deliveries, from the client to the database and back.
 
-Nothing is settled on our side before it is committed. Outcomes of many Senders travel
-together (``Listener.settlements``), each Sender's in the order in which they came.
+A delivery is settled on our side only after the commit. Outcomes of many Senders are
+committed together (``Listener.settlements``), in order for each Sender.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BACKED_OUT = Verdict(BackOut(ROLLED_BACK, at_once=True))
 
 @dataclass(slots=True)
 class Gathered:
-    """Entries of one unit of work that end alike."""
+    """Entries of one unit of work with the same outcome."""
 
     verdict: Verdict
     answer: p.Outcome | None
@@ -52,13 +52,13 @@ class Settling:
         self.client = gets.client
         self.held = gets.held
         self.releases = Releases()
-        self.gathered: dict[tuple[int, Verdict, str], Gathered] = {}  # in this turn
-        self.pending = 0  # settlements of which the database has not told
-        self.returning = 0  # of these and the gathered, what goes back to the queue
+        self.gathered: dict[tuple[int, Verdict, str], Gathered] = {}  # until ``send``
+        self.pending = 0  # settlements not committed yet
+        self.returning = 0  # of these and the gathered: those that go back
 
     @property
     def is_busy(self) -> bool:
-        """Whether outcomes are under way."""
+        """Whether outcomes are on their way to the database."""
         return bool(self.pending or self.gathered)
 
     def disposed(
@@ -68,9 +68,9 @@ class Settling:
         *,
         is_settled: bool,
     ) -> None:
-        """The client gave an outcome, or settled without one.
+        """Handle an outcome from the client, or a settlement without one.
 
-        It counts the first time; what else is said of the delivery does not.
+        Only the first outcome of a delivery counts.
         """
         fresh = [one for one in deliveries if is_open(one)]
         if not fresh:
@@ -118,14 +118,15 @@ class Settling:
         entries: Sequence[InFlightEntry],
         answer: p.Outcome | None,
     ) -> None:
-        """Have the database told what becomes of entries, at the end of this turn.
+        """Commit the outcome of entries, from the end of this iteration of the loop.
 
         Args:
-            verdict: of them all.
-            entries: which.
-            answer: what the client is told then; None where it has settled.
+            verdict: the verdict on all of them.
+            entries: the entries.
+            answer: the outcome to settle with afterwards; None if the client has
+                settled.
         """
-        if verdict.hides:  # before it can be taken again
+        if verdict.hides:  # before it can be fetched again
             self.gets.hide([entry.got for entry in entries])
         if entries and not self.gathered:
             self.client.listener.loop.call_soon(self.client.guard, self.send)
@@ -157,7 +158,7 @@ class Settling:
     def settled(
         self, gathered: Gathered, told: list[tuple[Ending, Exception | None]]
     ) -> None:
-        """It is committed, or cannot be."""
+        """Handle the result of a settlement."""
         ((_, result),) = told
         self.pending -= 1
         self.returning -= goes_back(gathered.verdict)
@@ -170,7 +171,7 @@ class Settling:
             self.gets.go_on()
 
     def end(self, entries: Sequence[InFlightEntry], answer: p.Outcome | None) -> None:
-        """Settle on our side; an answer of None says nothing."""
+        """Settle on our side; an answer of None sends nothing."""
         sent = [entry.sent for entry in entries if entry.sent is not None]
         self.held.settled += len(sent)
         if answer is not None and sent:
@@ -178,7 +179,7 @@ class Settling:
             self.client.flush()
 
     def release(self, entries: Sequence[InFlightEntry]) -> None:
-        """Give back what the client has not seen; uncounted."""
+        """Give back entries that the client has not seen; uncounted."""
         self.settle(RELEASED, entries, None)
 
     # Transactions.
@@ -201,7 +202,7 @@ class Settling:
     def settlement(
         self, deliveries: Sequence[Delivery], outcome: p.Outcome | None
     ) -> list[Settlement]:
-        """What a commit has to carry out for deliveries that were enlisted."""
+        """The settlements by which a commit ends enlisted deliveries."""
         groups: dict[tuple[int, Verdict], list[InFlightEntry]] = defaultdict(list)
         for entry in entries_of(deliveries):
             verdict = self.verdict(entry, outcome, is_settled=True) or FAILED
@@ -216,19 +217,19 @@ class Settling:
     def discharged(
         self, deliveries: Sequence[Delivery], outcome: p.Outcome | None
     ) -> None:
-        """Their transaction was committed."""
+        """Settle deliveries after the commit of their transaction."""
         entries = entries_of(deliveries)
         self.held.drop(entries)
         self.end(entries, bare(outcome))
         self.gets.go_on()
 
     def rolled_back(self, deliveries: Sequence[Delivery], *, is_settled: bool) -> None:
-        """Their transaction was rolled back.
+        """Handle the rollback of the transaction of deliveries.
 
         Args:
-            deliveries: which.
-            is_settled: by the client: then they have been backed out. Otherwise they
-                are still with it, and count when it releases them.
+            deliveries: the deliveries.
+            is_settled: whether the client has settled them: then they were backed out.
+                Otherwise the client still has them, and a release will count.
         """
         entries = entries_of(deliveries)
         for entry in entries:
@@ -241,7 +242,7 @@ class Settling:
     def end_badly(
         self, deliveries: Sequence[Delivery], why: str, *, is_settled: bool
     ) -> None:
-        """Back out what the client said in vain."""
+        """Back out deliveries whose outcome cannot be carried out."""
         entries = entries_of(deliveries)
         for entry in entries:
             entry.is_enlisted = False
@@ -254,12 +255,12 @@ FAILED = Verdict(BackOut(NO_OUTCOME))
 
 
 def goes_back(verdict: Verdict) -> bool:
-    """Whether entries are on the queue again, before those that were not taken yet."""
+    """Whether entries return to the queue, before those not fetched yet."""
     return isinstance(verdict.outcome, Release | BackOut)
 
 
 def is_open(delivery: Delivery) -> bool:
-    """Whether an outcome was not given yet."""
+    """Whether a delivery has no outcome yet."""
     entry = delivery.context
     return (
         isinstance(entry, InFlightEntry)

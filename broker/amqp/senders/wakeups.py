@@ -1,13 +1,13 @@
-"""Waking those who wait for entries, when something came to their queues.
+"""Wake-ups: wake waiting consumers when entries may have come to their queues.
 
-Each queue has two lines: those who take whatever is there, and those who choose. When
-something comes, the first of a line looks, and the next one only when it has: in the
-first line as long as something is found, so that one message does not wake a thousand
-consumers; in the second until all have looked.
+Each queue has two waiting lines: takers, which take any entry, and choosers, which may
+leave entries to others. When an entry comes, the first of a line looks; after it, the
+next. The takers' line stops when one finds nothing, so that one message does not wake a
+thousand consumers. In the choosers' line all look.
 
-Hints may be lost, and what is delayed falls due without one. So one statement looks at
-all queues that somebody waits for, once in ``POLL_S``, when something falls due, and
-soon after somebody began to wait.
+Notifications may be lost, and delayed entries fall due without one. So one statement
+checks all queues with waiting consumers: once in ``POLL_S``, when an entry falls due,
+and soon after a consumer began to wait.
 """
 
 from __future__ import annotations
@@ -28,41 +28,41 @@ from broker.queueing.delayed import AGAIN_S
 
 logger = logging.getLogger(__name__)
 
-QUIET_S = 0.05  # between two looks at all queues
-AT_ONCE = 5000  # queues of one statement
+QUIET_S = 0.05  # between two checks of all queues
+AT_ONCE = 5000  # queues in one statement
 
 
 class Sleeper(Protocol):
-    """Somebody who waits for entries of a queue."""
+    """A consumer that can wait for entries of a queue."""
 
     queue_id: int
-    chooses: bool  # what it does not find may be there for others
+    chooses: bool  # it may leave entries that others take
 
     def look(self) -> None:
-        """Look now. ``Waking.looked`` or ``Waking.leave`` has to follow."""
+        """Look at the queue; then call ``Waking.looked`` or ``Waking.leave``."""
 
 
 class QueueState(NamedTuple):
-    """What there is on a queue."""
+    """The state of a queue."""
 
     queue_id: int
     is_ready: bool
-    due_s: float | None  # until the next delayed entry falls due
+    due_s: float | None  # seconds until the next delayed entry is due
 
 
 class WaitingLine:
-    """Some who wait for one queue, in the order in which they began."""
+    """A line of sleepers of one queue, in the order in which they began to wait."""
 
     def __init__(self) -> None:
-        # With the version that each has seen.
+        # By sleeper: the version of the queue that it has seen.
         self.sleepers: OrderedDict[Sleeper, int] = OrderedDict()
-        self.awake: Sleeper | None = None  # looks for the others, too
-        self.empty_at = -1  # the version at which one found nothing
+        self.awake: Sleeper | None = None  # the one that looks now
+        self.empty_at = -1  # version at which one found nothing
         self.in_vain: Sleeper | None = None  # that one
 
 
 class Lines:
-    """All who wait for one queue."""
+    """The two lines of one queue."""
 
     def __init__(self) -> None:
         self.takers, self.choosers = WaitingLine(), WaitingLine()
@@ -82,17 +82,17 @@ class Lines:
 
 
 class Waking:
-    """All who wait in one event loop; to be used in its thread."""
+    """All sleepers of one event loop; for the loop's thread."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         database: Callable[..., asyncio.Future[Any]],
     ) -> None:
-        """Make one.
+        """Create it, stopped.
 
         Args:
-            loop: where sleepers are woken.
+            loop: the event loop, where sleepers are woken.
             database: runs a function in a thread that has a connection.
         """
         self.loop = loop
@@ -117,15 +117,15 @@ class Waking:
             self.timer.cancel()
 
     def sleep(self, sleeper: Sleeper, seen: int) -> bool:
-        """Wait until something may have come; False where it has come already.
+        """Wait until an entry may have come; False if the queue changed meanwhile.
 
         Args:
-            sleeper: who found nothing more.
+            sleeper: a consumer that found nothing more.
             seen: ``notifications.version`` of its queue before it looked.
         """
         line = self.line_of(sleeper)
-        line.sleepers[sleeper] = seen  # first this, or what comes now finds nobody
-        if line.in_vain is sleeper:  # it is its turn, or it might always come second
+        line.sleepers[sleeper] = seen  # before the check below, or a change is missed
+        if line.in_vain is sleeper:  # it keeps its turn
             line.in_vain = None
             line.sleepers.move_to_end(sleeper, last=False)
         if notifications.version(sleeper.queue_id) != seen:
@@ -135,12 +135,12 @@ class Waking:
         return True
 
     def looked(self, sleeper: Sleeper, seen: int, *, found: bool) -> None:
-        """Somebody has looked; if it was woken for it, the next one may be.
+        """Note that a sleeper has looked; if it was woken for it, wake the next.
 
         Args:
-            sleeper: who looked.
+            sleeper: the consumer that looked.
             seen: ``notifications.version`` of its queue before it looked.
-            found: whether there was anything.
+            found: whether it found an entry.
         """
         line = self.line_of(sleeper)
         if not found and not sleeper.chooses:
@@ -150,7 +150,7 @@ class Waking:
             self.wake_next(sleeper.queue_id, line)
 
     def leave(self, sleeper: Sleeper) -> None:
-        """It waits no more, and does not look. Harmless if it did neither."""
+        """Remove a sleeper that no longer waits or looks. May be called at any time."""
         lines = self.lines.get(sleeper.queue_id)
         if lines is None:
             return
@@ -168,7 +168,8 @@ class Waking:
         return self.lines.setdefault(sleeper.queue_id, Lines()).of(sleeper)
 
     def wake_next(self, queue_id: int, line: WaitingLine) -> None:
-        """Wake the first of a line, unless one is awake or nothing is new to it."""
+        """Wake the first of a line, unless one is awake or the queue has not
+        changed."""
         version = notifications.version(queue_id)
         if line.awake is not None or line.empty_at == version:
             return
@@ -179,7 +180,7 @@ class Waking:
             self.loop.call_soon(first.look)
 
     def heard(self, queue_ids: Iterable[int]) -> None:
-        """Something changed; called in any thread."""
+        """Handle a notification of changed queues; called in any thread."""
         waited_for = [one for one in queue_ids if one in self.lines]
         if not waited_for:
             return
@@ -189,7 +190,7 @@ class Waking:
         if is_first:
             try:
                 self.loop.call_soon_threadsafe(self.wake_heard)
-            except RuntimeError:  # the loop is closed: nobody waits any more
+            except RuntimeError:  # the loop is closed
                 return
 
     def wake_heard(self) -> None:
@@ -201,7 +202,7 @@ class Waking:
                     self.wake_next(queue_id, line)
 
     def check_in(self, delay_s: float) -> None:
-        """Look at all queues after so many seconds, if that is not planned earlier."""
+        """Check all queues after this delay, unless a check is planned earlier."""
         if self.stopped:
             return
         at = self.loop.time() + delay_s
@@ -229,13 +230,13 @@ class Waking:
         self.database(what_is_on, queue_ids).add_done_callback(self.checked)
 
     def checked(self, future: asyncio.Future[list[QueueState]]) -> None:
-        """Wake those for whom there is something, and plan the next look."""
+        """Wake sleepers whose queues have entries, and plan the next check."""
         self.is_checking = False
         if future.cancelled():
             return
         error = future.exception()
         if error is not None:
-            logger.info("Nobody knows what is on the queues: %s", error)
+            logger.info("The queues could not be checked: %s", error)
             self.check_in(notifications.POLL_S)
             return
         seen = future.result()
@@ -246,8 +247,8 @@ class Waking:
         self.check_in(max(AGAIN_S, min([notifications.POLL_S, *left_s])))
 
     def is_for_somebody(self, seen: QueueState) -> bool:
-        """Whether to wake those who wait. What lies there they may have passed by, so
-        that this is told once in ``POLL_S``."""
+        """Whether to wake the sleepers of a queue. For ready entries at most once in
+        ``POLL_S``, as the sleepers may have left these entries before."""
         lines = self.lines.get(seen.queue_id)
         if lines is None:
             return False
@@ -261,13 +262,14 @@ class Waking:
 
 
 def what_is_on(queue_ids: Sequence[int]) -> list[QueueState]:
-    """What there is on queues; one that is gone is to be looked at, too."""
+    """The states of queues; a deleted one counts as ready, so that sleepers look."""
     parts = range(0, len(queue_ids), AT_ONCE)
     return [one for at in parts for one in some(queue_ids[at : at + AT_ONCE])]
 
 
 def some(queue_ids: Sequence[int]) -> list[QueueState]:
-    """One statement; it reads one entry of an index for each queue and place."""
+    """The states of some queues. One statement; it reads one index entry for each queue
+    and place."""
     clock = Func(function="clock_timestamp", output_field=DateTimeField())
     ready = Ready.objects.filter(queue_id=OuterRef("pk"))
     delayed = Delayed.objects.filter(queue_id=OuterRef("pk")).order_by("due_at")

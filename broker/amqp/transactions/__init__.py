@@ -1,1 +1,1 @@
-"""Transactions of clients, from declare to discharge; and what is stored at once."""
+"""Transactions of clients, from declare to discharge; and batched commits."""

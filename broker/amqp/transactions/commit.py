@@ -1,7 +1,7 @@
-"""How deliveries and transactions of clients end, in the thread where it is committed.
+"""Commit of settlements and clients' transactions, in a database thread.
 
-Both travel in one order, so that a transaction comes after all that its client had
-asked for before.
+Both are in one sequence, so a transaction comes after all earlier requests of its
+client.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Discharge:
-    """A transaction that is to be committed: all of it, or nothing."""
+    """A client's transaction to commit, as a whole."""
 
     settlements: list[Settlement] = field(default_factory=list)
     puts: list[NewMessage] = field(default_factory=list)
     actor: str = ""
-    xid: int | None = None  # the database's transaction of the last attempt
+    xid: int | None = None  # the database transaction of the last attempt
 
 
 Ending = Settlement | Discharge
@@ -37,12 +37,13 @@ Results = Iterator[Exception | None]
 
 
 def end(items: list[Ending]) -> list[Exception | None]:
-    """Commit what clients have ended, in their order.
+    """Commit settlements and transactions, in order.
 
     Returns:
-        What became of each: None if it is committed; ``LockLost`` where an entry is no
-        longer held; for a transaction whatever refuses it. ``DatabaseAway`` and errors
-        that end the connection mean that it may be given again: nothing is done twice.
+        The result of each: None if it is committed; ``LockLost`` if an entry is no
+        longer held; for a transaction, the error that refuses it. After
+        ``DatabaseAway``, or an error that ended the connection, the item may be given
+        again: nothing is done twice.
     """
     return list(ended(items))
 
@@ -80,7 +81,7 @@ def as_told(error: DatabaseError) -> Exception:
 
 
 def discharged(discharges: Sequence[Discharge]) -> Results:
-    """Together if that is possible, otherwise each for itself."""
+    """Commit transactions together if possible, otherwise one by one."""
     if len(discharges) > 1 and all(one.xid is None for one in discharges):
         whole = Discharge(actor=discharges[0].actor)
         for one in discharges:
@@ -97,7 +98,7 @@ def discharged(discharges: Sequence[Discharge]) -> Results:
 
 
 def commit_one(discharge: Discharge) -> Exception | None:
-    """Commit a transaction, unless its last attempt has; None if it is committed."""
+    """Commit a transaction, unless the last attempt did; None if it is committed."""
     try:
         if discharge.xid is not None and is_committed(discharge.xid):
             return None
@@ -118,10 +119,10 @@ def current_xid() -> int:
 
 
 def is_committed(xid: int) -> bool:
-    """Whether a transaction of the database was committed.
+    """Whether a database transaction was committed.
 
     Raises:
-        DatabaseAway: it is still going on; its connection was lost just now.
+        DatabaseAway: it is still in progress, as its connection was lost just now.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_xact_status(%s::text::xid8)", [str(xid)])

@@ -1,4 +1,4 @@
-"""The end of an AMQP link by which a client declares and discharges transactions.
+"""The coordinator: a link by which a client declares and discharges transactions.
 
 Source:
     AMQP 1.0, part 4, section 4.3.
@@ -28,15 +28,15 @@ from broker.models import ClientEndpoint
 WINDOW = 100  # commands that a client may send ahead
 CAPABILITIES = ("amqp:local-transactions", "amqp:multi-txns-per-ssn")
 SETTLED = "A command to the coordinator needs an answer: send it unsettled."
-DISTRIBUTED = "There are local transactions alone."
+DISTRIBUTED = "Only local transactions are supported."
 
 Command = p.Declare | p.Discharge
 _numbers = count(1)
 
 
 class Coordinates(End):
-    """The ``End`` of such an endpoint. Its commands are carried out one by one, in the
-    order in which they came."""
+    """The ``End`` of a link to the coordinator. It carries out the commands one by one,
+    in order."""
 
     kind = ClientEndpoint.Kind.TRANSACTIONS.value
     node = ""
@@ -52,18 +52,18 @@ class Coordinates(End):
         self.settled = 0
 
     def next_id(self) -> bytes:
-        """A name for a transaction that none of this process has had."""
+        """A transaction id that is unique in this process."""
         return next(_numbers).to_bytes(8, "big")
 
-    # What the listener tells.
+    # From the client.
 
     def received(self, deliveries: Sequence[Delivery]) -> None:
         for delivery in deliveries:
-            if self.endpoint.context is self:  # none of them has ended it
+            if self.endpoint.context is self:  # not detached meanwhile
                 self.take(delivery)
 
     def take(self, delivery: Delivery) -> None:
-        """Note a command, and carry it out when it is its turn."""
+        """Queue a command; it is carried out in its turn."""
         self.messages += 1
         if delivery.settled:
             error = AmqpError(c.NOT_ALLOWED, SETTLED)
@@ -90,7 +90,7 @@ class Coordinates(End):
         self.give_credit()
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as of every End
-        """What was declared here and not discharged is rolled back."""
+        """Roll back transactions that were declared here and not discharged."""
         finish.leave(self.client, self)
 
     def lost(self) -> None:
@@ -103,7 +103,7 @@ class Coordinates(End):
     # The commands.
 
     def advance(self) -> None:
-        """Carry out what came, as far as nothing has to be waited for."""
+        """Carry out commands until one has to wait."""
         while self.came and not self.is_busy:
             delivery, command = self.came[0]
             if isinstance(command, p.Declare):
@@ -158,7 +158,7 @@ class Coordinates(End):
 
 
 def command_of(payload: bytes) -> Command:
-    """What a message to the coordinator asks for.
+    """Decode a message to the coordinator.
 
     Raises:
         AmqpError: it is no command.

@@ -1,10 +1,10 @@
-"""The end of a client's transaction: begun in the loop's thread, told there.
+"""End of a client's transaction; starts and completes in the loop's thread.
 
-Committed: all that it has, in one transaction of the database, behind all that its
-client has asked for before. Rolled back: what it would have put is forgotten, and what
-the client had settled in it has failed, which counts. What the client has not settled
-stays with it. One delivery that was marked stays as it is, if the client itself asks
-for the rollback: it is part of the connection's next transaction.
+Commit: all of it, in one database transaction, after all earlier requests of the
+client. Rollback: its puts are discarded. Deliveries that the client has settled are
+backed out and counted; unsettled ones stay with the client. If the client itself asks
+for the rollback, a delivery marked to skip backout is not backed out: it joins the
+connection's next transaction.
 
 Source:
     AMQP 1.0, part 4, section 4.4. IBM MQ, "Skipping backout".
@@ -29,15 +29,15 @@ Told = Callable[[AmqpError | None], None]
 
 MOST = 1000  # transactions of a connection at once
 ROLLED_BACK = "The client rolled its transaction back."
-LEFT = "The client left its transaction without an end."
-LOST = "The client was lost before its transaction had ended."
+LEFT = "The client detached from the coordinator without a discharge."
+LOST = "The client was lost before its transaction ended."
 OVERDUE = "The transaction was not discharged in time, and has been rolled back."
 TOO_MANY = f"A connection may have {MOST:,} transactions at once."
 FAILED = p.Modified(delivery_failed=True)
 
 
 def declare(client: TransactionClient, coordinates: CoordinatorContext) -> Transaction:
-    """Begin a transaction, with what the one before has left to it.
+    """Begin a transaction; it takes over a marked delivery of the one before.
 
     Raises:
         AmqpError: there are too many.
@@ -60,13 +60,13 @@ def discharge(
     """End a transaction as its client asks.
 
     Args:
-        client: whose.
-        transaction: which; nothing of it is expected any more.
+        client: the client.
+        transaction: the transaction; no more of its messages are expected.
         fail: whether to roll it back.
-        told: called with None when it is done, otherwise with why it was rolled back.
+        told: called with None when it is done, or with the reason of a rollback.
     """
     stop_timer(transaction)
-    if transaction.is_over:  # it was rolled back without being asked
+    if transaction.is_over:  # rolled back before by the broker
         assert transaction.error is not None, "which says why"
         finish(client, transaction)
         told(None if fail else transaction.error)
@@ -123,10 +123,10 @@ def committed(
 def refused(
     client: TransactionClient, transaction: Transaction, told: Told, error: AmqpError
 ) -> None:
-    """Roll back what cannot be committed; no mark counts.
+    """Roll back a transaction that cannot be committed; its mark is ignored.
 
-    The condition is never that of a transaction which was rolled back, by which clients
-    of JMS understand that nobody knows.
+    The condition is never ``amqp:transaction:rollback``, which JMS clients take for a
+    commit in doubt.
     """
     why = AmqpError(c.PRECONDITION_FAILED, error.description, error.info)
 
@@ -144,13 +144,13 @@ def roll_back(
     is_asked: bool,
     then: Told,
 ) -> None:
-    """End a transaction as if it had never been, but for the counts.
+    """Undo a transaction; only the backout counts remain.
 
     Args:
-        client: whose.
-        transaction: which.
-        why: for the operator.
-        is_asked: whether the client itself wants it; then a mark counts.
+        client: the client.
+        transaction: the transaction.
+        why: the reason, for the operator.
+        is_asked: whether the client asks for it; only then a mark has effect.
         then: called with None when it is done.
     """
     transaction.puts, transaction.put_bytes, transaction.count = [], 0, 0
@@ -173,7 +173,7 @@ def back_out(
     why: str,
     done: Callable[[], None],
 ) -> None:
-    """Count what the client had settled as failed; the rest stays with it."""
+    """Back out and count settled deliveries; unsettled ones stay with the client."""
     waiting = len(every) + 1
 
     def another() -> None:
@@ -198,7 +198,7 @@ def settle_as_failed(
     waiting = len(settlements) + 1
 
     def one_done(_: object) -> None:
-        """What is no longer held has been backed out by somebody else."""
+        """Ignore errors: an entry no longer held was backed out by others."""
         nonlocal waiting
         waiting -= 1
         if not waiting:
@@ -214,7 +214,7 @@ def settle_as_failed(
 
 
 def finish(client: TransactionClient, transaction: Transaction) -> None:
-    """It is over; what waits for that goes on."""
+    """Mark a transaction as over, and continue what waits for its end."""
     stop_timer(transaction)
     transaction.is_over = True
     client.transactions.pop(transaction.id, None)
@@ -222,7 +222,7 @@ def finish(client: TransactionClient, transaction: Transaction) -> None:
 
 
 def expire(client: TransactionClient, transaction: Transaction) -> None:
-    """Roll back what takes too long. Its id is known until it is discharged."""
+    """Roll back a transaction that takes too long; its id stays until the discharge."""
     if transaction.is_asked:
         return
     transaction.spoil(AmqpError(c.TRANSACTION_TIMEOUT, OVERDUE))
@@ -237,14 +237,14 @@ def expire(client: TransactionClient, transaction: Transaction) -> None:
 
 
 def leave(client: TransactionClient, coordinates: CoordinatorContext) -> None:
-    """Roll back what a coordinator has declared and its client has not discharged."""
+    """Roll back a coordinator's transactions that are not discharged."""
     for one in list(client.transactions.values()):
         if one.coordinates is coordinates and not one.is_asked:
             abandon(client, one, LEFT)
 
 
 def lose(client: TransactionClient) -> None:
-    """The connection is over: so is every transaction whose discharge has not come."""
+    """Roll back all transactions that are not discharged, as the connection is over."""
     for one in list(client.transactions.values()):
         if not one.is_asked:
             abandon(client, one, LOST)

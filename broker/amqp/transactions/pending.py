@@ -1,4 +1,4 @@
-"""What a client's transaction holds while it waits for its end."""
+"""State of a client's open transaction."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ TOO_MUCH = "A connection's transactions may hold {:,} {}. Commit more often."
 
 
 class TransactionListener(ListenerContext, Protocol):
-    """The ``Listener`` of a client that puts and settles."""
+    """The part of ``Listener`` that transactions use."""
 
     puts: Batches[Put, None]
     settlements: Batches[Ending, None]
 
 
 class TransactionClient(ClientContext, Protocol):
-    """The ``Client`` whose transactions these are, by their ids."""
+    """The part of ``Client`` that transactions use."""
 
-    transactions: dict[bytes, Transaction]
-    carried: list[Retired]  # from one transaction to the next
+    transactions: dict[bytes, Transaction]  # by id
+    carried: list[Retired]  # kept from one transaction to the next
 
     @property
     def listener(self) -> TransactionListener: ...
@@ -46,33 +46,33 @@ class TransactionClient(ClientContext, Protocol):
 
 @dataclass(slots=True, eq=False)
 class Retired:
-    """Deliveries that a client has settled, or wants to, in a transaction.
+    """Deliveries with an outcome in a transaction.
 
-    They stay with their ``gets`` until the transaction ends.
+    Their ``gets`` holds them until the transaction ends.
     """
 
     gets: LinkContext
     deliveries: Sequence[Delivery]
-    outcome: p.Outcome | None  # None: what its source says of those without
+    outcome: p.Outcome | None  # None: the default outcome of the source
     settled: bool  # by the client
 
 
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """What waits for its end.
+    """An open transaction of a client.
 
     Attributes:
-        id: by which the client names it.
-        session: in which it was declared.
-        coordinates: what has declared it.
-        puts: in the order in which they came.
-        carried: marked deliveries of one before that was rolled back.
-        mark: the one of ``retired`` that stays out if the client rolls back.
-        expected: messages of it that came and are not among the puts yet.
+        id: the transaction id.
+        session: the session of its declare.
+        coordinates: the coordinator's end that declared it.
+        puts: messages, in order.
+        carried: marked deliveries of an earlier transaction that was rolled back.
+        mark: the item of ``retired`` that is kept out of a rollback by the client.
+        expected: its received messages that are not in ``puts`` yet.
         error: why it can only be rolled back.
-        is_asked: its discharge has come; nothing more can join it.
-        is_over: it was discharged, or rolled back without that.
-        then: what waits until it is over.
+        is_asked: its discharge was received; nothing more can join it.
+        is_over: it was discharged, or rolled back by the broker.
+        then: calls to make when it is over.
     """
 
     id: bytes
@@ -83,7 +83,7 @@ class Transaction:
     retired: list[Retired] = field(default_factory=list)
     carried: list[Retired] = field(default_factory=list)
     mark: Retired | None = None
-    count: int = 0  # of puts and deliveries
+    count: int = 0  # puts and deliveries
     expected: int = 0
     error: AmqpError | None = None
     is_asked: bool = False
@@ -92,18 +92,18 @@ class Transaction:
     timer: asyncio.TimerHandle | None = None
 
     def spoil(self, error: AmqpError) -> None:
-        """Let it be rolled back, whatever is asked; of errors the first one counts."""
+        """Mark it so that it can only be rolled back; the first error is kept."""
         self.error = self.error or error
 
     def go_on(self) -> None:
-        """Do what waits."""
+        """Make the calls that wait for its end."""
         waiting, self.then = self.then, []
         for one in waiting:
             one()
 
     def check_room(self, client: TransactionClient, more: int, more_bytes: int) -> None:
-        """Raise where a client's transactions would hold too much; then this one can
-        only be rolled back."""
+        """Raise an error if a client's transactions would hold too much; then this one
+        can only be rolled back."""
         limits, every = client.limits, client.transactions.values()
         for wanted, most, what in (
             (sum(one.count for one in every), limits.transaction_messages, "messages"),

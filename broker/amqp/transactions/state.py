@@ -1,8 +1,8 @@
-"""Transactions of clients: what they put and settle waits here until they discharge it.
+"""Transactions of clients: puts and outcomes wait in memory until the discharge.
 
-Nothing of it is in the database before. It ends once: committed with all that it has,
-or rolled back, as its client asks or because it cannot go on. All of it runs in the
-loop's thread, and belongs to one connection.
+Before it, nothing is in the database. A transaction ends once: committed as a whole, or
+rolled back, by the client or because of an error. It belongs to one connection. All of
+this runs in the loop's thread.
 
 Source:
     AMQP 1.0, part 4, section 4.4.
@@ -34,7 +34,7 @@ def put(
     state: p.TransactionalState,
     messages: Sequence[NewMessage],
 ) -> None:
-    """Let messages be sent when a transaction commits.
+    """Add messages to a transaction, to be put when it commits.
 
     Raises:
         AmqpError: they cannot join it.
@@ -59,10 +59,10 @@ def enlist(
     *,
     settled: bool,
 ) -> None:
-    """Let the outcome of deliveries be part of a transaction.
+    """Add the outcome of deliveries to a transaction.
 
-    They are the transaction's until it calls ``gets.discharged`` or
-    ``gets.rolled_back``. Where there is no such transaction, their delivery has failed.
+    The transaction owns them until it calls ``gets.discharged`` or
+    ``gets.rolled_back``. If there is no such transaction, they are backed out.
     """
     if state.outcome is None and not settled:
         return
@@ -72,7 +72,7 @@ def enlist(
         return
     retired = Retired(gets, list(deliveries), state.outcome, settled)
     found.retired.append(retired)
-    with suppress(AmqpError):  # it is spoilt, which its discharge will tell
+    with suppress(AmqpError):  # its discharge will report the error
         found.check_room(client, len(retired.deliveries), 0)
     found.count += len(retired.deliveries)
     if gets.mark:
@@ -80,7 +80,7 @@ def enlist(
 
 
 def mark(transaction: Transaction, retired: Retired) -> None:
-    """Note what is to skip a rollback: one delivery, no more.
+    """Mark a delivery to skip backout; only one in a transaction is allowed.
 
     Source:
         IBM MQ, reason 2062: one mark for each unit of work.
@@ -92,7 +92,7 @@ def mark(transaction: Transaction, retired: Retired) -> None:
 
 
 def expect(client: TransactionClient, states: Iterable[p.TransactionalState]) -> None:
-    """Messages of transactions came; they may have to wait before they are put."""
+    """Count received messages of transactions, which may wait before they are put."""
     for state in states:
         found = client.transactions.get(state.txn_id)
         if found is not None and not found.is_asked:
@@ -100,7 +100,7 @@ def expect(client: TransactionClient, states: Iterable[p.TransactionalState]) ->
 
 
 def come(client: TransactionClient, states: Iterable[p.TransactionalState]) -> None:
-    """Messages that were expected have been put, or were refused."""
+    """Uncount expected messages that were put or refused."""
     for state in states:
         found = client.transactions.get(state.txn_id)
         if found is not None and found.expected:
@@ -112,7 +112,7 @@ def come(client: TransactionClient, states: Iterable[p.TransactionalState]) -> N
 def spoil(
     client: TransactionClient, state: p.TransactionalState, error: AmqpError
 ) -> None:
-    """What its client cannot know of was refused: it must not be committed."""
+    """Prevent the commit, as a message that was sent settled was refused."""
     found = client.transactions.get(state.txn_id)
     if found is not None:
         found.spoil(error)
@@ -121,7 +121,7 @@ def spoil(
 def in_way(
     client: TransactionClient, session: SessionOutput[Endpoint]
 ) -> Transaction | None:
-    """The last transaction of a session whose discharge is under way, if one is."""
+    """The last transaction of a session that is being discharged; None if none is."""
     every: Iterable[Transaction] = reversed(client.transactions.values())
     for one in every:
         if one.session is session and one.is_asked and not one.is_over:

@@ -1,4 +1,4 @@
-"""What clients put, in the thread where it is committed."""
+"""Commit of clients' puts, in a database thread."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from broker.queueing.put import NewMessage, put_many
 
 logger = logging.getLogger(__name__)
 
-OVERHEAD = 500  # bytes that a message takes besides its body
+OVERHEAD = 500  # bytes of a message besides its body
 
 
 @dataclass(slots=True)
 class Put:
-    """What one transfer brings: as a rule one message."""
+    """The messages of one transfer, usually one."""
 
     messages: list[NewMessage]
     actor: str
-    context: Any = None  # of whoever puts it
+    context: Any = None  # for the caller
 
 
 def size_of(message: NewMessage) -> int:
-    """About what a message takes in memory, in bytes."""
+    """The approximate size of a message in memory, in bytes."""
     return message.size_bytes + OVERHEAD
 
 
 def store(puts: list[Put]) -> list[Exception | None]:
-    """Store what several transfers bring; what cannot be stored is alone in that.
+    """Store the messages of several transfers; an error of one does not affect others.
 
-    One transaction if all is well. Otherwise halves are tried, each for itself.
+    They share one transaction. If it fails, each half is tried by itself.
 
     Returns:
-        What became of each, in their order: None if it is committed, a ``BrokerError``
-        that refuses it, ``DatabaseAway`` if nothing was done. Any other error of the
-        database means that nobody knows.
+        The result of each, in order: None if it is committed, a ``BrokerError`` that
+        refuses it, ``DatabaseAway`` if nothing was done. After any other database error
+        it is unknown whether it was stored.
     """
     return list(stored(puts))
 

@@ -1,1 +1,1 @@
-"""Part 5 of AMQP 1.0: SASL, as server and as client."""
+"""SASL for AMQP 1.0 (part 5), as server and as client."""

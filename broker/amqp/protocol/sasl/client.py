@@ -25,14 +25,14 @@ class ClientSasl(Exchange):
     """The client's side.
 
     Args:
-        mechanisms: that it may use, best first.
-        user: and ``password``: for PLAIN and SCRAM-SHA-256.
-        hostname: that it wants to talk to.
+        mechanisms: the mechanisms to use, best first.
+        user: for PLAIN and SCRAM-SHA-256, as is ``password``.
+        hostname: the server's name that is sent.
 
     Attributes:
-        error: why it did not succeed.
-        code: of the outcome, once there is one; 1 is a wrong name or password, and more
-            are troubles of the server.
+        error: why it failed.
+        code: the code of the outcome, once there is one; 1 is a wrong name or password,
+            larger ones are errors of the server.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class ClientSasl(Exchange):
         self.out += SASL_HEADER
 
     def receive(self, data: bytes) -> None:
-        """Take what came, in whatever pieces; nothing is raised for what it is."""
+        """Process received bytes, in pieces of any size; it never raises for them."""
         if self.over:
             return
         try:

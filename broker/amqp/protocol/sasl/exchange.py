@@ -1,4 +1,4 @@
-"""What both sides of SASL need: a header, frames, and bounds.
+"""The common base of both sides of SASL: header, frames and limits.
 
 Source: AMQP 1.0, part 5, section 5.3.
 """
@@ -22,44 +22,45 @@ from broker.amqp.protocol.sasl import scram
 
 ANONYMOUS, EXTERNAL, PLAIN = "ANONYMOUS", "EXTERNAL", "PLAIN"
 SCRAM = scram.MECHANISM
-MSSBCBS = "MSSBCBS"  # what some clients of Azure call ANONYMOUS
-MOST_BYTES = 8192  # that anybody may send before we know who it is
+MSSBCBS = "MSSBCBS"  # name of ANONYMOUS in some clients of Azure
+MOST_BYTES = 8192  # limit of bytes before authentication
 OK, NOT_WELCOME, OUR_TROUBLE = 0, 1, 4  # codes of outcomes
 
 
 class Exchange:
-    """One side of it.
+    """One side of a SASL exchange.
 
     Attributes:
-        over: nothing more is read; ``succeeded`` tells how it ended.
+        over: the exchange has ended; ``succeeded`` tells how.
     """
 
     def __init__(self) -> None:
         self.over = False
         self.succeeded = False
         self.out = bytearray()
-        self.header: bytes | None = b""  # of the peer, in part; None when it is whole
+        self.header: bytes | None = b""  # of the peer; None once complete
         self.frames = Frames(MOST_BYTES)
         self.taken = 0  # bytes
 
     def outgoing(self) -> bytes:
-        """Take what is to be written; b"" if nothing is."""
+        """Take the bytes to write; b"" if there are none."""
         data = bytes(self.out)
         self.out.clear()
         return data
 
     def rest(self) -> bytes:
-        """Take what came behind the exchange; what comes later is not ours at all."""
+        """Take the bytes received after the exchange; later bytes are not given
+        here."""
         return self.frames.rest()
 
     def write(self, performative: Performative) -> None:
         self.out += frame(0, encode_performative(performative), kind=SASL)
 
     def read(self, data: bytes) -> Iterator[Performative]:
-        """What came, one by one; whoever stops finds the others when reading on.
+        """Decode received frames. If the caller stops early, the next call goes on.
 
         Raises:
-            AmqpError: it cannot be read, or it is too much.
+            AmqpError: a frame cannot be decoded, or there are too many bytes.
         """
         self.count(data)
         if self.header is not None:
@@ -70,10 +71,10 @@ class Exchange:
             yield decode_performative(body, at, end)[0]
 
     def keep(self, data: bytes) -> None:
-        """Take what came, but do not read it yet.
+        """Store received bytes without decoding them.
 
         Raises:
-            AmqpError: it is too much.
+            AmqpError: there are too many bytes.
         """
         self.count(data)
         self.frames.feed(data)
@@ -95,4 +96,4 @@ class Exchange:
         return data[len(SASL_HEADER) :]
 
     def greet(self) -> None:
-        """The peer's header has come."""
+        """Called when the peer's header is complete."""

@@ -1,4 +1,4 @@
-"""How names and passwords are written before they are compared.
+"""Normalization of names and passwords before they are compared.
 
 Source: RFC 4013 (SASLprep), with the tables of RFC 3454.
 """
@@ -20,16 +20,16 @@ PROHIBITED = (
     stringprep.in_table_c7,
     stringprep.in_table_c8,
     stringprep.in_table_c9,
-    stringprep.in_table_a1,  # not assigned when the tables were made
+    stringprep.in_table_a1,  # unassigned in Unicode 3.2
 )
 
 
 def prepare(text: str) -> str:
-    """The one form of all ways to write the same name or password.
+    """The normal form of a name or password.
 
     Raises:
-        AmqpError: with ``amqp:unauthorized-access``, for characters that may not be in
-            it, or when nothing is left of it.
+        AmqpError: with ``amqp:unauthorized-access``; it has prohibited characters, or
+            nothing is left of it.
     """
     if text.isascii() and text.isprintable() and text:
         return text
@@ -43,7 +43,7 @@ def prepare(text: str) -> str:
 
 
 def check_direction(text: str) -> None:
-    """What is written from right to left is so from its first to its last character."""
+    """Check that right-to-left text begins and ends so, without left-to-right parts."""
     rightward = [stringprep.in_table_d1(char) for char in text]
     if any(rightward) and (
         not (rightward[0] and rightward[-1])

@@ -1,6 +1,6 @@
-"""SCRAM-SHA-256: both sides prove that they know a password, and neither tells it.
+"""SCRAM-SHA-256: both sides prove that they know a password without sending it.
 
-The server keeps no password, but keys from which it cannot be had.
+The server stores keys, from which the password cannot be computed.
 
 Source: RFC 5802 and RFC 7677; without channel binding.
 """
@@ -18,17 +18,17 @@ from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
 from broker.amqp.protocol.sasl.saslprep import prepare
 
 MECHANISM = "SCRAM-SHA-256"
-ITERATIONS = 4096  # of keys made here; RFC 7677 asks for no fewer
-MOST_ITERATIONS = 1_000_000  # that a server can make us do
+ITERATIONS = 4096  # for keys made here; the minimum of RFC 7677
+MOST_ITERATIONS = 1_000_000  # limit for a server's challenge
 NONCE_BYTES = 18
 SALT_BYTES = 16
-NO_BINDING = ("n", "y")  # the client cannot bind to its channel, or thinks we cannot
+NO_BINDING = ("n", "y")  # no support by the client, or by us as it thinks
 CLIENT, SERVER = b"Client Key", b"Server Key"
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What a server keeps of a password."""
+    """The keys of a password that a server stores."""
 
     salt: bytes
     iterations: int
@@ -42,7 +42,7 @@ def keys(
     """The keys of a password.
 
     Args:
-        salt: to have the same keys again; a new one when not given.
+        salt: the salt of existing keys; by default a new one.
     """
     salt = salt or secrets.token_bytes(SALT_BYTES)
     salted = stretch(password, salt, iterations)
@@ -50,12 +50,12 @@ def keys(
 
 
 def decoy(user: str, secret: bytes) -> Keys:
-    """Keys of a user there is not, which no password fits; the same every time.
+    """Keys for an unknown user, that no password matches; the salt is always the same.
 
-    With them, a client cannot find out who there is.
+    So a client cannot find out which users exist.
 
     Args:
-        secret: of the server, and the same for as long as its users have their salts.
+        secret: a lasting secret of the server.
     """
     seed = sign(secret, user.encode())
     unknown = secrets.token_bytes(len(seed))
@@ -88,13 +88,13 @@ class ScramServer:
         self.bare = ""
 
     def first(self, message: bytes) -> str:
-        """Read the client's first message.
+        """Parse the client's first message.
 
         Returns:
-            The user's name, prepared.
+            The user's name, normalized.
 
         Raises:
-            AmqpError: it is none, or it asks for what we do not have.
+            AmqpError: it is malformed, or asks for an unsupported feature.
         """
         binding, _, rest = text(message).partition(",")
         authority, _, self.bare = rest.partition(",")
@@ -106,20 +106,20 @@ class ScramServer:
         return prepare(unescape(said["n"]))
 
     def challenge(self, keys: Keys) -> bytes:
-        """The server's first message, for a user with these keys."""
+        """The server's first message, with the user's salt and iterations."""
         self.keys = keys
         salt = b64encode(keys.salt).decode()
         self.asked = f"r={self.nonce},s={salt},i={keys.iterations}"
         return self.asked.encode()
 
     def final(self, message: bytes) -> bytes:
-        """Check the client's final message.
+        """Verify the client's final message.
 
         Returns:
-            The server's, which proves that it knows the user.
+            The server's final message, which proves that it knows the user.
 
         Raises:
-            AmqpError: the password is another.
+            AmqpError: the password is wrong, or the message malformed.
         """
         assert self.keys is not None, "challenge comes before"
         unproved, _, proved = text(message).rpartition(",p=")
@@ -153,7 +153,7 @@ class ScramClient:
         """Answer the server's first message.
 
         Raises:
-            AmqpError: it is none, or asks for too little or too much work.
+            AmqpError: it is malformed, or asks for too few or too many iterations.
         """
         said = attributes(text(challenge), "r", "s", "i")
         iterations = whole(said["i"])
@@ -170,7 +170,7 @@ class ScramClient:
         return f"{unproved},p={b64encode(proof).decode()}".encode()
 
     def verify(self, message: bytes) -> None:
-        """Check the server's final message.
+        """Verify the server's final message.
 
         Raises:
             AmqpError: the server does not know the user.
@@ -203,13 +203,13 @@ def raw(value: str) -> bytes:
 
 
 def whole(digits: str) -> int:
-    """A number; 0 for what is none, or is too long to be one of ours."""
+    """A number of iterations; 0 if it is no number, or is too long."""
     plausible = digits.isdecimal() and len(digits) <= len(str(MOST_ITERATIONS))
     return int(digits) if plausible else 0
 
 
 def attributes(message: str, *names: str) -> dict[str, str]:
-    """The values of a message, which must begin with these names in this order."""
+    """The values of a message; its first attributes must have these names, in order."""
     parts = [part.partition("=") for part in message.split(",")]
     found = tuple(name for name, _, _ in parts[: len(names)])
     if found != names or not all(value for _, _, value in parts[: len(names)]):

@@ -1,8 +1,8 @@
-"""SASL, in front of a connection: who is it? Bytes in, questions out.
+"""The server's side of SASL, before a connection: bytes in, questions out.
 
-``ServerSasl`` asks its user one question at a time; ``ClientSasl`` answers a server.
-Neither passes on what comes behind before the exchange has succeeded: then ``rest``
-gives it, for ``Connection.receive``.
+``ServerSasl`` gives its caller one question at a time, as whether a password is right.
+After the exchange has succeeded, ``rest`` returns the bytes received behind it, for
+``Connection.receive``; ``ClientSasl`` does so, too.
 
 Source: AMQP 1.0, part 5, section 5.3; RFC 4616 (PLAIN), 4505 (ANONYMOUS), 4422
 (EXTERNAL), 7677 (SCRAM-SHA-256).
@@ -70,9 +70,10 @@ class Plain:
 
 @dataclass(slots=True)
 class External:
-    """Is it known from elsewhere (TLS) who it is? Answer with ``accept`` or ``deny``.
+    """Is the client authenticated by TLS? Answer with ``accept`` or ``deny``.
 
-    ``identity`` is whom the client wants to be; empty for whoever it is known as.
+    ``identity`` is the name that the client asks for; empty for that of its
+    certificate.
     """
 
     identity: str
@@ -80,29 +81,31 @@ class External:
 
 @dataclass(slots=True)
 class Anonymous:
-    """May anybody come? Answer with ``accept`` or ``deny``. ``trace`` is a courtesy."""
+    """May anonymous clients connect? Answer with ``accept`` or ``deny``. ``trace`` is
+    information that the client chose."""
 
     trace: str
 
 
 @dataclass(slots=True)
 class WantsKeys:
-    """What are the user's keys? Answer with ``challenge``: with those of ``decoy`` if
-    there are none."""
+    """What are the user's keys? Answer with ``challenge``; use ``decoy`` for an unknown
+    user."""
 
     user: str
 
 
 @dataclass(slots=True)
 class Proven:
-    """The user has proved to know the password. Answer with ``accept`` or ``deny``."""
+    """The user has proved knowledge of the password. Answer with ``accept`` or
+    ``deny``."""
 
     user: str
 
 
 @dataclass(slots=True)
 class Denied:
-    """It is over: the client did what cannot be, or did not know its password.
+    """The exchange has failed: a protocol error, or a wrong SCRAM proof.
 
     The answer is in ``outgoing``; write it, and close.
     """
@@ -118,12 +121,12 @@ class ServerSasl(Exchange):
     """The server's side.
 
     Args:
-        mechanisms: that are offered.
+        mechanisms: the mechanisms to offer.
 
     Attributes:
-        mechanism: that the client chose; empty before.
-        user: whom it says to be, where it says so.
-        hostname: that it wants to talk to.
+        mechanism: the client's choice; empty before.
+        user: the name that the client gave, if any.
+        hostname: the server's name that the client sent.
     """
 
     def __init__(self, mechanisms: Sequence[str]) -> None:
@@ -132,8 +135,8 @@ class ServerSasl(Exchange):
         self.mechanism = ""
         self.user = ""
         self.hostname: str | None = None
-        self.asked = False  # the user has not answered yet
-        self.proof: bytes | None = None  # that we know the password, too
+        self.asked = False  # a question is not answered yet
+        self.proof: bytes | None = None  # our proof for SCRAM clients
         self.scram = ScramServer()
         self.step: Callable[[bytes], Question] | None = None
         self.steps: dict[str, Callable[[bytes], Question]] = {
@@ -145,9 +148,9 @@ class ServerSasl(Exchange):
         }
 
     def receive(self, data: bytes) -> Question | None:
-        """Take what came, in whatever pieces; perhaps there is a question then.
+        """Process received bytes, in pieces of any size; return a question, if any.
 
-        Until it is answered, what comes is kept, up to the limit.
+        Until it is answered, further bytes are stored, up to the limit.
         """
         if self.over:
             return None
@@ -165,24 +168,24 @@ class ServerSasl(Exchange):
         return None
 
     def challenge(self, keys: Keys) -> None:
-        """Answer to WantsKeys."""
+        """Answer ``WantsKeys``."""
         self.write(SaslChallenge(self.scram.challenge(keys)))
         self.step = self.scram_final
         self.asked = False
 
     def accept(self) -> None:
-        """The client is welcome. Its ``rest`` goes to the connection."""
+        """Accept the client. Give its ``rest`` to the connection."""
         if not self.over:
             self.write(SaslOutcome(OK, self.proof))
             self.over = self.succeeded = True
 
     def deny(self, code: int = NOT_WELCOME) -> None:
-        """The client is not; ``OUR_TROUBLE`` where it may try again later."""
+        """Refuse the client; use ``OUR_TROUBLE`` if it may try again later."""
         if not self.over:
             self.write(SaslOutcome(code))
             self.over = True
 
-    # What the client says.
+    # From the client.
 
     def greet(self) -> None:
         self.out += SASL_HEADER
@@ -191,7 +194,7 @@ class ServerSasl(Exchange):
     def refused(self, error: AmqpError) -> Denied:
         if self.header is None:
             self.deny()
-        else:  # some other protocol: say which is ours
+        else:  # another protocol: answer with ours
             self.out += SASL_HEADER
             self.over = True
         return Denied(self.user, error)

@@ -1,1 +1,1 @@
-"""Part 1 of AMQP 1.0: types, and their bytes."""
+"""The type system of AMQP 1.0 (part 1): types and their encodings."""

@@ -1,8 +1,8 @@
-"""Composite types: lists that say what they are, as dataclasses.
+"""Composite types: described lists, as dataclasses.
 
-A class is made one by ``composite``, which also names what each field is on the wire.
-Reading fills fields in by the standard's defaults; one without a default is mandatory.
-Writing leaves out what is as by default.
+The decorator ``composite`` declares one, with the wire type of each field. Decoding
+fills in the standard's defaults; a field without a default is mandatory. Encoding
+leaves out values that equal the default.
 
 Source: AMQP 1.0, part 1, section 1.4.
 """
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class Field:
-    """``default`` is MISSING where the field is mandatory."""
+    """A field of a composite type; ``default`` is MISSING if it is mandatory."""
 
     name: str
     kind: FieldCodec
@@ -33,11 +33,11 @@ class Field:
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class Layout:
-    """A composite type on the wire."""
+    """The wire format of a composite type."""
 
     cls: type
     name: str
-    head: bytes  # its descriptor, written
+    head: bytes  # encoded descriptor
     fields: tuple[Field, ...]
 
 
@@ -54,14 +54,14 @@ def composite(
     kw_only: bool = False,
     frozen: bool = False,
 ) -> Callable[[type[T]], type[T]]:
-    """Make a dataclass of a class, and a composite type of that.
+    """Make a class a dataclass and a composite type.
 
     Args:
-        code: its descriptor, as 0x10.
-        name: the same as a symbol, without ``amqp:`` and ``:list``.
-        kinds: of the fields in their order, by the names in ``kinds.KINDS``.
-        kw_only: its fields cannot be given by position.
-        frozen: they cannot be changed.
+        code: the numeric descriptor, as 0x10.
+        name: the symbolic descriptor, without ``amqp:`` and ``:list``.
+        kinds: the kinds of the fields, in order, by their names in ``KINDS``.
+        kw_only: as for dataclasses.
+        frozen: as for dataclasses.
     """
 
     def make(cls: type[T]) -> type[T]:
@@ -73,7 +73,7 @@ def composite(
 
 
 def register(cls: Any, code: int, name: str, kinds: str = "") -> None:
-    """Make a composite type of what is a dataclass already; as ``composite``."""
+    """Make an existing dataclass a composite type; as ``composite``."""
     fields = tuple(
         Field(field.name, KINDS[kind], field.default)
         for field, kind in zip(dataclasses.fields(cls), kinds.split(), strict=True)
@@ -100,10 +100,10 @@ def nested(*classes: type) -> FieldCodec:
 
 
 def encode_composite(value: Any) -> bytes:
-    """Write a composite type, without what is as by default at its end.
+    """Encode a composite type; defaults at its end are left out.
 
     Raises:
-        ValueError: a mandatory field is None, or a field holds what it cannot.
+        ValueError: a mandatory field is None, or a field has an invalid value.
     """
     layout = BY_CLASS[type(value)]
     written = [field_bytes(layout, field, value) for field in layout.fields]
@@ -122,21 +122,21 @@ def field_bytes(layout: Layout, field: Field, composite: Any) -> bytes:
 
 
 def decode_composite(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    """Read a composite type; as ``decode``."""
+    """Decode a composite type; as ``decode``."""
     value, at = decode(data, at, end)
     return composite_of(value), at
 
 
 def composite_of(value: Any, *classes: type) -> Any:
-    """Make what was decoded the composite type that it says it is.
+    """The composite type of a decoded value.
 
     Args:
-        value: a Described, of a number or a symbol.
-        classes: it must be one of these; any will do where there is none.
+        value: a Described, by a number or a symbol.
+        classes: the types allowed; by default all.
 
     Raises:
-        AmqpError: with ``amqp:decode-error``; it is none of them, has a field too many
-            or one of another type, or lacks a mandatory one.
+        AmqpError: with ``amqp:decode-error``; it is none of them, has too many fields
+            or one of a wrong type, or lacks a mandatory one.
     """
     layout = layout_of(value)
     if layout is None or (classes and layout.cls not in classes):
@@ -156,12 +156,12 @@ def composite_of(value: Any, *classes: type) -> Any:
 
 
 def known(value: Any) -> Any:
-    """A composite type where it is one that we know; otherwise as it is."""
+    """The composite type of a value if it is a known one; else the value itself."""
     return composite_of(value) if layout_of(value) else value
 
 
 def read_nodes(value: Any) -> dict[Any, Any]:
-    """The properties of a dynamic node; its lifetime is a composite type."""
+    """Properties of a dynamic node; the lifetime policy is a composite type."""
     fields = KINDS["fields"].read(value)
     return {key: known(value) for key, value in fields.items()}
 

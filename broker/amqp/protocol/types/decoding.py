@@ -1,7 +1,7 @@
-"""Reading values of AMQP's type system from bytes that a stranger sent.
+"""Decode values of AMQP's type system from untrusted bytes.
 
-Whatever they hold, reading ends, in time and memory that grow no faster than they do,
-and nothing beyond the end that was given becomes part of a value.
+Time and memory grow at most linearly with the number of bytes. No byte after the given
+end becomes part of a value.
 
 Source: AMQP 1.0, part 1, sections 1.2 and 1.6.
 """
@@ -33,9 +33,10 @@ from broker.amqp.protocol.types.types import (
     UShort,
 )
 
-DEPTH = 32  # of values within values
-# Hashes of some types are a stranger's to choose, and a large map of such keys takes
-# the square of its length; of texts and bytes they are not, of numbers hardly.
+DEPTH = 32  # nesting of values
+# A sender can choose values of some types so that their hashes collide; a large map of
+# such keys takes quadratic time. Hashes of text and bytes are random, and those of
+# numbers hardly collide.
 SAFE_KEYS = str | bytes | int | None
 OTHER_KEYS = 256
 
@@ -45,21 +46,21 @@ TWO_U32 = struct.Struct(">II").unpack_from
 
 
 def decode(data: bytes, at: int = 0, end: int | None = None) -> tuple[Any, int]:
-    """Read one value.
+    """Decode one value.
 
     Args:
-        data: it may go on behind the value.
-        at: where the value begins.
-        end: where it must have ended; the end of the data where None.
+        data: bytes, which may continue after the value.
+        at: the offset of the value.
+        end: the offset that the value must not pass; None: the end of the data.
 
     Returns:
-        The value, and where it ended. Types without a class in ``types`` are plain
-        Python's. Where keys of a map are of different types but equal in Python, as 1
-        and True, the last one counts.
+        The value, and the offset of its end. Types without a class in ``types`` are
+        plain Python types. If keys of a map have different types but are equal in
+        Python, as 1 and True, the last one counts.
 
     Raises:
-        AmqpError: with ``amqp:decode-error``; it is no value, is deeper than ``DEPTH``
-            or longer than allowed.
+        AmqpError: with ``amqp:decode-error``; it is no value, is nested deeper than
+            ``DEPTH``, or passes its end.
     """
     if end is None:
         end = len(data)
@@ -82,7 +83,7 @@ def unknown(data: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
     raise wrong("No type has this constructor.")
 
 
-READERS: list[Reader] = [unknown] * 256  # by constructor; called behind it
+READERS: list[Reader] = [unknown] * 256  # by constructor
 
 
 def reads(*codes: int) -> Callable[[Reader], Reader]:
@@ -178,7 +179,7 @@ for code, of_one_byte in TEXTS.items():
 
 
 def narrow(data: bytes, at: int) -> tuple[int, int, int]:
-    """How many values there are, where they begin, and where they end."""
+    """The number of values, and the offsets of their begin and end."""
     return data[at + 1], at + 2, at + 1 + data[at]
 
 
@@ -192,8 +193,8 @@ def read_compound(
     head: Callable[[bytes, int], tuple[int, int, int]],
     read: Callable[[bytes, int, int, int, int], tuple[Any, int]],
 ) -> None:
-    """Bounded by the bytes that it has: each value takes one of them at least, and of
-    values in an array that take none there can be no more than the rest has bytes."""
+    """Register the reader of a list, map or array. The count is at most the number of
+    its bytes: so values of an array that take no bytes are limited, too."""
 
     @reads(code)
     def compound(data: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
@@ -250,7 +251,7 @@ def array(data: bytes, at: int, end: int, depth: int, count: int) -> tuple[Array
 
 
 def constructor(data: bytes, at: int, end: int, depth: int) -> tuple[Any, int, int]:
-    """What describes the values of an array, if anything, and of what type they are."""
+    """The descriptor of an array's values, if any, their constructor, and its end."""
     descriptor = None
     code, at = data[at], at + 1
     if not code:
@@ -261,7 +262,7 @@ def constructor(data: bytes, at: int, end: int, depth: int) -> tuple[Any, int, i
     return descriptor, code, at
 
 
-# Constructors that hold their value, and those that can hold others, too.
+# Constructors of a single value, and the general ones of the same type.
 WIDER = {0x41: 0x56, 0x42: 0x56, 0x43: 0x70, 0x44: 0x80, 0x45: 0xD0}
 
 for code, read in [(0xC0, several), (0xC1, pairs), (0xE0, array)]:

@@ -1,4 +1,4 @@
-"""Writing values of AMQP's type system, each as short as it can be.
+"""Encode values of AMQP's type system, each in its shortest form.
 
 Source: AMQP 1.0, part 1, section 1.6.
 """
@@ -36,14 +36,14 @@ ENCODERS: dict[type, Writer] = {}  # by type; composite types add theirs
 
 
 def encode(value: Any) -> bytes:
-    """Write one value with its constructor.
+    """Encode one value with its constructor.
 
     Args:
-        value: of a type in ``types`` or of Python's that it names, or of a composite
-            type; a tuple is an array of values of one type.
+        value: a value of a type that ``types`` names, or of a composite type; a tuple
+            becomes an array of values of one type.
 
     Raises:
-        ValueError: AMQP has no type for it, or it is beyond the bounds of its type.
+        ValueError: AMQP has no type for it, or it is outside the bounds of its type.
     """
     try:
         return one(value)
@@ -56,7 +56,7 @@ def one(value: Any) -> bytes:
 
 
 def inherited(kind: type) -> Writer:
-    """How a subclass of a type is written: as that."""
+    """The encoder of the nearest base class."""
     for known in kind.__mro__:
         if known in ENCODERS:
             return ENCODERS[known]
@@ -72,7 +72,7 @@ def encodes(*kinds: type) -> Callable[[Writer], Writer]:
     return register
 
 
-# Types that have one constructor, by that.
+# Types with one constructor, by constructor.
 ALWAYS: dict[int, type] = {
     0x50: UByte,
     0x51: Byte,
@@ -102,7 +102,7 @@ for code, kind in ALWAYS.items():
 
 
 def whole(kind: type, empty: int | None, narrow: int, wide: int) -> None:
-    """Write whole numbers by a short constructor, of one byte, where it holds them."""
+    """Register the encoder of an integer type; small values take one byte."""
     least, below = (-128, 128) if empty is None else (0, 256)
     short, long = BODIES[narrow], BODIES[wide]
     zero = None if empty is None else bytes((empty,))
@@ -123,7 +123,7 @@ whole(ULong, 0x44, 0x53, 0x80)
 
 
 def text(kind: type, narrow: int, to_bytes: Writer) -> None:
-    """Write texts and bytes by the length that they have."""
+    """Register the encoder of texts or bytes; short ones have a length of one byte."""
     of_one_byte, of_four = struct.Struct("BB").pack, struct.Struct(">BI").pack
 
     @encodes(kind)
@@ -166,7 +166,7 @@ def wide_body(count: int, body: bytes) -> bytes:
 
 
 def compound(narrow: int, count: int, body: bytes) -> bytes:
-    """A list, map or array of values that are written already."""
+    """A list, map or array of encoded values."""
     if count < 256 and len(body) < 255:
         return bytes((narrow,)) + narrow_body(count, body)
     return bytes((narrow + 0x10,)) + wide_body(count, body)
@@ -178,7 +178,7 @@ def sequence(values: list[Any]) -> bytes:
 
 
 def of_written(values: list[bytes]) -> bytes:
-    """A list of values that are written already."""
+    """A list of encoded values."""
     return compound(0xC0, len(values), b"".join(values)) if values else b"\x45"
 
 
@@ -210,7 +210,7 @@ def parts_of_array(values: Array | tuple[Any, ...]) -> tuple[int, bytes]:
 
 
 def values_of_array(values: Array) -> tuple[int, list[bytes]]:
-    """The constructor of the values, and each as it stands behind that.
+    """The constructor of an array's values, and each value encoded without it.
 
     Raises:
         ValueError: they are not of one type, or their constructor is not for arrays.
@@ -264,7 +264,7 @@ CONTAINERS: dict[int, Parts] = {
 
 
 def container(code: int, parts: Parts) -> None:
-    """Write values within an array that hold others."""
+    """Register the encoder of lists, maps and arrays inside arrays."""
     BODIES[code] = lambda value: narrow_body(*parts(value))
     BODIES[code + 0x10] = lambda value: wide_body(*parts(value))
 

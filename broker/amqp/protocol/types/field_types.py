@@ -1,7 +1,7 @@
-"""What fields of composite types hold, and how that is read and written.
+"""Types of the fields of composite types: decoding and encoding.
 
-Reading is lenient where no harm can come of it: a whole number may be of another width,
-a text a symbol, and one symbol stand for several. Writing is as the standard says.
+Decoding is lenient where that is harmless: an integer may have another width, a text be
+a symbol, and one symbol stand for an array. Encoding follows the standard.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from broker.amqp.protocol.types.types import (
 
 @dataclass(slots=True, frozen=True)
 class FieldCodec:
-    """Both raise ValueError for what the field cannot hold; neither gets None."""
+    """Converts a field. Both calls raise ValueError for an invalid value; neither gets
+    None."""
 
-    read: Callable[[Any], Any]  # what was decoded
+    read: Callable[[Any], Any]  # from a decoded value
     write: Callable[[Any], bytes]
 
 
@@ -43,7 +44,7 @@ def instance(kind: type) -> Callable[[Any], Any]:
 
 
 def plain(kind: type[Any], *, at_most: int | None = None) -> FieldCodec:
-    """What Python's own type says enough about, and not one made from it."""
+    """A field of exactly this Python type, not of a subclass."""
 
     def check(value: Any) -> Any:
         if type(value) is not kind:
@@ -56,7 +57,7 @@ def plain(kind: type[Any], *, at_most: int | None = None) -> FieldCodec:
 
 
 def number(kind: type[int], below: int, *, at_least: int = 0) -> FieldCodec:
-    """A whole number; plain in Python."""
+    """A field with an integer, which is a plain int in Python."""
 
     def read(value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
@@ -81,7 +82,8 @@ def write_symbol(value: Any) -> bytes:
 
 
 def read_symbols(value: Any) -> tuple[Symbol, ...]:
-    """One stands for itself, by the standard; a list is what some write instead."""
+    """Symbols: an array, a single symbol as the standard allows, or, from some peers, a
+    list."""
     values = value if isinstance(value, list | tuple) else [value]
     return tuple(read_symbol(symbol) for symbol in values)
 
@@ -91,7 +93,7 @@ def write_symbols(value: Any) -> bytes:
 
 
 def write_fields(value: Any) -> bytes:
-    """A map whose texts of keys are symbols."""
+    """Encode a map; keys that are texts become symbols."""
     return encode(symbolic(instance(dict)(value)))
 
 
@@ -103,7 +105,7 @@ def symbolic(fields: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def read_message_id(value: Any) -> int | str | bytes | UUID:
-    """As a plain int, where it is one."""
+    """A message id; a ulong becomes a plain int."""
     if isinstance(value, ULong):
         return int(value)
     if isinstance(value, Symbol) or not isinstance(value, str | bytes | UUID):

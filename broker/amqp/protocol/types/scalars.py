@@ -1,4 +1,4 @@
-"""Values that hold no others, as they stand behind their constructor.
+"""Encode scalar values, without their constructor.
 
 Source: AMQP 1.0, part 1, section 1.6.
 """
@@ -50,10 +50,10 @@ def ascii_bytes(text: str) -> bytes:
 
 
 def code_point(text: str) -> bytes:
-    """Of one character that is not half of one.
+    """The code point of one character that is not a surrogate.
 
     Raises:
-        ValueError: it is not.
+        ValueError: the text is not that.
     """
     if len(text) != 1:
         raise ValueError(f"A char is one character, not {len(text)}.")

@@ -1,4 +1,4 @@
-"""Numbers that begin again at zero after 2**32 - 1, as ids and counts on the wire do.
+"""Serial numbers: ids and counts that wrap around to zero after 2**32 - 1.
 
 Source: AMQP 1.0, part 2, section 2.8.10; RFC 1982.
 """

@@ -11,7 +11,7 @@ array                        ``Array``
 everything else              the class below with its name
 ===========================  =======================================================
 
-Each of them equals the plain value that it holds: ``Symbol("a") == "a"``.
+Each value equals its plain Python value: ``Symbol("a") == "a"``.
 
 Source: AMQP 1.0, part 1, section 1.6.
 """
@@ -24,7 +24,7 @@ from typing import Any
 
 
 class Symbol(str):
-    """A name of a protocol; of ASCII."""
+    """A symbolic name, in ASCII."""
 
     __slots__ = ()
 
@@ -36,74 +36,74 @@ class Char(str):
 
 
 class UByte(int):
-    """Of 8 bits, without a sign."""
+    """An unsigned integer of 8 bits."""
 
     __slots__ = ()
 
 
 class UShort(int):
-    """Of 16 bits, without a sign."""
+    """An unsigned integer of 16 bits."""
 
     __slots__ = ()
 
 
 class UInt(int):
-    """Of 32 bits, without a sign."""
+    """An unsigned integer of 32 bits."""
 
     __slots__ = ()
 
 
 class ULong(int):
-    """Of 64 bits, without a sign."""
+    """An unsigned integer of 64 bits."""
 
     __slots__ = ()
 
 
 class Byte(int):
-    """Of 8 bits."""
+    """A signed integer of 8 bits."""
 
     __slots__ = ()
 
 
 class Short(int):
-    """Of 16 bits."""
+    """A signed integer of 16 bits."""
 
     __slots__ = ()
 
 
 class Int(int):
-    """Of 32 bits; a plain int has 64."""
+    """A signed integer of 32 bits; a plain int has 64."""
 
     __slots__ = ()
 
 
 class Timestamp(int):
-    """Milliseconds since 1970, in UTC; of 64 bits, with a sign."""
+    """Milliseconds since 1970, in UTC; a signed integer of 64 bits."""
 
     __slots__ = ()
 
 
 class Float(float):
-    """Of 32 bits; a plain float has 64, and is rounded when it is written as this."""
+    """A float of 32 bits. A plain float has 64; encoding this type rounds it."""
 
     __slots__ = ()
 
 
 class Decimal32(bytes):
-    """IEEE 754 decimal, in its 4 bytes as they are on the wire."""
+    """An IEEE 754 decimal, as its 4 bytes on the wire."""
 
 
 class Decimal64(bytes):
-    """IEEE 754 decimal, in its 8 bytes as they are on the wire."""
+    """An IEEE 754 decimal, as its 8 bytes on the wire."""
 
 
 class Decimal128(bytes):
-    """IEEE 754 decimal, in its 16 bytes as they are on the wire."""
+    """An IEEE 754 decimal, as its 16 bytes on the wire."""
 
 
 @dataclass(slots=True, frozen=True)
 class Described:
-    """A value that says what it is: a filter, an outcome, a section."""
+    """A value with a descriptor of its type: a filter, an outcome, a section."""
 
     descriptor: Any  # a ULong or a Symbol, by the standard
     value: Any
@@ -113,10 +113,10 @@ class Array(list[Any]):
     """Values of one type.
 
     Args:
-        values: as they would stand alone.
-        code: the constructor of each, as 0xA3; None writes it as the type of the
-            first value needs.
-        descriptor: of each, where they are described; the values stand without it.
+        values: the values.
+        code: their constructor, as 0xA3; None: that of the first value's type.
+        descriptor: the descriptor of each value, if they are described; ``values`` are
+            without it.
     """
 
     __slots__ = ("code", "descriptor")
