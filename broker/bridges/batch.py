@@ -1,4 +1,4 @@
-"""Messages that a link settles together, and what is to become of each."""
+"""A batch: messages that a link settles together, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ class Dead:
     """One message, or a notice about one, for the dead message queues."""
 
     received: Received
-    reason: str  # of Open MQ
+    reason: str  # as in Open MQ
     error: str
     message: NewMessage  # the copy
     at: datetime
-    is_notice: bool  # the message itself went on, or is told about elsewhere
-    is_elsewhere: bool = False  # a configured dead message queue has taken it
+    is_notice: bool  # only a notice: the message itself is not lost
+    is_elsewhere: bool = False  # a configured dead message queue has accepted it
 
 
 @dataclass(slots=True)
 class Batch:
-    """What was received in one turn."""
+    """The messages received in one turn."""
 
     received: list[Received]
     now: datetime
     sends: list[Sending] = field(default_factory=list)
     dead: list[Dead] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)  # of the first, in step
+    outcomes: list[Outcome] = field(default_factory=list)  # of the first ones, in order
     left: list[Received] = field(default_factory=list)  # stay at the source
     counts: Counts = field(default_factory=Counts)
 
     @property
     def taken(self) -> list[Received]:
-        """Those that leave the source."""
+        """The messages that leave the source."""
         return self.received[: len(self.outcomes)]
 
     def leave(self, first: Received) -> None:
-        """Have this one, and all after it, stay at the source."""
+        """Keep this message and all after it at the source."""
         place = self.received.index(first)
         self.left = self.received[place:]
 
@@ -69,17 +69,17 @@ class Batch:
         self.counts.branched += sending.outcome is Outcome.BRANCHED
 
     def end(self, outcome: Outcome) -> None:
-        """Have the next one leave the source without being sent."""
+        """Take the next message from the source without sending it."""
         self.outcomes.append(outcome)
 
     def refuse(self, sending: Sending, dead: Dead) -> None:
-        """Have one that the target refused be a dead message instead."""
+        """Make a message that the target refused a dead message."""
         self.sends.remove(sending)
         self.outcomes[self.received.index(sending.received)] = Outcome.SEND_FAILURE
         self.dead.append(dead)
 
     def final_counts(self) -> Counts:
-        """What the batch adds, once it is known what came of it."""
+        """The counts of the batch, once all outcomes are known."""
         counts = self.counts
         counts.received = len(self.outcomes)
         counts.sent = len(self.sends)
@@ -91,13 +91,14 @@ class Batch:
         return counts
 
     def latency_ms(self, received: Received) -> int | None:
-        """From its put at the source until now; none if the source did not tell."""
+        """Time from the put at the source until now; None if the put time is
+        unknown."""
         if received.sent_at is None:
             return None
         return max(0, (self.now - received.sent_at) // MILLISECOND)
 
     def runs(self) -> Iterator[list[Sending]]:
-        """What is sent, cut where the destination changes."""
+        """The messages to send, as runs with the same destination."""
         run: list[Sending] = []
         for one in self.sends:
             if run and run[-1].destination != one.destination:

@@ -1,7 +1,7 @@
-"""What a link did, written down: counts of its steps, the journal, dead letters.
+"""Records of a link's transfers: counters and journal events.
 
-All of it is written in the transaction that did the work, and that transaction holds
-only for whoever still runs the link (``fence``).
+They are written in the transaction that does the transfer. That transaction succeeds
+only while this process still runs the link (``fence``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from broker.models import LinkStatus, Place
 
 
 class Outcome(StrEnum):
-    """What became of a message; dead ones are told by the reason of Open MQ."""
+    """The outcome of a message; for a dead one, the reason as in Open MQ."""
 
     TRANSFERRED = "TRANSFERRED"
     BRANCHED = "BRANCHED"
@@ -38,7 +38,7 @@ class Outcome(StrEnum):
 
 
 class Role(StrEnum):
-    """What a message here is to the link, and where it then is."""
+    """The role of a message of this broker in a transfer, and its place."""
 
     SOURCE = "source"  # claimed, until it is accepted
     TARGET = "target"
@@ -51,7 +51,7 @@ class Role(StrEnum):
 
 @dataclass(slots=True)
 class Counts:
-    """What a batch adds to the counts of its link; the names are the columns'."""
+    """Additions of a batch to its link's counters; the names are those of columns."""
 
     received: int = 0
     duplicates: int = 0
@@ -66,17 +66,17 @@ class Counts:
 
 @dataclass(slots=True)
 class TransferEntry:
-    """One message that is here, for the journal."""
+    """One message of this broker, for the journal."""
 
     queue_id: int
     id: int
     outcome: Outcome
     other: str = ""  # its id at the other end
-    copy: int | None = None  # its number at the other end, where that is here, too
+    copy: int | None = None  # its number at the other end, if that is here, too
     latency_ms: int | None = None  # from its put at the source to its transfer
     transformed: bool = False
     role: Role = Role.SOURCE
-    counted: bool = True  # by reports: of a message at both ends, one entry counts
+    counted: bool = True  # in reports; one entry for each message
 
 
 COUNTED = tuple(one.name for one in fields(Counts))
@@ -86,12 +86,13 @@ ID_OF = attrgetter("id")
 def fence(
     link_id: int, name: str, epoch: int, counts: Counts, now: datetime
 ) -> datetime:
-    """Add to the counts of a link, as long as it is this process that runs it.
+    """Add to the counters of a link, if this process still runs it.
 
-    The row stays locked until the transaction ends: nobody takes the link over before.
+    The row stays locked until the transaction ends, so no other process can take the
+    link over before.
 
     Returns:
-        What the database's clock says.
+        The time of the database's clock.
 
     Raises:
         LinkTakenOver: another process runs it; the transaction must be undone.
@@ -112,11 +113,11 @@ def note(
     link: str,
     now: datetime | None = None,
 ) -> None:
-    """Write what a link did into the journal; one statement for all of its events.
+    """Write a link's transfers into the journal; one statement for all events.
 
     Args:
-        entries: messages that are here.
-        now: when; the database's clock when not given.
+        entries: messages of this broker.
+        now: the time; by default that of the database's clock.
     """
     if not entries:
         return
@@ -142,12 +143,12 @@ def note(
 
 
 def id_list(told: Sequence[TransferEntry]) -> str:
-    """As the text of an array: one of arrays would need all of one length."""
+    """Ids as the text of an array, as PostgreSQL's nested arrays need equal lengths."""
     return f"{{{','.join([str(one.id) for one in told])}}}"
 
 
 def detail_of(told: Sequence[TransferEntry]) -> dict[str, Any]:
-    """What one event says of its messages; the lists run in step with their ids."""
+    """The detail of one event; its lists have the order of the message ids."""
     first = told[0]
     detail: dict[str, Any] = {
         "role": first.role,
@@ -163,18 +164,18 @@ def detail_of(told: Sequence[TransferEntry]) -> dict[str, Any]:
 
 
 def trouble(link_id: int, epoch: int, error: str, *, failures: int) -> None:
-    """Note what went wrong last, and how often in a row; harmless once taken over."""
+    """Record the last error, and the failures in a row; no effect once taken over."""
     LinkStatus.objects.filter(link_id=link_id, epoch=epoch).update(
         error=error[:1000], error_at=Now(), failures=failures
     )
 
 
 def recovered(link_id: int, epoch: int, *, failures: int = 0) -> None:
-    """Note that a success ended the failures, all but those that are named."""
+    """Set the failures in a row after a success."""
     LinkStatus.objects.filter(link_id=link_id, epoch=epoch).update(failures=failures)
 
 
 def state(link_id: int, epoch: int, to: str, **more: Any) -> bool:
-    """Write the state of a link; false where another process runs it."""
+    """Write the state of a link; False if another process runs it."""
     ours = LinkStatus.objects.filter(link_id=link_id, epoch=epoch)
     return bool(ours.update(state=to, **more))

@@ -1,4 +1,4 @@
-"""A link as one process runs it, in one turn: what is open, and what is remembered."""
+"""Runtime state of a link in one process, from its start to its stop."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from broker.sql.clock import database_now
 
 TAG = "JMS_SUN_JMSBRIDGE_NAME"
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-SURE_S = 1.0  # so long nobody takes a link over from a process that hangs
+SURE_S = 1.0  # a hanging process keeps its link at least this long
 
 
 @dataclass
 class Carrier:
-    """What all ways of carrying have in common."""
+    """State and operations that all ways of transfer share."""
 
     link: Link
-    epoch: int  # of this turn; the fence
+    epoch: int  # of this turn, for the fence
     dead_queues: Sequence[DeadMessageQueue] = ()
     stopping: threading.Event = field(default_factory=threading.Event)
-    batch_number: int = 0  # of the last transaction that has a name
-    told_no_transfer: bool = False  # the first of this start is a dead message, too
+    batch_number: int = 0  # of the last named transaction
+    told_no_transfer: bool = False  # the first since the start gets a notice
     told_branch: bool = False
-    sure_at: float = -math.inf  # when we last knew that the link is ours
-    told: datetime = LONG_AGO  # what the database's clock said then
-    addresses: dict[str, str] = field(default_factory=dict)  # here, by destination
+    sure_at: float = -math.inf  # when the link was last known to be ours
+    told: datetime = LONG_AGO  # the database's clock then
+    addresses: dict[str, str] = field(default_factory=dict)  # by destination
     sessions: dict[int, ProviderSession] = field(default_factory=dict)  # by dead queue
 
     @cached_property
@@ -51,7 +51,7 @@ class Carrier:
 
     @cached_property
     def actor(self) -> str:
-        """Who does it, for the journal and as the producer of what is sent."""
+        """The actor in the journal, and the producer of sent messages."""
         return f"link {self.name}"[:255]
 
     @cached_property
@@ -60,28 +60,28 @@ class Carrier:
 
     @cached_property
     def tag(self) -> dict[str, str]:
-        """The properties by which others know whence a message came."""
+        """The properties that tell the bridge a message came through."""
         bridge = self.link.bridge
         return {TAG: bridge.name} if bridge.tag_messages else {}
 
     @cached_property
     def place(self) -> str:
-        """How the loop guard calls the link: no other has this name."""
+        """The unique name of the link for the loop guard."""
         return self.link.key.hex[:16]
 
     def next_xid(self) -> str:
-        """A name for the next transaction that has one; nobody else has it."""
+        """A unique name for the next named transaction."""
         self.batch_number += 1
         return f"{self.xid_prefix}{self.epoch}-{self.batch_number}"
 
     def keep_number(self) -> None:
-        """Store the number of the last transaction, in the open transaction."""
+        """Store the last batch number, in the open transaction."""
         ours = LinkStatus.objects.filter(link=self.link, epoch=self.epoch)
         ours.update(batch_number=self.batch_number)
 
     @property
     def xid_prefix(self) -> str:
-        """How the names of all transactions of this link begin."""
+        """The prefix of the names of this link's transactions."""
         return f"bridge-{self.link.key.hex}-"
 
     def dead(
@@ -94,7 +94,7 @@ class Carrier:
         target: Destination | None = None,
         is_notice: bool = False,
     ) -> Dead:
-        """A message for the dead message queues, with what happened to it."""
+        """A dead message, with the reason and the error."""
         copy = dead_messages.copy_of(
             self.link, received, reason=str(reason), error=error, now=now, target=target
         )
@@ -110,15 +110,15 @@ class Carrier:
         )
 
     def bury_elsewhere(self, dead: Sequence[Dead]) -> None:
-        """Send copies to the configured queues, before the built-in one has them: that
-        is part of the transaction that takes the messages from their source."""
+        """Send copies to the configured dead message queues. This comes before the put
+        to the built-in queue, which is in the transaction of the transfer."""
         if self.dead_queues:
             for one in dead:
                 dead_messages.send_elsewhere(self.link, one, self)
 
     @transaction.atomic
     def notice(self, received: Sequence[Received], reason: str, error: str) -> None:
-        """Tell on the dead message queues of messages that may or may not be there.
+        """Send notices about messages in doubt to the dead message queues.
 
         Raises:
             LinkTakenOver: another process runs the link.
@@ -131,8 +131,8 @@ class Carrier:
         self.write(*dead_entries(dead, buried, counted=False))
 
     def confirm(self) -> None:
-        """See that the link is still ours, if that was long ago: this process may have
-        hung.
+        """Check that the link is still ours, unless this was known a moment ago: the
+        process may have hung.
 
         Raises:
             LinkTakenOver: another process runs it.
@@ -150,26 +150,26 @@ class Carrier:
         self.set_clock(books.fence(self.link.pk, self.name, self.epoch, counts, now))
 
     def set_clock(self, told: datetime) -> None:
-        """Note that the link is ours, and what the database's clock says."""
+        """Note that the link is ours, and the time of the database's clock."""
         self.sure_at, self.told = time.monotonic(), told
 
     def now(self) -> datetime:
-        """What the database's clock says, reckoned from when it last said so: after
-        ``confirm`` that is a moment ago, and no round trip."""
+        """The time of the database's clock, computed from its last known value. After
+        ``confirm`` that is recent; it needs no query."""
         return self.told + timedelta(seconds=time.monotonic() - self.sure_at)
 
     def write(self, *entries: TransferEntry) -> None:
         """See ``books.note``."""
         books.note(entries, link_id=self.link.pk, link=self.name)
 
-    # How the configured dead message queues are reached; see ``dead_messages.Reach``.
+    # Access to the configured dead message queues; see ``dead_messages.Reach``.
 
     @property
     def queues(self) -> Sequence[DeadMessageQueue]:
         return self.dead_queues
 
     def session(self, queue: DeadMessageQueue) -> ProviderSession:
-        """The session that is open with the provider of a queue, or a new one."""
+        """The open session with the provider of a queue, or a new one."""
         found = self.sessions.pop(queue.pk, None)
         if found is None:
             found = connect(factory_of(queue.factory, client_id=queue.client_id))
@@ -177,7 +177,7 @@ class Carrier:
         return found
 
     def drop(self, queue: DeadMessageQueue) -> None:
-        """Have the next session with a provider be a new one."""
+        """Close the session with the provider of a queue; the next one is new."""
         if session := self.sessions.pop(queue.pk, None):
             session.close()
 
@@ -193,10 +193,10 @@ class Carrier:
 def dead_entries(
     dead: Sequence[Dead], receipts: Sequence[Receipt], *, counted: bool
 ) -> list[TransferEntry]:
-    """What was put on the built-in queue, for the journal; notices never count.
+    """Journal entries of copies put on the built-in queue; notices never count.
 
     Args:
-        receipts: none, where it took nothing.
+        receipts: empty if the queue took nothing.
     """
     return [
         TransferEntry(

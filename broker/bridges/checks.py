@@ -1,4 +1,4 @@
-"""What the bridges advise on before anything runs: passwords that cannot be read."""
+"""System checks of bridges: stored passwords can be decrypted, the keys are valid."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from broker.errors.bridges import SecretsLost
 def passwords_can_be_read(
     *, databases: Sequence[str] | None = None, **_: Any
 ) -> list[CheckMessage]:
-    """Warn of a lost key: the links that need it cannot connect."""
+    """Warn if a stored password cannot be decrypted: its links cannot connect."""
     if "default" not in (databases or []):
         return []
     try:
@@ -26,14 +26,14 @@ def passwords_can_be_read(
             secrets.check_all()
     except SecretsLost as error:
         return [checks.Warning(str(error), id="broker.secrets-lost")]
-    except ProgrammingError:  # its tables are made by the migration that comes next
+    except ProgrammingError:  # a later migration creates its tables
         return []
     return []
 
 
 @register
 def keys_are_meant(**_: Any) -> list[CheckMessage]:
-    """Refuse keys with which nothing could be encrypted."""
+    """Report an error if the keys for encryption are invalid."""
     try:
         secrets.box()
     except ImproperlyConfigured as error:

@@ -1,4 +1,4 @@
-"""What people order of links. The bridge process carries it out."""
+"""Commands of operators to links. The bridge process carries them out."""
 
 from __future__ import annotations
 
@@ -33,19 +33,18 @@ def link_of(bridge: str, link: str) -> Link:
 
 @transaction.atomic
 def command(link: Link, what: Command, *, reason: str = "") -> bool:
-    """Order a link to be started, paused, resumed or stopped.
+    """Command a link to start, pause, resume or stop.
 
-    It is so once its process has finished the message in hand: ``LinkStatus.state``
-    tells.
+    It takes effect after the current message; ``LinkStatus.state`` then tells so.
 
     Args:
-        reason: why, for the audit.
+        reason: the reason, for the audit.
 
     Returns:
-        Whether the order changes anything.
+        Whether the command changes anything.
 
     Raises:
-        CommandRefused: the link in its state does not take this command.
+        CommandRefused: the command is not possible in the link's state.
     """
     LinkStatus.objects.get_or_create(link=link)
     status = LinkStatus.objects.select_for_update().get(link=link)
@@ -56,7 +55,7 @@ def command(link: Link, what: Command, *, reason: str = "") -> bool:
     status.wanted = to
     status.state = on_the_way(now_is, to)
     if to == LinkState.STARTED:
-        status.failures = 0  # it is tried as if for the first time
+        status.failures = 0  # start with no delay
     status.save(update_fields=["wanted", "state", "failures"])
     audit.record(ACTS[what], link, reason=reason)
     return True

@@ -1,4 +1,4 @@
-"""What the tables say of a link, as the values that providers and transformers take."""
+"""Convert rows of bridges to the values that providers and transformers take."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def destination_of(row: BridgeDestination) -> Destination:
 
 
 def target_of(link: Link) -> Destination | None:
-    """None is AS_SOURCE."""
+    """The target of a link; None is AS_SOURCE."""
     return None if link.target is None else destination_of(link.target)
 
 
 def context_of(link: Link, properties: Mapping[str, str]) -> Context:
-    """What a transformer is told of the link that it works for."""
+    """The context of a link for its transformer."""
     return Context(
         properties=properties,
         source_provider=link.source_factory.name,
@@ -49,5 +49,5 @@ def context_of(link: Link, properties: Mapping[str, str]) -> Context:
 
 
 def is_here(row: ConnectionFactory) -> bool:
-    """Whether it is this broker."""
+    """Whether the factory is for this broker."""
     return row.provider == HERE

@@ -1,8 +1,8 @@
-"""What a link cannot carry: copies of it on the dead message queues.
+"""Dead messages: copies of messages that a link cannot transfer.
 
-The built-in queue of this broker is always the first. A copy is put there in the
-transaction that takes the message from its source. The configured ones come after it,
-in their order, until one of them takes the copy.
+A copy always goes to the built-in queue of this broker, in the transaction that takes
+the message from its source. Before that, a copy is sent to the first configured dead
+message queue that accepts it, in their order.
 
 Source:
     Open MQ, Administration Guide, "Message processing sequence across a JMS bridge".
@@ -47,20 +47,20 @@ HEADERS = (
 
 
 class Reach(Protocol):
-    """How the configured queues of a bridge are reached."""
+    """Access to the configured dead message queues of a bridge."""
 
     @property
     def queues(self) -> Sequence[DeadMessageQueue]:
-        """Those that are enabled, in their order."""
+        """The enabled queues, in order."""
 
     def session(self, queue: DeadMessageQueue) -> ProviderSession:
         """A session with the provider of a queue, or a ``ProviderError``."""
 
     def drop(self, queue: DeadMessageQueue) -> None:
-        """Have the next session with its provider be a new one."""
+        """Close the session with its provider; the next one is new."""
 
     def wait(self, seconds: float) -> object:
-        """Until the next attempt."""
+        """Wait until the next attempt."""
 
 
 def copy_of(  # each is named where it is used
@@ -72,10 +72,9 @@ def copy_of(  # each is named where it is used
     now: datetime,
     target: Destination | None = None,
 ) -> NewMessage:
-    """A message as it lies on a dead message queue: its original, and what happened.
+    """The copy of a message for a dead message queue, with the reason in properties.
 
-    It has no expiry of its own, so that it stays; when the original expires stands in a
-    property.
+    It has no expiry, so that it stays; the expiry of the original is in a property.
     """
     original = received.message
     expires_at = original.expires_at
@@ -110,7 +109,7 @@ def copy_of(  # each is named where it is used
 
 
 def as_it_was(message: NewMessage) -> NewMessage:
-    """A dead message without what was written on it, to be carried again."""
+    """A dead message without the bridge's properties, for another transfer."""
     kept = {
         name: value
         for name, value in message.properties.items()
@@ -126,7 +125,7 @@ def milliseconds(moment: datetime) -> int:
 
 
 def ensure() -> Queue:
-    """The built-in queue, which is made where it is not there yet."""
+    """The built-in queue; it is created if missing."""
     address, _ = Address.objects.get_or_create(name=BUILT_IN_QUEUE)
     queue, _ = Queue.objects.get_or_create(
         name=BUILT_IN_QUEUE, defaults={"address": address}
@@ -135,7 +134,7 @@ def ensure() -> Queue:
 
 
 def send_elsewhere(link: Link, dead: Dead, reach: Reach) -> None:
-    """Send a copy to the first configured queue that takes it."""
+    """Send a copy to the first configured queue that accepts it."""
     for queue in reach.queues:
         if is_taken(link, queue, dead, reach):
             dead.is_elsewhere = True
@@ -143,7 +142,7 @@ def send_elsewhere(link: Link, dead: Dead, reach: Reach) -> None:
 
 
 def is_taken(link: Link, queue: DeadMessageQueue, dead: Dead, reach: Reach) -> bool:
-    """Try one queue, exactly as often as it says."""
+    """Try one queue, up to its number of attempts; whether it accepted the copy."""
     destination = destination_of(queue.destination)
     message = transformed(link, queue, dead.message)
     if queue.time_to_live_ms:
@@ -166,7 +165,7 @@ def is_taken(link: Link, queue: DeadMessageQueue, dead: Dead, reach: Reach) -> b
 
 
 def transformed(link: Link, queue: DeadMessageQueue, message: NewMessage) -> NewMessage:
-    """What the queue's own transformer makes of a copy; where it fails, the copy."""
+    """The copy after the queue's own transformer; unchanged if that fails."""
     if not queue.transformer:
         return message
     try:
@@ -179,10 +178,10 @@ def transformed(link: Link, queue: DeadMessageQueue, message: NewMessage) -> New
 
 
 def bury(link: Link, dead: Sequence[Dead]) -> list[Receipt]:
-    """Put copies on the built-in queue, in the open transaction, each as a dead letter.
+    """Put copies on the built-in queue as dead letters, in the open transaction.
 
     Raises:
-        DeadMessageRefused: it does not take them, and for one of them no other did.
+        DeadMessageRefused: it refuses them, and one of them is on no configured queue.
     """
     if not dead:
         return []
@@ -200,13 +199,14 @@ def bury(link: Link, dead: Sequence[Dead]) -> list[Receipt]:
 
 
 def told(message: NewMessage) -> dict[str, Any]:
-    """All headers and properties of a message, for the log; never its body."""
+    """The headers and properties of a message, for the log; never its body."""
     fields = (*HEADERS, "properties")
     return {name: getattr(message, name) for name in fields}
 
 
 def enter(link: Link, dead: Sequence[Dead], receipts: Sequence[Receipt]) -> None:
-    """Write down why each copy lies there, so that it is found like any dead letter."""
+    """Insert dead letter rows for the copies, so that they are listed as dead
+    letters."""
     rows = []
     for one, receipt in zip(dead, receipts, strict=True):
         error = readable(f"{one.reason}: {one.error}" if one.error else one.reason)

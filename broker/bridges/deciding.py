@@ -1,8 +1,7 @@
-"""A transaction of a link that is in doubt, ended by an administrator in its place.
+"""Heuristic decision: an administrator ends a link's transaction in doubt.
 
-The link ends such transactions itself as soon as it runs and both providers answer.
-This is for when that will not be: a provider that is gone for good, or a link that must
-not run.
+Normally the link ends such transactions itself, once it runs and both providers answer.
+This is for a provider that is gone for good, or a link that must not run.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ def decide(branch_xid: str, *, commit: bool, reason: str) -> None:
     """Commit or roll back a branch.
 
     Args:
-        branch_xid: which.
-        commit: or else roll back.
-        reason: why, for the audit.
+        branch_xid: the branch.
+        commit: whether to commit; else it is rolled back.
+        reason: the reason, for the audit.
 
     Raises:
         NoSuchBranch: it has ended already.
-        BridgeError: it could not be done; nothing has changed.
+        BridgeError: it failed; nothing has changed.
     """
     ends = ("bridge", "status", "source_factory", "target_factory")
     links = [f"link__{one}" for one in ends]
@@ -55,7 +54,7 @@ def decide(branch_xid: str, *, commit: bool, reason: str) -> None:
 
 @transaction.atomic
 def end_here(branch: Branch, *, commit: bool, reason: str) -> None:
-    """What this broker has prepared, as the other provider's marker would decide it."""
+    """End a branch prepared at this broker, as the marker at the other would have."""
     note(branch, commit=commit, reason=reason)
     if commit:
         epoch = branch.link.status.epoch
@@ -68,7 +67,7 @@ def session_of(link: Link) -> ProviderSession:
     """A session with the provider that is not this broker.
 
     Raises:
-        BridgeError: there can be none at present.
+        BridgeError: the connection fails.
     """
     is_out = is_here(link.source_factory)
     factory = link.target_factory if is_out else link.source_factory

@@ -1,7 +1,7 @@
-"""Messages that a source gives a second time, known by their ids.
+"""Duplicate detection: recognise redelivered messages of a source by their ids.
 
-An id is kept in the transaction that puts its message here. Kept are so many of each
-link, and for so long, as the settings say.
+An id is stored in the transaction that puts its message here. The settings limit the
+number of ids for each link, and their age.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ logger = logging.getLogger(__name__)
 
 
 def leave_out(link: Link, batch: Batch) -> None:
-    """Take out of a batch what this link has put here before; in the open transaction.
+    """Remove messages from a batch that this link has put here before; in the open
+    transaction.
 
-    A message without an id cannot be recognised, and is carried.
+    A message without an id cannot be recognised, and is transferred.
     """
     sends = {one.received.message_id: one for one in batch.sends}
     sends.pop("", None)
@@ -45,7 +46,7 @@ def leave_out(link: Link, batch: Batch) -> None:
 
 
 def forget(link_id: int) -> int:
-    """Forget ids that are older, or more, than the settings keep; returns how many."""
+    """Delete ids beyond the limits of age and number; return how many."""
     (count,) = sql.fetch_one(
         "forget_messages",
         link_id=link_id,

@@ -1,6 +1,6 @@
-"""What a link has open in one turn: its sessions, its source, and its ways.
+"""The open ends of a running link: sessions, sources, and ways of transfer.
 
-Opening settles first what an earlier turn has left between two providers.
+Opening first settles transactions that an earlier run left in doubt.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NO_TRANSACTIONS = (
 
 
 class Road(NamedTuple):
-    """A source, and the way from it to the target."""
+    """A source, and the way of transfer to the target."""
 
     source: ProviderSubscription
     way: Way
@@ -45,10 +45,10 @@ class Road(NamedTuple):
 
 @dataclass
 class Ends:
-    """Both ends of a link, open."""
+    """Both ends of a running link."""
 
     carrier: Carrier
-    roads: list[Road] = field(default_factory=list)  # the resubmitted go first
+    roads: list[Road] = field(default_factory=list)  # resubmitted ones first
     remote: ProviderSession | None = None
     marker: Marker | None = None
 
@@ -58,7 +58,7 @@ class Ends:
         return self.roads[-1].source
 
     def close(self) -> None:
-        """Give everything back. Harmless twice."""
+        """Close all sources and sessions. May be called twice."""
         for road in self.roads:
             road.source.close()
         self.roads.clear()
@@ -69,11 +69,12 @@ class Ends:
 
 
 def opened(carrier: Carrier) -> Ends:
-    """Connect, settle what is in doubt, and begin to consume.
+    """Connect, settle transactions in doubt, and begin to consume.
 
     Raises:
         ProviderLost: a provider does not answer.
-        AccessRefused, WrongFactory, WrongLink: it can never work as it is configured.
+        AccessRefused, WrongFactory, WrongLink: the configuration is wrong; a retry is
+            useless.
     """
     ends = Ends(carrier)
     try:
@@ -129,7 +130,8 @@ def open_all(ends: Ends) -> None:
 def connected(
     link: Link, factory: ConnectionFactory, client_id: str
 ) -> ProviderSession:
-    """A session; another Backout knows by the link's key what its earlier turns had."""
+    """A session. For another Backout, the link's key is the client id, by which it
+    finds messages held by earlier runs."""
     if not client_id and factory.provider == "backout":
         client_id = link.key.hex
     return connect(factory_of(factory, client_id=client_id))
@@ -149,10 +151,10 @@ def local_source(
 
 
 def settle(ends: Ends, session: ProviderSession) -> None:
-    """End what an earlier turn has left in doubt; from then on the marker is held.
+    """End transactions that an earlier run left in doubt; then the marker is held.
 
     Raises:
-        WrongLink: the link is transacted, and the provider cannot do that.
+        WrongLink: the link is transacted, and the provider has no transactions.
     """
     carrier, link = ends.carrier, ends.carrier.link
     if not link.transacted:
@@ -177,8 +179,8 @@ def settle(ends: Ends, session: ProviderSession) -> None:
 
 
 def way_from_here(ends: Ends, source: LocalSubscription) -> Way:
-    """The way that a source of this broker takes; also of a link that comes from
-    elsewhere, for what is resubmitted through it."""
+    """The way of transfer from a source at this broker. Every link has one, for
+    resubmitted messages."""
     carrier, link = ends.carrier, ends.carrier.link
     if is_here(link.target_factory):
         return Here(carrier, source)
@@ -202,7 +204,7 @@ def way_to_here(
 
 
 def look(ends: Ends) -> None:
-    """Note how much waits at the source, where its provider tells."""
+    """Store how many messages wait at the source, if its provider tells."""
     lag = ends.main.lag()
     if lag is None:
         return

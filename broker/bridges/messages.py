@@ -1,7 +1,7 @@
-"""Messages on their way: from a delivery to what is sent, and changes to it.
+"""Messages in a transfer: conversion of deliveries, and changed copies.
 
-A message that came by AMQP has its sections as they were sent in an envelope. Where a
-link changes a field, the envelope is marked, so that the columns win over it.
+A message that came by AMQP has its encoded sections in an envelope. If a link changes a
+field, the envelope is flagged, so that the columns override it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from broker.queueing.get import Delivery
 from broker.queueing.store import REPAIRED, NewMessage
 
 all_of = attrgetter(*(one.name for one in fields_of(NewMessage)))
-ID_BYTES = 16  # random ones, as many as a UUID has
+ID_BYTES = 16  # random bytes, as many as in a UUID
 
 
 def message_of(delivery: Delivery) -> NewMessage:
-    """A delivery of this broker as a message to be sent on."""
+    """A delivery of this broker as a new message to send."""
     return NewMessage(
         address=delivery.address,
         body=delivery.body,
@@ -50,26 +50,26 @@ def copied(message: NewMessage, **fields: Any) -> NewMessage:
 
 
 def changed(message: NewMessage, **fields: Any) -> NewMessage:
-    """A copy with other values in some fields, which hold whatever AMQP had sent."""
+    """A copy with some fields changed; they override the AMQP envelope."""
     if message.envelope:
         fields.setdefault("envelope", flagged(message.envelope))
     return copied(message, **fields)
 
 
 def flagged(envelope: bytes) -> bytes:
-    """An envelope that says that the columns win over it."""
+    """An envelope with the flag that the columns override it."""
     return bytes((envelope[0] | REPAIRED,)) + envelope[1:]
 
 
 def new_ids(count: int) -> Iterator[str]:
-    """So many JMSMessageIDs that nobody else has made."""
+    """Unique JMSMessageIDs."""
     digits = os.urandom(count * ID_BYTES).hex()
     length = 2 * ID_BYTES
     return (f"ID:{digits[at : at + length]}" for at in range(0, len(digits), length))
 
 
 def rename(message: NewMessage, message_id: str) -> None:
-    """Give a link's own copy a new JMSMessageID, which is the target's own."""
+    """Set a new JMSMessageID, that of the target, in a link's own copy."""
     message.message_id = message_id
     if message.envelope:
         message.envelope = renamed(message.envelope, message_id)

@@ -1,8 +1,8 @@
-"""A process that runs links: any number of them may, and each link is run by one.
+"""A bridge process, which runs links. There may be several; each link has one.
 
-Who takes a link over raises its epoch, and whatever the one before still does here is
-undone by that. A process that dies frees its lock at once; one that hangs is known by
-its silence.
+A process that takes a link over raises its epoch; the fence then undoes what the
+previous one still does here. A process that dies frees its lock at once; one that hangs
+is detected by its missing heartbeats.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from broker.settlement import settle
 logger = logging.getLogger(__name__)
 
 EVERY_S = 0.5
-LOOK = timedelta(seconds=5)  # between two looks at how much waits for a link
+LOOK = timedelta(seconds=5)  # between two counts of the messages at a source
 LOOK_THEMSELVES = (LinkState.STARTED, LinkState.PAUSED)
-SILENCE = timedelta(seconds=3)  # after which a process counts as hanging
+SILENCE = timedelta(seconds=3)  # without a heartbeat: the process counts as hanging
 LEFT = "The process that ran the link ended or hung before it settled the message."
 
 
 class BridgeRunner:
-    """All links that this process runs."""
+    """The links that this process runs."""
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
         self.runners: dict[int, Runner] = {}  # by link
 
     def run(self) -> None:
-        """Until ``stop``; outlives a database that goes away for a while."""
+        """Run until ``stop``; continue after the database was away."""
         while not self.stopping.is_set():
             try:
                 self.step()
@@ -66,7 +66,7 @@ class BridgeRunner:
         self.leave()
 
     def stop(self) -> None:
-        """Let every link finish the message in hand, for another process to go on."""
+        """Stop after each link's current message, so that another process can go on."""
         self.stopping.set()
 
     def leave(self) -> None:
@@ -80,7 +80,7 @@ class BridgeRunner:
         connection.close()
 
     def step(self) -> None:
-        """Say that we live, do what people want, and take over what nobody runs."""
+        """One round: heartbeat, apply commands, take over links without a process."""
         me = self.live()
         over = [link_id for link_id, one in self.runners.items() if one.is_over]
         for link_id in over:
@@ -98,7 +98,7 @@ class BridgeRunner:
         look_at_others()
 
     def live(self) -> int:
-        """Our number, and that we live."""
+        """Write the heartbeat; return this process's owner id."""
         processes.renew("bridge")
         me = processes.current("bridge")
         BridgeProcess.objects.update_or_create(
@@ -107,7 +107,7 @@ class BridgeRunner:
         return me
 
     def take_over(self, status: LinkStatus, me: int) -> None:
-        """Run a link whose process is gone; of two who try, one does."""
+        """Take over a link whose process is gone, unless another process is faster."""
         link = (
             Link.objects.select_related(
                 "bridge", "source_factory__bridge", "target_factory__bridge"
@@ -136,7 +136,7 @@ class BridgeRunner:
 
 
 def start_new_links() -> None:
-    """What nobody ever commanded is started with the bridge, if it is enabled."""
+    """Start enabled links that never had a command."""
     for link in Link.objects.filter(enabled=True, status__isnull=True):
         LinkStatus.objects.get_or_create(link=link)
     new = LinkStatus.objects.filter(wanted="", link__enabled=True)
@@ -144,7 +144,7 @@ def start_new_links() -> None:
 
 
 def settle_stop(status: LinkStatus) -> None:
-    """A link that nobody runs, and that people stopped, is stopped."""
+    """Mark a link as stopped that was commanded to stop and has no process."""
     if status.state == LinkState.STOPPED:
         return
     LinkStatus.objects.filter(pk=status.pk, epoch=status.epoch, owner_id=None).update(
@@ -153,8 +153,8 @@ def settle_stop(status: LinkStatus) -> None:
 
 
 def look_at_others() -> None:
-    """Note how much waits at the sources of links that are not connected, and so do not
-    look themselves, where these are queues here. One query where there is none."""
+    """Store how many messages wait at the sources of links that are not connected, if
+    these are queues here. One query if there is none."""
     every = LinkStatus.objects.exclude(state__in=LOOK_THEMSELVES).filter(
         Q(looked_at=None) | Q(looked_at__lte=Now() - LOOK),
         link__source_factory__provider=HERE,
@@ -175,7 +175,7 @@ def look_at_others() -> None:
 
 
 def living(me: int) -> set[int]:
-    """The processes that run their links: not dead, and not silent for too long."""
+    """The processes that are alive: they have their lock, and a recent heartbeat."""
     with transaction.atomic():
         dead = set(sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS))
     heard = BridgeProcess.objects.filter(heartbeat_at__gt=Now() - SILENCE)
@@ -184,10 +184,10 @@ def living(me: int) -> set[int]:
 
 
 def take_back(link: Link, owner_id: int) -> None:
-    """Give back what a process that is gone had got of the link's source.
+    """Back out what a lost process had got from the link's source.
 
-    It is counted as the queue says: the message may be what the process died of. What
-    was prepared stays, for the next turn to settle.
+    The queue's policy decides whether it counts: the message may have killed the
+    process. Prepared transactions stay, for the next run to settle.
     """
     if not is_here(link.source_factory):
         return

@@ -1,6 +1,6 @@
-"""The way back into a link: a queue of its own, which it reads before its source.
+"""The resubmit queue of a link, which it reads before its source.
 
-A dead message that was mended is moved there, so that it goes through all steps again,
+A corrected dead message is moved there and goes through all steps of a transfer again,
 wherever it came from.
 """
 
@@ -19,7 +19,7 @@ WHAT_FOR = (
 
 @transaction.atomic
 def ensure(link: Link) -> Queue:
-    """That queue, and its address; made where they are missing."""
+    """The resubmit queue; it and its address are created if missing."""
     name = link.resubmit_queue
     address, _ = Address.objects.get_or_create(name=name)
     queue, _ = Queue.objects.get_or_create(
@@ -34,8 +34,9 @@ def ensure(link: Link) -> Queue:
 
 
 def origin_of(link: Link) -> str:
-    """What dead letters of a link name as the queue that they came from: its source, if
-    that is a queue here, or else the link."""
+    """The origin queue in a link's dead letters: its source, if that is a queue here,
+    or
+    else the link's name."""
     is_here = link.source_factory.provider == HERE
     if is_here and link.source.kind == BridgeDestination.Kind.QUEUE:
         return link.source.name

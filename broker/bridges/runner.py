@@ -1,4 +1,4 @@
-"""The thread of one link: connect, carry, wait, and connect again.
+"""The thread of one link: connect, transfer, wait, and reconnect.
 
 Source:
     BRIDGE-10, BRIDGE-18 and BRIDGE-19.
@@ -40,12 +40,12 @@ from broker.queueing.low_watermarks import FLOORS
 
 logger = logging.getLogger(__name__)
 
-WAIT_S = 0.5  # for the first message; so long may a command wait
-MOST_FAILURES = 5  # in a row, as Open MQ has it; the next one stops the link
-AWAY_S = 1.0  # how long a database that does not answer is left alone
-MOST_DOUBLED = 30  # waits to connect; no interval is longer
-LOOK_S = 2.0  # between two looks at how much waits
-FORGET_S = 60.0  # between two times that ids are forgotten
+WAIT_S = 0.5  # for the first message; a command may be delayed by it
+MOST_FAILURES = 5  # in a row, as in Open MQ; the next one stops the link
+AWAY_S = 1.0  # delay while the database is away
+MOST_DOUBLED = 30  # doublings of the delay before a reconnect
+LOOK_S = 2.0  # between two counts of the messages at the source
+FORGET_S = 60.0  # between two deletions of old message ids
 HOPELESS = (
     AccessRefused,
     DeadMessageRefused,
@@ -58,11 +58,11 @@ HOPELESS = (
 
 @dataclass
 class Runner:
-    """One link, in one turn of this process.
+    """One link, run by this process from a start or take-over to its end.
 
     Attributes:
-        wanted: what people want it to be; may be set from any thread.
-        is_over: the thread has nothing to do any more.
+        wanted: the state commanded by operators; may be set from any thread.
+        is_over: the thread has ended.
     """
 
     link: Link
@@ -71,14 +71,14 @@ class Runner:
     wanted: LinkState
     stopping: threading.Event = field(default_factory=threading.Event)
     is_over: bool = False
-    failures: int = 0  # one after another
-    tries: int = 0  # to connect, one after another
-    alone: int = 0  # messages that are still carried one by one
-    stated: LinkState | None = None  # the last that was written
+    failures: int = 0  # in a row
+    tries: int = 0  # to connect, in a row
+    alone: int = 0  # messages still to transfer one by one
+    stated: LinkState | None = None  # the last state written
     has_given_up: bool = False
-    is_leaving: bool = False  # the process ends, and the link goes on elsewhere
+    is_leaving: bool = False  # the process ends; another may run the link
     is_resting: bool = False
-    busy_at: float = 0.0  # when something was carried last
+    busy_at: float = 0.0  # time of the last transfer
     looked_at: float = 0.0
     resubmitted_at: float = 0.0
     forgot_at: float = 0.0
@@ -93,7 +93,7 @@ class Runner:
         self.thread.start()
 
     def want(self, to: LinkState) -> None:
-        """Have it go there, once the message in hand is through."""
+        """Set the wanted state, effective after the current message."""
         if to == self.wanted or self.is_leaving:
             return
         self.wanted = to
@@ -102,12 +102,12 @@ class Runner:
         notifications.wake_all()
 
     def leave(self) -> None:
-        """Finish the message in hand and end, for another process to go on."""
+        """End after the current message, so that another process can go on."""
         self.want(LinkState.STOPPED)
         self.is_leaving = True
 
     def run(self) -> None:
-        """Until it is to stop, or is another process's."""
+        """Run until the link is to stop, or another process has taken it over."""
         try:
             while self.wanted != LinkState.STOPPED:
                 self.turn()
@@ -119,7 +119,7 @@ class Runner:
             connection.close()
 
     def turn(self) -> None:
-        """One connection's life; whatever ends it is noted."""
+        """One connection: open it, transfer, and handle the error that ends it."""
         ends: Ends | None = None
         try:
             self.rest()
@@ -141,13 +141,13 @@ class Runner:
                 close(ends)
 
     def connected(self) -> None:
-        """Both ends answer: what is left of the failures are those of a message."""
+        """Reset the failed tries to connect; failures of a message stay counted."""
         if self.tries:
             self.tries = 0
             books.recovered(self.link.pk, self.epoch, failures=self.failures)
 
     def serve(self, ends: Ends) -> None:
-        """Carry messages until the link is to stop."""
+        """Transfer messages until the link is to stop."""
         self.state(LinkState.STARTED)
         while self.wanted != LinkState.STOPPED:
             if self.wanted == LinkState.PAUSED:
@@ -161,7 +161,7 @@ class Runner:
                 return
 
     def is_to_rest(self, ends: Ends, carried: int) -> bool:
-        """Whether the connection to the target need not stay, and was idle for long."""
+        """Whether to close the connection to the target, as it was idle for long."""
         now = time.monotonic()
         if carried or not self.busy_at:
             self.busy_at = now
@@ -174,7 +174,7 @@ class Runner:
         return self.is_resting
 
     def rest(self) -> None:
-        """Have no connection, until something lies at the source."""
+        """Stay disconnected until a message is at the source."""
         sources = [self.link.source.name, self.link.resubmit_queue]
         while self.is_resting and not self.stopping.wait(WAIT_S):
             waiting = Ready.objects.filter(
@@ -184,7 +184,7 @@ class Runner:
         self.is_resting, self.busy_at = False, 0.0
 
     def roads(self, ends: Ends) -> list[Road]:
-        """What is resubmitted is looked for once in a while."""
+        """The sources to read now; that of resubmitted messages only now and then."""
         now = time.monotonic()
         if now - self.resubmitted_at < WAIT_S:
             return ends.roads[-1:]
@@ -192,10 +192,10 @@ class Runner:
         return ends.roads
 
     def carry(self, ends: Ends, road: Road) -> int:
-        """One batch of one source.
+        """Transfer one batch of one source.
 
         Raises:
-            BridgeError: the turn is over; see ``turn``.
+            BridgeError: the connection must be closed; see ``turn``.
         """
         is_main = road is ends.roads[-1]
         link = self.link
@@ -222,7 +222,7 @@ class Runner:
         return count
 
     def refused(self, refusal: SendRefused, limit: int) -> None:
-        """A message was not taken: find it among its batch, or count its failures.
+        """Handle a refused message: isolate it in its batch, or count its failures.
 
         Raises:
             WrongLink: it failed too often in a row.
@@ -241,7 +241,7 @@ class Runner:
             )
 
     def pause(self, ends: Ends) -> None:
-        """Keep the connections, and receive nothing, until something else is wanted."""
+        """Keep the connections, and receive nothing, until the wanted state changes."""
         self.state(LinkState.PAUSED)
         while self.wanted == LinkState.PAUSED and not self.stopping.wait(WAIT_S / 5):
             ends.main.receive(0, 0)  # keeps the connection alive
@@ -250,7 +250,7 @@ class Runner:
             self.state(LinkState.STARTED)
 
     def keep_house(self, ends: Ends, *, is_idle: bool) -> None:
-        """Now and then: how much waits, and ids that need not be known any more."""
+        """Periodic work: count waiting messages, and delete old message ids."""
         self.look(ends)
         now = time.monotonic()
         if is_idle and now - self.forgot_at >= FORGET_S:
@@ -265,7 +265,7 @@ class Runner:
             look(ends)
 
     def lost(self, error: ProviderLost) -> None:
-        """Wait, and connect again, as often as the connection factory says."""
+        """Wait before the next try to connect; give up after the factory's limit."""
         link = self.link
         is_out = is_here(link.source_factory)
         factory = link.target_factory if is_out else link.source_factory
@@ -286,15 +286,14 @@ class Runner:
         books.trouble(self.link.pk, self.epoch, error, failures=failures)
 
     def give_up(self, why: str) -> None:
-        """Stop, with a reason, until people start it again."""
+        """Stop with a reason, until an operator starts the link again."""
         logger.error("%s: stopped: %s", self.link, why)
         self.wanted, self.has_given_up = LinkState.STOPPED, True
-        self.failures = max(1, self.failures)  # it did not stop because people said so
+        self.failures = max(1, self.failures)  # not stopped by an operator
         self.note(why)
 
     def state(self, to: LinkState) -> None:
-        """Write what state it is in; since when, as long as it tries to connect, is the
-        first of its tries.
+        """Write the link's state. Repeated tries to connect keep the time of the first.
 
         Raises:
             LinkTakenOver: another process runs it.
@@ -307,7 +306,7 @@ class Runner:
             if not self.is_leaving:
                 more["wanted"] = LinkState.STOPPED
                 if not self.has_given_up:
-                    more["failures"] = 0  # people stopped it
+                    more["failures"] = 0  # stopped by an operator
         elif to == LinkState.STARTING and to != self.stated:
             more["started_at"] = Now()
         if not books.state(self.link.pk, self.epoch, to, **more):

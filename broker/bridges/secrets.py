@@ -1,7 +1,8 @@
-"""Passwords of connection factories, as the database keeps them: encrypted.
+"""Encryption of stored passwords of connection factories.
 
-``BACKOUT_SECRET_KEYS`` holds the keys. The first encrypts, all decrypt; so a key is
-changed by putting a new one before it, and is taken out once everything was saved anew.
+``BACKOUT_SECRET_KEYS`` holds the keys. The first one encrypts; all decrypt. To change
+the key, put a new one first, encrypt all passwords again (``rekey``), and remove the
+old one.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from broker.security.audit import Thing
 
 
 def encrypt(password: str) -> str:
-    """A password as it is stored; nothing stays nothing."""
+    """Encrypt a password; an empty one stays empty."""
     return box().encrypt(password.encode()).decode() if password else ""
 
 
 def decrypt(secret: str, *, factory: str) -> str:
     """
     Raises:
-        SecretsLost: it was encrypted with a key that is gone.
+        SecretsLost: it was encrypted with an unknown key.
     """
     if not secret:
         return ""
@@ -39,7 +40,7 @@ def decrypt(secret: str, *, factory: str) -> str:
 
 
 def check_all() -> None:
-    """See that each stored password can be read.
+    """Check that each stored password can be decrypted.
 
     Raises:
         SecretsLost: some cannot; it names their connection factories.
@@ -49,7 +50,7 @@ def check_all() -> None:
 
 
 def lost() -> list[ConnectionFactory]:
-    """The connection factories whose passwords cannot be read. One query."""
+    """The connection factories whose passwords cannot be decrypted. One query."""
     found = []
     for factory in with_passwords():
         try:
@@ -65,13 +66,13 @@ def with_passwords() -> QuerySet[ConnectionFactory]:
 
 @transaction.atomic
 def rekey() -> int:
-    """Encrypt each password anew, with the first key; then the others can be taken out.
+    """Encrypt all passwords again with the first key; then the others can be removed.
 
     Returns:
-        How many there were.
+        The number of passwords.
 
     Raises:
-        SecretsLost: some cannot be read; nothing was changed.
+        SecretsLost: some cannot be decrypted; nothing was changed.
     """
     check_all()
     factories = list(with_passwords().select_for_update(of=("self",)))

@@ -1,4 +1,4 @@
-"""Which links need a person: that stopped by themselves, or that get no further."""
+"""Links that need an operator: stopped by an error, or failing repeatedly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ AT_WORK = (LinkState.STARTING, LinkState.STARTED)
 
 
 def failed() -> QuerySet[LinkStatus]:
-    """The links that stopped by themselves, the longest first."""
+    """The links stopped by an error, the oldest error first."""
     unsolved = Q(failures__gt=0) | ~Q(wanted=LinkState.STOPPED)
     found = LinkStatus.objects.filter(
         unsolved, link__enabled=True, state=LinkState.STOPPED
@@ -19,19 +19,19 @@ def failed() -> QuerySet[LinkStatus]:
 
 
 def has_failed(status: LinkStatus) -> bool:
-    """Whether a link stopped by itself: an error stands, and nobody ordered it to stop
-    with all well."""
+    """Whether a link was stopped by an error: it has an unsolved error, and no operator
+    has stopped it."""
     is_unsolved = status.failures > 0 or status.wanted != LinkState.STOPPED
     is_stopped = status.state == LinkState.STOPPED and bool(status.error)
     return status.link.enabled and is_stopped and is_unsolved
 
 
 def troubled() -> QuerySet[LinkStatus]:
-    """The links that try the same again and again, the longest first."""
+    """The links that retry after failures, the oldest error first."""
     found = LinkStatus.objects.filter(state__in=AT_WORK, failures__gt=0)
     return found.exclude(error="").order_by("error_at", "pk")
 
 
 def is_troubled(status: LinkStatus) -> bool:
-    """Whether a link tries again what failed."""
+    """Whether a link retries after a failure."""
     return status.state in AT_WORK and status.failures > 0 and bool(status.error)

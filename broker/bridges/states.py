@@ -1,4 +1,4 @@
-"""The states of a link, and what each command does in each. Pure.
+"""The states of a link, and the effect of each command. Pure functions.
 
 Source:
     Open MQ, Administration Guide, "Bridge Services", imqbridgemgr; its ``Link``.
@@ -19,7 +19,7 @@ IS_DISABLED = "it is disabled. Enable it under Settings first."
 
 
 class Command(StrEnum):
-    """What people order."""
+    """A command of an operator."""
 
     START = "start"
     PAUSE = "pause"
@@ -27,7 +27,7 @@ class Command(StrEnum):
     STOP = "stop"
 
 
-# What a command wants the link to be. None: no effect. A text: why it is refused.
+# The state that a command leads to. None: no effect. A text: the reason of a refusal.
 OUTCOMES: dict[Command, dict[LinkState, LinkState | str | None]] = {
     Command.START: {
         UNINITIALIZED: STARTED,
@@ -71,13 +71,13 @@ OUTCOMES: dict[Command, dict[LinkState, LinkState | str | None]] = {
 def wanted(
     command: Command, state: LinkState, *, enabled: bool, link: str
 ) -> LinkState | None:
-    """What a command wants a link in this state to be.
+    """The state that a command leads to.
 
     Returns:
-        STARTED, PAUSED or STOPPED; None where the command has no effect.
+        STARTED, PAUSED or STOPPED; None if the command has no effect.
 
     Raises:
-        CommandRefused: the link in this state does not take it.
+        CommandRefused: the command is not possible in this state.
     """
     if command is Command.START and not enabled:
         raise CommandRefused(link, command, IS_DISABLED)
@@ -88,7 +88,7 @@ def wanted(
 
 
 def on_the_way(state: LinkState, to: LinkState) -> LinkState:
-    """The state of a link that has not arrived yet where a command wants it."""
+    """The state of a link between a command and its effect."""
     if to == PAUSED:
         return PAUSING
     if to == STOPPED:

@@ -1,4 +1,4 @@
-"""The eight steps that each message of a link goes through, in the manual's order.
+"""The eight steps of a transfer, in the order of the manual.
 
 Source:
     Open MQ, Administration Guide, "Message Processing Sequence Across a JMS Bridge";
@@ -25,15 +25,15 @@ from broker.queueing.store import NewMessage
 
 logger = logging.getLogger(__name__)
 
-PATH = "x-opt-bridge-path"  # the links that have carried a message, with commas between
+PATH = "x-opt-bridge-path"  # links that a message went through, comma-separated
 CARRIED = "This link has carried it before: its links form a loop."
 NO_TRANSFER = "The transformer asked for no transfer. This is the first of this start."
 BRANCHED = "The transformer asked for {}. This is the first of this start."
 
 
 class Way(Protocol):
-    """How a link sends and acknowledges; see ``ways``. What it sends are the link's own
-    copies, which it may change."""
+    """How a link sends and acknowledges a batch; see ``ways``. It may change the
+    messages, as they are the link's own copies."""
 
     def carry(self, batch: Batch) -> None: ...
 
@@ -47,11 +47,11 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
     wait_s: float,
     now: datetime | None = None,
 ) -> int:
-    """Carry the next messages of a source; returns how many were received.
+    """Transfer the next messages of a source; return how many were received.
 
     Raises:
-        TransformerFailed: the link is to stop; the message is first at its source.
-        BridgeError: as ``ways`` says.
+        TransformerFailed: the link must stop; the message is the first at its source.
+        BridgeError: see ``ways``.
     """
     # 1. Receive, in the order of the source.
     carrier.confirm()
@@ -61,14 +61,14 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
     batch = Batch(received, now or carrier.now())
     failure: TransformerFailed | None = None
     for one in received:
-        # 2. What has expired is a dead message, and goes no further.
+        # 2. An expired message becomes a dead message.
         if why := expired(one, batch.now):
             bury(carrier, batch, one, Outcome.MESSAGE_EXPIRED, why)
             continue
         if has_looped(carrier, one):
             bury(carrier, batch, one, Outcome.LOOPED, CARRIED)
             continue
-        # 3. The reply address is taken away, unless it is to be kept.
+        # 3. Remove the reply address, unless it must be kept.
         message = without_reply_to(carrier.link, one.message)
         # 4. Transform.
         try:
@@ -88,10 +88,10 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
         # 5. Tag it with the name of the bridge.
         sending.message = tagged(carrier, sending.message)
         batch.send(sending)
-    # 6. Send, with the time to live, mode and priority that it came with;
-    # 7. and acknowledge it to its source, or commit both.
+    # 6. Send, with the original time to live, delivery mode and priority;
+    # 7. and acknowledge to the source, or commit both.
     way.carry(batch)
-    # 8. Log what was transferred.
+    # 8. Log the transfer.
     log(carrier, batch)
     if failure is not None:
         raise failure
@@ -99,7 +99,7 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
 
 
 def expired(one: Received, now: datetime) -> str:
-    """When a message has expired, in words; empty if it has not."""
+    """A sentence with the expiry of an expired message; empty if it has not expired."""
     expires_at = one.message.expires_at
     if expires_at is None or expires_at > now:
         return ""
@@ -109,7 +109,7 @@ def expired(one: Received, now: datetime) -> str:
 def bury(
     carrier: Carrier, batch: Batch, one: Received, outcome: Outcome, error: str
 ) -> None:
-    """Have a message leave its source for the dead message queues."""
+    """Make a message a dead message, which leaves its source."""
     reason = LOOPED if outcome is Outcome.LOOPED else outcome
     logger.warning("%s: %s: %s: %s", carrier.name, one.message_id, reason, error)
     batch.dead.append(carrier.dead(one, reason, error, batch.now))
@@ -130,10 +130,11 @@ def without_reply_to(link: Link, message: NewMessage) -> NewMessage:
 def transformed(
     carrier: Carrier, batch: Batch, one: Received, message: NewMessage
 ) -> Sending | None:
-    """What the link's transformer makes of a message; None if it is not to be sent.
+    """Transform a message; None if it must not be sent.
 
     Raises:
-        TransformerFailed: it raised, gave back nothing, or took too long.
+        TransformerFailed: the transformer raised an error, returned an invalid value,
+            or took too long.
     """
     link = carrier.link
     target = carrier.configured_target or one.destination
@@ -175,7 +176,8 @@ def as_it_was(
     message: NewMessage,
     error: TransformerFailed,
 ) -> Sending:
-    """By Open MQ 4.4: a dead message, and the untransformed one goes on."""
+    """As in Open MQ 4.4: send the untransformed message, and a notice as a dead
+    message."""
     logger.warning("%s: %s: %s", carrier.name, one.message_id, error)
     dead = carrier.dead(one, Outcome.TRANSFORMER_FAILURE, error.why, batch.now)
     dead.is_notice = True
@@ -185,8 +187,7 @@ def as_it_was(
 
 
 def tagged(carrier: Carrier, message: NewMessage) -> NewMessage:
-    """The link's own copy, with the property by which others know whence it came, and
-    the loop guard's."""
+    """The link's own copy, with the bridge's tag and the loop guard's property."""
     more = carrier.tag
     if carrier.link.loop_guard:
         before = message.properties.get(PATH)

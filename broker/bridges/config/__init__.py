@@ -1,1 +1,1 @@
-"""Configuration of bridges: what is wrong with it, changing it, and its documents."""
+"""Configuration of bridges: validation, edits, import and export as documents."""

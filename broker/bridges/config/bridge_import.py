@@ -1,7 +1,7 @@
-"""Taking over a document of a bridge: first what would change, then all of it.
+"""Import of a bridge's document: first a preview of the changes, then all of them.
 
-Two modes. *merge* takes over what the document has, and leaves what else the bridge has
-as it is. *replace* makes the bridge what the document says, and removes the rest.
+There are two modes. *merge* adds and changes what the document has, and keeps the other
+parts of the bridge. *replace* also removes parts that the document does not have.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ __all__ = [
     "read",
 ]
 
-OWN = {"id", "key", "bridge", "secret"}  # columns that no document says
-LAST = (DeadMessageQueue, Link, BridgeDestination, ConnectionFactory)  # to be removed
+OWN = {"id", "key", "bridge", "secret"}  # columns that are not in documents
+LAST = (DeadMessageQueue, Link, BridgeDestination, ConnectionFactory)  # order to remove
 
 
 @dataclass(frozen=True, slots=True)
 class PartChange:
-    """What becomes of one part."""
+    """The change of one part."""
 
     kind: str  # "link", "connection factory", …
     name: str
@@ -66,7 +66,7 @@ class PartChange:
 
 @dataclass(frozen=True, slots=True)
 class BridgeImportPreview:
-    """What an import does, or did."""
+    """The changes of an import."""
 
     bridge: str
     mode: Mode
@@ -86,17 +86,17 @@ class BridgeImportPreview:
 
     @property
     def token(self) -> str:
-        """The same for the same changes of the same bridge."""
+        """A digest of the changes, to recognise the same preview."""
         said = repr((self.bridge, self.mode, list(self.changes)))
         return hashlib.sha256(said.encode()).hexdigest()
 
 
 def read(text: str | bytes) -> Document:
-    """The bridge of a document, if it can be as that says.
+    """Read and validate the document of a bridge.
 
     Raises:
         WrongSettings: it is no document of a bridge.
-        WrongBridge: what it says cannot be; all that is wrong.
+        WrongBridge: it is invalid; with all faults.
     """
     document = jmsbridge_xml.read(text)
     users: list[Link | DeadMessageQueue] = [*document.links, *document.dead_queues]
@@ -112,7 +112,7 @@ def read(text: str | bytes) -> Document:
 
 
 def problems(document: Document) -> Iterator[str]:
-    """What is wrong, beyond what the document leaves open."""
+    """Faults, except those that the document leaves open."""
     for part in document.parts:
         wrong = [one for one in faults_of(part) if not is_left_open(part, one)]
         if isinstance(part, DeadMessageQueue):
@@ -121,7 +121,7 @@ def problems(document: Document) -> Iterator[str]:
 
 
 def is_left_open(part: Part, fault: FieldFault) -> bool:
-    """Whether a link can wait, disabled, for somebody to say it."""
+    """Whether a fault may remain while the link is disabled."""
     if isinstance(part, ConnectionFactory):
         is_unknown = fault.field == "provider" and not part.provider
         return is_unknown or fault.field == "username"
@@ -131,7 +131,7 @@ def is_left_open(part: Part, fault: FieldFault) -> bool:
 
 
 def preview(document: Document, mode: Mode) -> BridgeImportPreview:
-    """What an import would do now; nothing is done. Five queries."""
+    """The changes an import would make; nothing is changed. Five queries."""
     return compared(stored_as(document), document, mode)
 
 
@@ -143,7 +143,7 @@ def stored_as(document: Document) -> Document | None:
 def compared(
     before: Document | None, document: Document, mode: Mode
 ) -> BridgeImportPreview:
-    """What a document changes of a bridge."""
+    """The changes from the stored bridge to a document."""
     keep_places(before, document)
     old = by_key(before) if before else {}
     wanted = by_key(document)
@@ -158,7 +158,7 @@ def compared(
 
 
 def keep_places(before: Document | None, document: Document) -> None:
-    """Leave the positions of dead message queues that stand in this order already."""
+    """Keep the positions of dead message queues that are in this order already."""
     queues = document.dead_queues
     known = {one.name: n for n, one in enumerate(before.dead_queues if before else [])}
     places = [known.get(one.name, -1) for one in queues]
@@ -187,9 +187,9 @@ def change_of(old: Part | None, new: Part) -> PartChange:
 
 
 def differences(old: Part | None, new: Part | None) -> list[Difference]:
-    """The fields in which they differ; of one alone, those that are not as usual.
+    """The fields that differ; for a single part, those that differ from the defaults.
 
-    Of a password it is told that there is another, not which.
+    For a password, only the fact of a change is shown.
     """
     before = {} if old is None else values_of(old)
     after = {} if new is None else values_of(new)
@@ -208,9 +208,9 @@ def differences(old: Part | None, new: Part | None) -> list[Difference]:
 
 
 def secret_for(old: ConnectionFactory | None, new: ConnectionFactory) -> str:
-    """The encrypted password that a factory has after an import.
+    """The encrypted password of a factory after an import.
 
-    A document that gives none leaves what is stored for the same user.
+    If the document gives none, the stored one of the same user is kept.
     """
     if old is None:
         return new.secret
@@ -231,15 +231,15 @@ def is_same_password(old: ConnectionFactory, new: ConnectionFactory) -> bool:
 def apply(
     document: Document, mode: Mode, *, token: str | None = None
 ) -> BridgeImportPreview:
-    """Do what a preview says, all of it or nothing.
+    """Make the changes of an import, all or none.
 
     Args:
-        token: of the preview that somebody agreed to; None for whatever it is now.
+        token: the token of the confirmed preview; None: no check.
 
     Raises:
-        SettingsChanged: it would not be what that preview said.
-        StillNeeded: a link that would be removed is not at rest.
-        WrongBridge: a link that stays cannot be with what the document changes.
+        SettingsChanged: the changes are no longer those of that preview.
+        StillNeeded: a link to be removed is not stopped.
+        WrongBridge: a kept link would be invalid after the changes.
     """
     try:
         with transaction.atomic():
@@ -250,7 +250,7 @@ def apply(
                 raise SettingsChanged("bridges")
             carry_out(before, document, mode)
     except IntegrityError as error:
-        if isinstance(error.__cause__, UniqueViolation):  # added by another meanwhile
+        if isinstance(error.__cause__, UniqueViolation):  # added concurrently
             raise SettingsChanged("bridges") from None
         raise
     return found
@@ -282,7 +282,7 @@ def carry_out(before: Document | None, document: Document, mode: Mode) -> None:
 
 
 def put_in(old: Part | None, new: Part, kept: dict[Key, Part]) -> Part:
-    """What is stored, made as it is wanted; it refers to what is stored."""
+    """The stored part with the new values; its references are stored parts."""
     target = old or new
     if isinstance(new, ConnectionFactory):
         assert old is None or isinstance(old, ConnectionFactory)

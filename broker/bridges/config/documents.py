@@ -1,4 +1,4 @@
-"""A bridge as a document has it: all of its parts, stored or only read."""
+"""A bridge with all its parts, as a document: stored, or only read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DESCRIPTIONS = ("description", "source_description", "target_description")
 
 @dataclass(frozen=True, slots=True)
 class LeftOpen:
-    """What a document does not say, and somebody has to."""
+    """A value that the document lacks, to be given by an operator."""
 
     where: str  # "line 12, <connection-factory>"
     what: str  # a sentence, with what to do
@@ -35,18 +35,18 @@ class Document:
     factories: list[ConnectionFactory] = field(default_factory=list)
     destinations: list[BridgeDestination] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    dead_queues: list[DeadMessageQueue] = field(default_factory=list)  # in their order
+    dead_queues: list[DeadMessageQueue] = field(default_factory=list)  # in order
     left_open: list[LeftOpen] = field(default_factory=list)
 
     @property
     def parts(self) -> Sequence[Part]:
-        """Everything, what is referred to before what refers to it."""
+        """All parts; each comes after the parts that it refers to."""
         shared: list[Part] = [self.bridge, *self.factories, *self.destinations]
         return [*shared, *self.links, *self.dead_queues]
 
 
 def stored(bridge: Bridge) -> Document:
-    """What there is of a bridge. Four queries."""
+    """The stored parts of a bridge. Four queries."""
     factories = list(bridge.factories.all())
     destinations = list(bridge.destinations.all())
     links = list(bridge.links.all())
@@ -66,12 +66,12 @@ def stored(bridge: Bridge) -> Document:
 
 
 def name_of(part: Part) -> str:
-    """What others refer to it by."""
+    """The name by which other parts refer to it."""
     return part.ref_name if isinstance(part, BridgeDestination) else part.name
 
 
 def values_of(part: Part) -> dict[str, Any]:
-    """What a document says of a part, by field; references are names."""
+    """The values of a part in a document, by field; references are names."""
     values: dict[str, Any] = {}
     for column in part._meta.fields:
         if column.name in NOT_OF_DOCUMENTS:
@@ -86,5 +86,5 @@ def values_of(part: Part) -> dict[str, Any]:
 
 
 def as_read(text: str) -> str:
-    """A text as it comes back out of a document."""
+    """A text as it is read back from a document."""
     return "\n".join(text.splitlines()).strip()

@@ -1,4 +1,4 @@
-"""Changing what bridges are: refused in sentences, audited, all of it or nothing."""
+"""Edits of bridges: validated, audited, and all or nothing."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ AT_REST = (LinkState.UNINITIALIZED, LinkState.STOPPED)
 
 @transaction.atomic
 def save(part: Part, *, password: str | None = None) -> None:
-    """Store something of a bridge as it is meant to be.
+    """Validate and save a part of a bridge.
 
     Args:
-        part: new, or changed.
-        password: of a connection factory; None leaves it as it is, and an empty one
-            takes it away.
+        part: the part, new or changed.
+        password: of a connection factory; None keeps the stored one, an empty one
+            deletes it.
 
     Raises:
-        WrongBridge: it cannot be so; it says why.
+        WrongBridge: it is invalid; with all faults.
     """
     lock(part)
     if isinstance(part, ConnectionFactory) and password is not None:
@@ -57,10 +57,10 @@ def save(part: Part, *, password: str | None = None) -> None:
 
 @transaction.atomic
 def remove(part: Part) -> None:
-    """Delete something of a bridge; of a bridge, all that is in it.
+    """Delete a part of a bridge, or a bridge with all its parts.
 
     Raises:
-        StillNeeded: something else uses it, or a link is not at rest.
+        StillNeeded: another part uses it, or a link is not stopped.
     """
     lock(part)
     for why in reasons_to_keep(part):
@@ -71,13 +71,13 @@ def remove(part: Part) -> None:
 
 
 def lock(part: Part) -> None:
-    """Let nobody else change the same bridge until this transaction ends."""
+    """Lock the bridge against other edits until this transaction ends."""
     bridge = part if isinstance(part, Bridge) else part.bridge
     list(Bridge.objects.select_for_update().filter(pk=bridge.pk))
 
 
 def taken(part: Part) -> Iterator[str]:
-    """Whether something else has the name."""
+    """The fault that another part has the name."""
     field = "ref_name" if isinstance(part, BridgeDestination) else "name"
     same = {field: getattr(part, field)}
     if not isinstance(part, Bridge):
@@ -89,9 +89,9 @@ def taken(part: Part) -> Iterator[str]:
 
 
 def consequences(part: Part) -> list[str]:
-    """What would be wrong with others that use it, if it were so.
+    """Faults that the change would cause in other parts that use this one.
 
-    Those that are disabled do not count: nothing runs them, and a start looks again.
+    Disabled links are not checked: they do not run, and a start checks them.
     """
     find = CONSEQUENCES.get(type(part))
     return [] if find is None else list(dict.fromkeys(find(part)))
@@ -129,12 +129,12 @@ CONSEQUENCES: dict[type, Callable[..., Iterator[str]]] = {
 
 
 def links_of(bridge: Bridge) -> Iterator[Link]:
-    """Those that may run."""
+    """The enabled links."""
     yield from bridge.links.filter(enabled=True).select_related("bridge", *ENDS)
 
 
 def put_in(user: Link | DeadMessageQueue, names: tuple[str, ...], part: Part) -> bool:
-    """Let what uses a stored part use this one, as it is to be; whether it does."""
+    """Make a user of the stored part refer to the changed one; whether it is a user."""
     uses = [name for name in names if getattr(user, name) == part]
     for name in uses:
         setattr(user, name, part)
@@ -142,7 +142,7 @@ def put_in(user: Link | DeadMessageQueue, names: tuple[str, ...], part: Part) ->
 
 
 def reasons_to_keep(part: Part) -> Iterator[str]:
-    """Why it cannot be deleted now, and what to do."""
+    """The reasons that it cannot be deleted now, and what to do."""
     if isinstance(part, Bridge):
         for link in part.links.select_related("status"):
             yield from (f"the link {link.name!r}: {one}" for one in of_running(link))
@@ -166,7 +166,7 @@ def of_running(link: Link) -> Iterator[str]:
 
 
 def users(part: ConnectionFactory | BridgeDestination) -> Iterator[str]:
-    """The links and dead message queues that use it, in words."""
+    """The links and dead message queues that use it, as texts."""
     links = {*part.source_of.all(), *part.target_of.all()}
     yield from sorted(f"link {one.name!r}" for one in links)
     for queue in part.dead_queue_of.all():
@@ -174,6 +174,6 @@ def users(part: ConnectionFactory | BridgeDestination) -> Iterator[str]:
 
 
 def state_of(link: Link) -> LinkState:
-    """The state of a link; one that nobody has started yet has none stored."""
+    """The state of a link; one that was never started has none stored."""
     status = getattr(link, "status", None)
     return LinkState(status.state) if status else LinkState.UNINITIALIZED

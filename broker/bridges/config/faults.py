@@ -1,4 +1,4 @@
-"""What can be wrong with any part of a bridge. Pure."""
+"""Validation rules for all parts of a bridge. Pure functions."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from broker.models import (
 Part = Bridge | ConnectionFactory | BridgeDestination | DeadMessageQueue | Link
 
 SECRET = re.compile(r"passw|secret|token|credential", re.I)  # names of properties
-OURS = "backout."  # begins what a document says of us among its properties
-UNSEEN = re.compile(  # what no document can hold, and some of it no database
+OURS = "backout."  # prefix of our own properties in documents
+UNSEEN = re.compile(  # characters that XML, or some that PostgreSQL, cannot hold
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 )
 
 
 class FieldFault(NamedTuple):
-    """What is wrong, and of which field."""
+    """A fault of a field."""
 
     field: str  # of the model; empty for all of it
     sentence: str
 
 
 def fields_wrong(part: Part) -> Iterator[FieldFault]:
-    """Values out of range, reserved names, texts that cannot be kept."""
+    """Faults: values out of range, reserved names, characters that cannot be stored."""
     relations = [one.name for one in part._meta.fields if one.is_relation]
     try:
         part.clean_fields(exclude=relations)
@@ -51,7 +51,7 @@ def fields_wrong(part: Part) -> Iterator[FieldFault]:
 
 
 def of_reference(part: Link | DeadMessageQueue, name: str) -> Iterator[FieldFault]:
-    """That what is referred to is there, and of the same bridge."""
+    """Faults of a reference: it is missing, or of another bridge."""
     field = part._meta.get_field(name)
     found = getattr(part, name, None)
     if found is None:
@@ -79,10 +79,10 @@ def of_topic(
 
 
 def of_properties(properties: object, *, secret: bool = False) -> Iterator[FieldFault]:
-    """That they are texts by name, which a document can have.
+    """Faults of properties, which must be texts that a document can hold.
 
     Args:
-        secret: whether there is a password that would stand somewhere else.
+        secret: whether passwords are forbidden here, as they have a field of their own.
     """
     if not isinstance(properties, dict) or not all(map(is_kept, properties.items())):
         yield FieldFault(
@@ -115,7 +115,7 @@ def is_same(
     other_factory: ConnectionFactory,
     other: BridgeDestination,
 ) -> bool:
-    """Whether two destinations are one."""
+    """Whether two destinations are the same."""
     reached = (
         (factory.provider, factory.url),
         (other_factory.provider, other_factory.url),

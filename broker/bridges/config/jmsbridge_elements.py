@@ -1,4 +1,4 @@
-"""The elements of a ``jmsbridge`` document: what each may have, and what it says."""
+"""The elements of a ``jmsbridge`` document: their checks and their values."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from broker.errors.settings import WrongSettings
 
 
 def look_at(root: Element) -> None:
-    """See that an element, and all within it, is one of the document type.
+    """Check an element, and all within it, against the document type.
 
     Raises:
-        WrongSettings: it is not.
+        WrongSettings: it does not conform.
     """
     waiting = [root]
     while waiting:
@@ -63,7 +63,8 @@ def attributes_of(element: str) -> list[str]:
 
 
 def values(element: Element) -> dict[str, Any]:
-    """The fields that an element's attributes, ours among them, say; no references.
+    """The field values of an element's attributes and of our properties, without
+    references.
 
     Raises:
         WrongSettings: a value is not of its field's type.
@@ -111,10 +112,10 @@ def value(element: Element, name: str, column: str, text: str) -> Any:
 
 
 def properties(element: Element) -> dict[str, str]:
-    """All that stands in ``<property>`` elements, ours among them.
+    """All ``<property>`` elements, including our own properties.
 
     Raises:
-        WrongSettings: a name is given twice, or is one of ours that does not exist.
+        WrongSettings: a name is given twice, or is an unknown one of ours.
     """
     found: dict[str, str] = {}
     ours = {*PROPERTIES.get(element.name, ())}
@@ -140,7 +141,7 @@ def others(element: Element) -> dict[str, str]:
 
 
 def named(element: Element, name: str) -> list[Element]:
-    """The children of a name."""
+    """The children with this name."""
     return [one for one in element.children if one.name == name]
 
 

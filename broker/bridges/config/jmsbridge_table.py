@@ -1,7 +1,7 @@
-"""The elements and attributes of Open MQ's ``jmsbridge`` documents, by our fields.
+"""Mapping of Open MQ's ``jmsbridge`` elements and attributes to our fields.
 
-What Open MQ has no attribute for stands among the properties, under names that begin
-with ``backout.``: its document type allows any property, so it reads such a file, too.
+Fields without an attribute in Open MQ become properties whose names begin with
+``backout.``. Its document type allows any property, so Open MQ can read such a file.
 
 Source:
     Open MQ, ``sun_jmsbridge_1_0.dtd``; Administration Guide, "Creating the XML
@@ -23,7 +23,7 @@ from broker.models import (
 )
 
 DOCTYPE = '<!DOCTYPE jmsbridge SYSTEM "sun_jmsbridge_1_0.dtd">'
-DESCRIPTION_OF_BRIDGE = "backout-description"  # an instruction: no element is for it
+DESCRIPTION_OF_BRIDGE = "backout-description"  # processing instruction
 MODELS: dict[str, type[models.Model]] = {
     "jmsbridge": Bridge,
     "link": Link,
@@ -84,7 +84,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {  # our fields, by element and attribut
         "lookup-name": "lookup_name",
     },
 }
-PROPERTIES: dict[str, dict[str, str]] = {  # what Open MQ has no attribute for
+PROPERTIES: dict[str, dict[str, str]] = {  # fields without an attribute in Open MQ
     "target": {
         "backout.batch": "batch",
         "backout.transformer-time-limit-in-seconds": "transformer_time_limit_s",
@@ -95,7 +95,7 @@ PROPERTIES: dict[str, dict[str, str]] = {  # what Open MQ has no attribute for
     },
     "connection-factory": {"backout.provider": "provider", "backout.url": "url"},
 }
-SEALED = "backout.sealed-password"  # encrypted; never in a file that is given out
+SEALED = "backout.sealed-password"  # encrypted; never in an exported file
 ADDRESS = "imqAddressList"  # a property: the factory reaches another Open MQ
 DESCRIBED = {"source": "source_description", "target": "target_description"}
 WITHOUT_DESCRIPTION = {"jmsbridge", "property", "description"}
@@ -119,12 +119,12 @@ CHILDREN = {  # in the order of the document type
 
 
 def column_of(element: str, name: str) -> models.Field:
-    """The model's field that an attribute is about."""
+    """The model's field of an attribute."""
     column = MODELS[element]._meta.get_field(name)
     assert isinstance(column, models.Field)
     return column
 
 
 def default_of(element: str, name: str) -> Any:
-    """What a field is where the document does not say."""
+    """The default of a field."""
     return column_of(element, name).get_default()

@@ -1,7 +1,7 @@
-"""Writing a bridge as the XML that Open MQ configures its JMS bridges with.
+"""Write a bridge as Open MQ's configuration XML for JMS bridges.
 
-An attribute that has the default of the document type is left out. Passwords never are
-in what is given out.
+An attribute with the default of the document type is left out. Passwords are never in
+an exported document.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ ALWAYS = {("destination", "type")}  # Open MQ has no default for it
 
 
 def write(document: Document, *, sealed: bool = False) -> str:
-    """A document that reads back equal.
+    """The document as XML; reading it gives an equal document.
 
     Args:
-        sealed: with passwords as the database has them, encrypted: to be read again at
-            once, and not to be given out.
+        sealed: include encrypted passwords, for reading it back at once; such a
+            document must not be exported.
     """
     root = ElementTree.Element("jmsbridge", attributes("jmsbridge", document.bridge))
     if text := as_read(document.bridge.description):
@@ -81,7 +81,7 @@ def add(parent: Tree, name: str, part: Part) -> Tree:
 
 
 def attributes(name: str, part: Part) -> dict[str, str]:
-    """Those that are required, and those that are not as the document type has them."""
+    """The required attributes, and those that differ from the defaults."""
     found: dict[str, str] = {}
     for attribute, field in ATTRIBUTES[name].items():
         value = getattr(part, field)
@@ -99,7 +99,7 @@ def is_told(name: str, attribute: str, field: str, value: Any) -> bool:
 
 
 def properties(name: str, part: Part) -> Mapping[str, str]:
-    """Those that somebody gave, and after them ours."""
+    """The properties of the operator, and after them ours."""
     given: dict[str, str] = dict(getattr(part, "properties"))  # noqa: B009
     for key, field in PROPERTIES.get(name, {}).items():
         value = getattr(part, field)
@@ -109,7 +109,7 @@ def properties(name: str, part: Part) -> Mapping[str, str]:
 
 
 def expected(name: str, field: str, part: Part) -> Any:
-    """What a reader takes it for, where the document does not say."""
+    """The value that a reader assumes if the property is missing."""
     if isinstance(part, ConnectionFactory) and field == "provider":
         elsewhere = part.lookup_name or ADDRESS in part.properties
         return "" if elsewhere else HERE

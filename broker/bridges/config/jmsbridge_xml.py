@@ -1,8 +1,8 @@
-"""Reading a bridge from the XML that Open MQ configures its JMS bridges with.
+"""Read a bridge from Open MQ's configuration XML for JMS bridges.
 
-All of a document is understood, or it is refused with the place and what to do. What it
-leaves to Java (a lookup in JNDI, an address of another Open MQ) is named in the result,
-and a link that needs it is disabled.
+A document with an unknown part is refused, with the place and what to do. Values that
+only Java could resolve (a JNDI lookup, the address of another Open MQ) are listed in
+the result, and the links that need them are disabled.
 
 Source:
     Open MQ, ``sun_jmsbridge_1_0.dtd``; Administration Guide, "Bridge Services".
@@ -50,7 +50,7 @@ LOGIN = ("imqDefaultUsername", "imqDefaultPassword")  # properties of Open MQ
 
 @dataclass(slots=True)
 class Reading:
-    """What was read so far."""
+    """The parts read so far."""
 
     document: Document
     factories: dict[str, ConnectionFactory] = field(default_factory=dict)
@@ -61,10 +61,10 @@ class Reading:
 
 
 def read(text: str | bytes) -> Document:
-    """The bridge of a document; nothing of it is stored.
+    """Read a document; nothing is stored.
 
     Raises:
-        WrongSettings: it is no such document, or something in it is wrong.
+        WrongSettings: it is no such document, or it has a fault.
     """
     root = parsed(text, names_type=True)
     if root.name != "jmsbridge":
@@ -122,7 +122,7 @@ def factory(reading: Reading, element: Element) -> ConnectionFactory:
 
 
 def sealed(element: Element, secret: str) -> str:
-    """A password as it is stored, if it can be read here.
+    """An encrypted password, checked that it can be decrypted.
 
     Raises:
         WrongSettings: it cannot.
@@ -138,7 +138,7 @@ def sealed(element: Element, secret: str) -> str:
 def drop_secrets(
     reading: Reading, made: ConnectionFactory | BridgeDestination, element: Element
 ) -> None:
-    """Take out properties that would show a password: nothing here needs them."""
+    """Remove properties that would show a password; this broker does not need them."""
     for name in [one for one in made.properties if SECRET.search(one)]:
         del made.properties[name]
         reading.open(
@@ -201,10 +201,10 @@ def dead_queue(reading: Reading, element: Element, position: int) -> DeadMessage
 
 
 def references(reading: Reading, element: Element) -> dict[str, Any]:
-    """What an element refers to, by our fields.
+    """The parts that an element refers to, by field.
 
     Raises:
-        WrongSettings: there is no such thing in the document.
+        WrongSettings: the document does not have such a part.
     """
     found: dict[str, Any] = {}
     for name, column in ATTRIBUTES[element.name].items():

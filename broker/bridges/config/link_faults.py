@@ -1,6 +1,6 @@
-"""What can be wrong with a link: its ends do not fit, or it asks for what is not there.
+"""Validation rules for links: their ends must fit, and providers support the options.
 
-Pure.
+Pure functions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def of_link(link: Link) -> Iterator[FieldFault]:
 
 
 def providers_of(link: Link) -> tuple[Provider, Provider] | None:
-    """Those of source and target, where both are known."""
+    """The providers of source and target, if both are known."""
     factories = [getattr(link, f"{end}_factory", None) for end in ("source", "target")]
     found = [registry.PROVIDERS.get(one.provider) for one in factories if one]
     if len(found) < 2 or found[0] is None or found[1] is None:

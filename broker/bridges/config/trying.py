@@ -1,4 +1,4 @@
-"""Trying whether a connection factory reaches its provider."""
+"""Connection test of a connection factory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from broker.models import ConnectionFactory
 
 
 def try_out(factory: ConnectionFactory) -> str:
-    """Connect, log in, and leave again; say that it went well.
+    """Connect, log in, and disconnect; return a sentence about the success.
 
     Raises:
-        ProviderError: it did not; why, and what to do.
+        ProviderError: it failed; with the reason, and what to do.
         SecretsLost: its password cannot be decrypted.
     """
     if factory.provider == HERE:

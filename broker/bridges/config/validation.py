@@ -1,7 +1,7 @@
-"""What is wrong with bridges as they are configured: a sentence for each fault. Pure.
+"""Validation of bridges: a sentence for each fault. Pure functions.
 
-Asked wherever something is saved, and again before a link starts. Nothing is consumed
-of a link with a fault.
+It runs before each save, and before a link starts. A link with a fault does not
+consume.
 
 Source:
     Open MQ, Administration Guide, "Configuring a JMS Bridge"; its
@@ -38,7 +38,7 @@ from broker.models.bridge_names import BUILT_IN_QUEUE
 
 
 def transformer_problem(name: str, properties: Mapping[str, str]) -> str:
-    """Why a link cannot use a message transformer; empty where it can."""
+    """The reason that a link cannot use a message transformer; empty if it can."""
     try:
         check(name, properties)
     except (NoSuchTransformer, ValueError) as error:
@@ -47,7 +47,7 @@ def transformer_problem(name: str, properties: Mapping[str, str]) -> str:
 
 
 def problems_of(link: Link) -> list[str]:
-    """All that keeps a link from being run, its factories and destinations included."""
+    """All faults that keep a link from running, with those of the parts it uses."""
     return [one.sentence for one in faults_of(link)] + [
         f"{noun(part)}: {one.sentence}"
         for part in used_by(link)
@@ -56,7 +56,7 @@ def problems_of(link: Link) -> list[str]:
 
 
 def problems_of_bridge(bridge: Bridge) -> list[str]:
-    """All that is wrong with a stored bridge and everything in it."""
+    """All faults of a stored bridge and its parts."""
     return problems_among(
         [
             bridge,
@@ -71,7 +71,7 @@ def problems_of_bridge(bridge: Bridge) -> list[str]:
 
 
 def problems_among(parts: Iterable[Part]) -> list[str]:
-    """What is wrong with these, each sentence after what it is about."""
+    """All faults of these parts, each sentence after the name of its part."""
     listed = list(parts)
     links = [one for one in listed if isinstance(one, Link)]
     found = [
@@ -86,7 +86,7 @@ def problems_among(parts: Iterable[Part]) -> list[str]:
 
 
 def faults_of(part: Part) -> list[FieldFault]:
-    """What is wrong with one of them, as far as it can be told of it alone."""
+    """The faults of one part, as far as they do not depend on parts that use it."""
     found = [*fields_wrong(part), *RULES[type(part)](part)]
     if isinstance(part, Link | DeadMessageQueue):
         found += of_transformer(part.transformer, part.properties)
@@ -94,14 +94,14 @@ def faults_of(part: Part) -> list[FieldFault]:
 
 
 def noun(part: Part) -> str:
-    """What people call it: ``Link orders-out``."""
+    """Kind and name of a part, for people: ``Link 'orders-out'``."""
     kind = str(part._meta.verbose_name).capitalize()
     name = part.ref_name if isinstance(part, BridgeDestination) else part.name
     return f"{kind} {name!r}"
 
 
 def used_by(link: Link) -> list[Part]:
-    """What a link needs, each once."""
+    """The parts that a link uses, each once."""
     parts = ("source_factory", "target_factory", "source", "target")
     found: list[Part] = []
     for one in (getattr(link, name, None) for name in parts):
@@ -111,7 +111,7 @@ def used_by(link: Link) -> list[Part]:
 
 
 def of_bridge(bridge: Bridge) -> Iterator[FieldFault]:
-    """Nothing beyond its fields."""
+    """No rules beyond those of its fields."""
     return iter(())
 
 
@@ -153,7 +153,7 @@ def of_provider(factory: ConnectionFactory) -> Iterator[FieldFault]:
 def has_password(url: str) -> bool:
     try:
         return "@" in urlsplit(url).netloc
-    except ValueError:  # no URL at all, which is said elsewhere
+    except ValueError:  # no URL at all, which another rule reports
         return False
 
 
@@ -179,7 +179,7 @@ def of_dead_queue(queue: DeadMessageQueue) -> Iterator[FieldFault]:
 
 
 def feeding(queue: DeadMessageQueue, links: Iterable[Link]) -> Iterator[FieldFault]:
-    """Whether dead messages would go round: out of a link, and into it again."""
+    """The fault that a link would consume its own dead messages again."""
     for link in links:
         if is_source(queue, link):
             yield FieldFault(
@@ -190,7 +190,7 @@ def feeding(queue: DeadMessageQueue, links: Iterable[Link]) -> Iterator[FieldFau
 
 
 def is_source(queue: DeadMessageQueue, link: Link) -> bool:
-    """Whether a link takes what a dead message queue gets."""
+    """Whether a link's source is the destination of a dead message queue."""
     chosen = [getattr(queue, name, None) for name in ("factory", "destination")]
     chosen += [getattr(link, name, None) for name in ("source_factory", "source")]
     if None in chosen:

@@ -1,9 +1,9 @@
-"""What a link asks of a provider of messages, whoever that is.
+"""The interface of providers, as links use them.
 
-Everything waits in the thread that calls it. A session is used by one thread.
+All calls block the calling thread. A session is used by one thread.
 
-A message is always what this broker stores, ``NewMessage``. Since one end of each link
-is this broker, a provider translates between that and its own form; nothing else does.
+Messages are always this broker's ``NewMessage``. As one end of each link is this
+broker, each provider converts between that and its own format.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class Capability(Flag):
     """What a provider can do."""
 
     LOCAL = auto()  # it is this broker: its work joins a database transaction
-    TRANSACTIONS = auto()  # what is acknowledged and sent can be one transaction
+    TRANSACTIONS = auto()  # acknowledgements and sends in one transaction
     TWO_PHASE = auto()  # a transaction can be prepared, and outlives its connection
-    SELECTORS = auto()  # it gives only what a JMS selector matches
+    SELECTORS = auto()  # JMS selectors
     TOPICS = auto()
-    DURABLE = auto()  # subscriptions that keep messages while nobody is connected
-    LAG = auto()  # it tells how many messages wait at a destination
+    DURABLE = auto()  # subscriptions that keep messages while not connected
+    LAG = auto()  # it reports how many messages wait at a destination
 
 
 NOTHING = Capability(0)
@@ -46,7 +46,7 @@ class Destination(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Factory:
-    """How a provider is reached; a connection factory, its password in clear."""
+    """A connection factory, with its password in clear."""
 
     name: str
     provider: str  # a key of the registry
@@ -60,23 +60,23 @@ class Factory:
 
 @dataclass(slots=True)
 class Received:
-    """One message as its source gave it; not acknowledged yet."""
+    """One message received from the source; not acknowledged yet."""
 
     message: NewMessage  # its ``address`` is the name of the destination at the source
-    handle: Any  # by which the session knows it
+    handle: Any  # the session's reference to it
     destination: Destination  # JMSDestination
     message_id: str = ""  # JMSMessageID at the source
     sent_at: datetime | None = None  # JMSTimestamp
     redelivered: bool = False
-    delivery_count: int | None = None  # of attempts, this one included; None: not told
-    local_id: int | None = None  # the number that this broker has for it, if it is here
+    delivery_count: int | None = None  # including this one; None: unknown
+    local_id: int | None = None  # this broker's number, if the source is here
 
 
 class Lag(NamedTuple):
-    """What waits at a source."""
+    """The messages that wait at a source."""
 
     messages: int
-    oldest_at: datetime | None  # None: not known, or nothing waits
+    oldest_at: datetime | None  # None: unknown, or none waits
 
 
 class ProviderSubscription(Protocol):
@@ -87,47 +87,47 @@ class ProviderSubscription(Protocol):
 
         Args:
             limit: messages at most.
-            wait_s: how long to wait for the first; those after it are not waited for.
+            wait_s: how long to wait for the first one; there is no wait for others.
 
         Returns:
-            None of them acknowledged; an empty list where nothing came in time.
+            Unacknowledged messages; an empty list if none came in time.
 
         Raises:
-            ProviderLost: the connection broke; the provider gives again what it had
-                given and nobody acknowledged.
+            ProviderLost: the connection broke; the provider will redeliver what was not
+                acknowledged.
         """
 
     def acknowledge(self, received: Sequence[Received]) -> None:
-        """Tell the provider that these need not be given again. Returns once it knows.
+        """Acknowledge messages. It returns once the provider has confirmed it.
 
         Within ``begin`` and ``commit`` it is part of the transaction.
 
         Raises:
-            ProviderLost: the connection broke; some of them may be given again.
+            ProviderLost: the connection broke; some of them may be redelivered.
         """
 
     def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
-        """Give messages back to where they stood, to be given again.
+        """Give messages back to their places, for redelivery.
 
         Args:
-            received: in the order in which they came.
-            failed: whether this counts as a failed attempt, where the provider counts.
+            received: the messages, in order.
+            failed: whether this counts as a failed attempt, if the provider counts.
         """
 
     def lag(self) -> Lag | None:
-        """What waits at the destination; None where the provider does not tell."""
+        """The messages that wait at the destination; None if this is unknown."""
 
     def close(self) -> None:
-        """Consume no more; what was not acknowledged is the provider's again."""
+        """Stop consuming; unacknowledged messages return to the provider."""
 
 
 class ProviderSession(Protocol):
-    """A connection to one provider, and all that a link does through it.
+    """A link's session with one provider.
 
     Attributes:
-        capabilities: of this provider.
-        sent_ids: JMSMessageID that each message of the last ``send`` was given; empty
-            where the session does not know.
+        capabilities: the provider's capabilities.
+        sent_ids: the JMSMessageIDs of the messages of the last ``send``; empty if
+            unknown.
     """
 
     capabilities: Capability
@@ -144,8 +144,9 @@ class ProviderSession(Protocol):
         """Begin to consume.
 
         Args:
-            durable_name: of a durable subscription to a topic; empty: not durable.
-            prefetch: how many messages the provider may have under way.
+            durable_name: the name of a durable subscription to a topic; empty: not
+                durable.
+            prefetch: how many messages the provider may send ahead.
 
         Raises:
             WrongFactory: there is no such destination, or the provider cannot do it.
@@ -155,62 +156,62 @@ class ProviderSession(Protocol):
     def send(
         self, messages: Sequence[NewMessage], destination: Destination
     ) -> list[SendRefused | None]:
-        """Send messages in this order. Returns once the provider has them all, safely.
+        """Send messages in order. It returns once the provider has stored all of them.
 
         Within ``begin`` and ``commit`` it is part of the transaction, and a refusal may
         come with the commit only.
 
         Returns:
-            For each message None, or why the provider did not take this one.
+            For each message None, or the provider's refusal of it.
 
         Raises:
-            WrongFactory: there is no such destination, or one may not send there.
+            WrongFactory: there is no such destination, or sending is not allowed.
             ProviderLost: the connection broke; some may have been sent.
         """
 
     def begin(self) -> None:
-        """Begin a transaction; of those with ``TRANSACTIONS`` only."""
+        """Begin a transaction; only with ``TRANSACTIONS``."""
 
     def commit(self) -> None:
-        """End the transaction well.
+        """Commit the transaction.
 
         Raises:
             SendRefused: the provider did not commit; it is rolled back.
-            CommitInDoubt: the connection broke after the provider was asked.
+            CommitInDoubt: the connection broke after the commit was sent.
         """
 
     def roll_back(self) -> None:
-        """Undo the transaction. Harmless where none is open or the connection broke."""
+        """Roll back. No effect if no transaction is open, or the connection broke."""
 
     def prepare(self, xid: str) -> None:
-        """Make the transaction durable, to be ended by its name; ``TWO_PHASE`` only.
+        """Prepare the transaction under a name; only with ``TWO_PHASE``.
 
         Raises:
             SendRefused: the provider cannot commit it; it is rolled back.
-            ProviderLost: the connection broke; it may or may not be prepared.
+            ProviderLost: the connection broke; it is unknown whether it is prepared.
         """
 
     def commit_prepared(self, xid: str) -> None:
-        """End a prepared transaction well. Harmless where none has the name."""
+        """Commit a prepared transaction. No effect if none has the name."""
 
     def roll_back_prepared(self, xid: str) -> None:
-        """Undo a prepared transaction. Harmless where none has the name."""
+        """Roll back a prepared transaction. No effect if none has the name."""
 
     def in_doubt(self, prefix: str) -> list[str]:
-        """The names of prepared transactions that begin so."""
+        """The names of prepared transactions with this prefix."""
 
     def close(self) -> None:
-        """End the connection. Harmless twice, and where it is lost already."""
+        """Close the connection. May be called twice, and after it was lost."""
 
 
 class Connect(Protocol):
-    """What makes a session of a connection factory."""
+    """Opens a session for a connection factory."""
 
     def __call__(self, factory: Factory) -> ProviderSession:
         """Connect and log in.
 
         Raises:
-            ProviderLost: nobody answers.
+            ProviderLost: the provider does not answer.
             AccessRefused: the name or the password is wrong.
-            WrongFactory: the URL or a property cannot be used.
+            WrongFactory: the URL or a property is invalid.
         """

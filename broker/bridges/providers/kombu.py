@@ -1,12 +1,12 @@
-"""Whatever else kombu reaches: Redis, SQS, a folder; at least once, best effort.
+"""Other transports of kombu, as Redis, SQS or a folder; at least once, best effort.
 
-kombu makes one face of many transports, and each keeps what it can. None says more of
-a message that was sent than that it was handed over; one that has no acknowledgements
-of its own, such as a folder, loses what a process had when it was killed. There are
-queues only: no topics, no selectors, no transactions.
+kombu has one interface for many transports, whose guarantees differ. None confirms more
+than that a message was handed over. A transport without acknowledgements, such as a
+folder, loses the messages that a killed process held. There are queues only: no topics,
+no selectors, no transactions.
 
-A message is as the provider for RabbitMQ has it, but for its priority, which is a
-header: where transports know priorities, they do not agree which goes first.
+Messages have the format of the provider for RabbitMQ, except that the priority is a
+header: transports differ in which priority goes first.
 
 Properties of a connection factory are the transport's options: ``visibility_timeout``,
 ``queue_name_prefix``, ``region``, ``data_folder_in``.
@@ -164,8 +164,8 @@ class KombuSession(NoTransactions):
 class KombuSubscription:
     """See ``interface.Subscription``.
 
-    What is released is kept here and given again from here, in its order: many
-    transports would put it at the end.
+    Released messages are kept here and redelivered from here, in order: many transports
+    would put them at the end.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class KombuSubscription:
     ) -> None:
         self.session = session
         self.destination = destination
-        self.number = 0  # of what came last
+        self.number = 0  # of the last message
         self.came: deque[tuple[int, Any]] = deque()
         self.open: dict[int, Any] = {}
         self.released: set[int] = set()
@@ -234,7 +234,7 @@ class KombuSubscription:
         self.came = deque(sorted((*again, *self.came), key=lambda pair: pair[0]))
 
     def lag(self) -> Lag | None:
-        """kombu does not tell for all of its transports."""
+        """Unknown, as kombu does not report it for all transports."""
         return None
 
     def close(self) -> None:
@@ -269,7 +269,7 @@ def connect(factory: Factory) -> KombuSession:
 
 
 def address_of(factory: Factory) -> str:
-    """The URL with the name and the password, where all transports look for them."""
+    """The URL with name and password, where all transports expect them."""
     if not factory.username and not factory.password:
         return factory.url
     scheme, _, rest = factory.url.partition("://")
@@ -278,12 +278,12 @@ def address_of(factory: Factory) -> str:
 
 
 def troubles_of(connection: kombu.Connection) -> tuple[type[Exception], ...]:
-    """What its transport raises where it is lost."""
+    """The exceptions of its transport that mean it is lost."""
     return (*connection.connection_errors, *connection.channel_errors, OSError)
 
 
 def said_of(factory: Factory, error: Exception) -> ProviderError:
-    """An error of a transport as those of a provider."""
+    """The provider error for an error of a transport."""
     causes = (error, error.__cause__, error.__context__)
     if any(isinstance(cause, DENIED) for cause in causes):
         why = f"The transport does not take this name and password: {error}."
@@ -296,12 +296,12 @@ def queue_named(name: str) -> kombu.Queue:
 
 
 def plain(value: str) -> int | str:
-    """An option of a transport; numbers are numbers."""
+    """The value of a transport's option; digits become a number."""
     return int(value) if value.isdecimal() else value
 
 
 def properties_in(came: Any) -> dict[str, Any]:
-    """The properties of kombu's message by the names that AMQP has for them."""
+    """The properties of kombu's message, with AMQP's names."""
     headers = dict(came.headers or {})
     found: dict[str, Any] = dict(came.properties or {})
     found["priority"] = headers.pop(PRIORITY, USUAL)

@@ -1,4 +1,4 @@
-"""This broker as the provider of a link: what its clients have, in its transactions."""
+"""This broker as the provider of a link, within the link's database transactions."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ UNTAKEN = "No queue of the address {} takes the message. Give it one under Setti
 
 
 class LocalSubscription:
-    """Takes messages off a queue of this broker, under a unit of work.
+    """Gets messages from a queue of this broker, under a unit of work.
 
-    Whoever acknowledges takes the unit of work (``take_work``) and ends it, in the
-    transaction in which the rest of the link's work is done.
+    To acknowledge, the link takes the unit of work (``take_work``) and ends it in the
+    database transaction of the transfer.
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class LocalSubscription:
         return self.consumer.queue
 
     def receive(self, limit: int, wait_s: float) -> list[Received]:
-        """See ``interface.Subscription``; but after a wait nothing is taken: whoever
-        waited looks first whether the link is still its own."""
+        """See ``interface.Subscription``; but it gets nothing after a wait: the caller
+        must first check that it still owns the link."""
         self.session.prefetch = max(limit, 1)
         seen = notifications.version(self.queue.pk)
         found = [self.received(one) for one in self.consumer.receive_many(limit)]
@@ -94,12 +94,14 @@ class LocalSubscription:
         )
 
     def take_work(self) -> UnitOfWork:
-        """The unit of work that holds all that was received; the next one begins."""
+        """Take the unit of work of all received messages; the next get begins
+        another."""
         self.session.release_unread()
         return self.session.holding.take_leave()
 
     def acknowledge(self, received: Sequence[Received]) -> None:
-        """See ``interface.Subscription``; all that was received and not released."""
+        """See ``interface.Subscription``; it acknowledges all that was received and not
+        released."""
         work = self.take_work()
         with transaction.atomic():
             work.carry_out()
@@ -120,12 +122,12 @@ class LocalSubscription:
 
 
 def lag_of(queue: Queue) -> Lag:
-    """What could be got of a queue, and since when the oldest of it waits."""
+    """The number of ready messages of a queue, and when the oldest was put."""
     return lags_of([queue.pk])[queue.pk]
 
 
 def lags_of(queue_ids: Sequence[int]) -> dict[int, Lag]:
-    """The same of several, by queue id. Two queries."""
+    """As ``lag_of``, for several queues by id. Two queries."""
     depths = journal.depths(queue_ids)
     oldest = wait_times.waiting(queue_ids)
     return {
@@ -138,26 +140,26 @@ def lags_of(queue_ids: Sequence[int]) -> dict[int, Lag]:
 
 
 def give_back(work: UnitOfWork) -> None:
-    """End a unit of work uncounted: nothing was done with what it holds."""
+    """Release all entries of a unit of work, uncounted."""
     work.ended = True
     if work.id is not None:
         settle.release_all(work.id, actor=work.actor, now=work.now)
 
 
 def back_out(work: UnitOfWork, error: str) -> None:
-    """End it as a failed attempt, which the source's own limits count."""
+    """Back out a unit of work; it counts for the source queue's backout threshold."""
     try:
         work.back_out(error, by_system=True)
     except LockLost:
-        return  # the system was quicker
+        return  # it was backed out before
 
 
 def send(messages: Sequence[NewMessage]) -> list[Receipt]:
     """Put messages in the open transaction, all of them.
 
     Raises:
-        SendRefused: an address or queue does not take one of them; which one, nobody
-            knows. The transaction must be undone.
+        SendRefused: an address or queue refuses one of them; it is unknown which one.
+            The transaction must be rolled back.
     """
     alike = len({one.address for one in messages}) == 1 and len(messages) <= CHUNK
     try:
@@ -174,7 +176,7 @@ def send(messages: Sequence[NewMessage]) -> list[Receipt]:
 
 
 def address_for(destination: Destination, factory: str) -> str:
-    """The address that a destination means here.
+    """The address of a destination at this broker.
 
     Raises:
         WrongFactory: there is none.
@@ -186,7 +188,7 @@ def address_for(destination: Destination, factory: str) -> str:
 
 
 def address_of_name(name: str) -> str:
-    """The same; where there is none, the name itself, which no put takes."""
+    """As ``address_for``; if there is none, the name itself, which a put refuses."""
     try:
         return address_of(name)
     except NoSuchAddress:
@@ -245,7 +247,7 @@ class LocalSession(NoTransactions):
         return None
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing, as nothing is held."""
 
 
 def connect(factory: Factory) -> LocalSession:

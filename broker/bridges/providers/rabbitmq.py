@@ -1,15 +1,16 @@
 """RabbitMQ by its own protocol, AMQP 0-9-1, through py-amqp.
 
-What is sent is confirmed by RabbitMQ once it is safe; what goes nowhere is refused.
-There are no selectors. There are transactions in the protocol, but they are atomic for
-one queue only, so none are offered.
+RabbitMQ confirms a message once it is stored; one that reaches no queue is refused.
+There are no selectors. The protocol has transactions, but they are atomic for one queue
+only, so they are not supported here.
 
     queue:NAME   the queue NAME; as a target it is reached by the default exchange
-    topic:NAME   the exchange NAME; as a source it feeds a queue of the subscription's
+    topic:NAME   the exchange NAME; as a source it feeds the subscription's own queue
 
-Properties of a connection factory: ``exchange`` and ``routing-key`` take the place of
-those that the destination's name implies; ``binding-key`` says what of an exchange a
-subscription gets (all); ``ca-file``, ``cert-file`` and ``key-file`` are for ``amqps``.
+Properties of a connection factory: ``exchange`` and ``routing-key`` override those of
+the destination's name; ``binding-key`` selects messages of an exchange for a
+subscription (default: all); ``ca-file``, ``cert-file`` and ``key-file`` are for
+``amqps``.
 
 Source:
     RabbitMQ's manual, "Consumer Acknowledgements and Publisher Confirms".
@@ -38,8 +39,9 @@ NO_SELECTORS = (
 class RabbitMQSession(NoTransactions):
     """See ``interface.Session``.
 
-    There are two connections where both are needed: RabbitMQ stops to read from one
-    that publishes while its memory or disk is short, acknowledgements included.
+    Publishing and consuming use separate connections. While its memory or disk is
+    short,
+    RabbitMQ stops reading from one that publishes, including its acknowledgements.
     """
 
     capabilities = Capability.TOPICS | Capability.DURABLE | Capability.LAG
@@ -57,7 +59,7 @@ class RabbitMQSession(NoTransactions):
         self.heart.start()
 
     def wire(self) -> Wire:
-        """One that nobody uses yet.
+        """An unused connection.
 
         Raises:
             ProviderLost: the session was closed; or see ``interface.Connect``.
@@ -100,7 +102,7 @@ class RabbitMQSession(NoTransactions):
         return subscription
 
     def bound(self, channel: Any, name: str, durable_name: str) -> str:
-        """A queue that an exchange feeds; a durable one stays."""
+        """Declare and bind the subscription's queue; a durable one stays."""
         asked = self.factory.properties
         exchange = asked.get("exchange", name)
         channel.exchange_declare(exchange, "", passive=True)
@@ -108,7 +110,7 @@ class RabbitMQSession(NoTransactions):
             durable_name,
             durable=bool(durable_name),
             exclusive=not durable_name,
-            auto_delete=False,  # a release ends its consumer for a moment
+            auto_delete=False,  # a release closes its consumer for a moment
         ).queue
         channel.queue_bind(queue, exchange, asked.get("binding-key", "#"))
         return queue

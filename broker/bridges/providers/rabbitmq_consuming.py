@@ -1,4 +1,4 @@
-"""What RabbitMQ gives: one channel, one consumer, and what is not acknowledged yet."""
+"""Consuming from RabbitMQ: one channel, one consumer, and unacknowledged messages."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from broker.bridges.providers.rabbitmq_messages import (
 from broker.bridges.providers.rabbitmq_wire import Wire
 from broker.errors.bridges import ProviderError
 
-# Where the arguments of a delivery begin: the length of the consumer's tag, and, behind
-# that, the number of the delivery and whether it was redelivered.
+# Offset of the arguments of a delivery: the length of the consumer tag, then the tag,
+# the delivery tag, and the redelivered flag.
 TAG_AT = 4
 NUMBERS = Struct(">QB")
-UNDECODABLE = (  # what strangers' bytes can make of py-amqp's decoder, and of ours
+UNDECODABLE = (  # what untrusted bytes can raise in py-amqp's decoder and in ours
     *(ValueError, TypeError, LookupError, ArithmeticError, OSError, RecursionError),
     amqp.AMQPError,
 )
@@ -45,9 +45,9 @@ class RabbitMQSubscription:
         self.queue = queue
         self.destination = destination
         self.prefetch = prefetch
-        self.is_ours = False  # the queue: it ends with the subscription
-        self.came: deque[Content] = deque()  # to be given to the caller, by number
-        self.open: dict[int, Content] = {}  # given and not acknowledged, by number
+        self.is_ours = False  # the queue is deleted with the subscription
+        self.came: deque[Content] = deque()  # not received by the caller yet, in order
+        self.open: dict[int, Content] = {}  # received, not acknowledged, by number
         self.released: Counter[int] = Counter()  # how often, by number
         with self.wire.used(self.where) as connection:
             self.channel: Any = connection.channel()
@@ -60,7 +60,7 @@ class RabbitMQSubscription:
         return str(self.destination)
 
     def ask(self) -> None:
-        """Wait until all is done that was written before on this channel."""
+        """Wait until RabbitMQ has processed all earlier frames of this channel."""
         self.channel.basic_qos(0, self.prefetch, a_global=False)
 
     def receive(self, limit: int, wait_s: float) -> list[Received]:
@@ -72,7 +72,7 @@ class RabbitMQSubscription:
         return [self.received(self.came.popleft(), now) for _ in range(few)]
 
     def fill(self, limit: int, wait_s: float) -> None:
-        """Wait for one, and take with it whatever has come."""
+        """Wait for one message, and take all that have come with it."""
         until = time.monotonic() + wait_s
         while len(self.came) < limit:
             left_s = 0.0 if self.came else until - time.monotonic()
@@ -103,11 +103,12 @@ class RabbitMQSubscription:
     def acknowledge(self, received: Sequence[Received]) -> None:
         """See ``interface.Subscription``.
 
-        RabbitMQ does not answer an acknowledgement. What was written may be lost with
-        the connection, and the caller would not know; so it is followed by a question,
-        whose answer comes after all before it was done. It costs what a round trip
-        does, for a batch, during which what comes next is read. Its node may still
-        give some of them again if it crashes before they are on its disk.
+        RabbitMQ does not confirm an acknowledgement, which may be lost with the
+        connection. So a request with an answer follows it; the answer comes after the
+        acknowledgement was processed. This costs one round trip for each batch, in
+        which
+        the next messages are read. The node may still redeliver some of them if it
+        crashes before they are on its disk.
         """
         ended = {one.handle for one in received}
         if not ended:
@@ -124,7 +125,7 @@ class RabbitMQSubscription:
             self.ask()
 
     def oldest(self, ended: Set[int]) -> int:
-        """Up to which number all that RabbitMQ waits for is among these; 0: to none."""
+        """The highest number up to which all open messages are among these; 0: none."""
         first = numbers(self.came[0])[0] if self.came else sys.maxsize
         oldest = 0
         for number in sorted(self.open):
@@ -136,21 +137,22 @@ class RabbitMQSubscription:
     def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
         """See ``interface.Subscription``.
 
-        They are given again from here. RabbitMQ would take them back, but what it had
-        sent ahead overtakes them then, and on quorum queues even what it had not. It
-        has them, and in their places, when the subscription is closed. So it counts no
-        attempt, and no delivery limit of a queue drops what a link holds up.
+        They are redelivered from here. If RabbitMQ took them back, prefetched messages
+        would overtake them, and on quorum queues even others. It gets them back in
+        their
+        places when the subscription is closed. So it counts no attempt, and a queue's
+        delivery limit does not drop messages that a link holds.
         """
         for one in received:
             self.released[one.handle] += 1
         again = [self.open.pop(one.handle) for one in received]
-        with self.wire.lock:  # what comes is added to the same
+        with self.wire.lock:  # another thread may append to it
             ordered = sorted((*again, *self.came), key=numbers)
             self.came.clear()
             self.came.extend(ordered)
 
     def lag(self) -> Lag:
-        """What waits, and what RabbitMQ has sent that is not acknowledged."""
+        """The messages that wait, with those sent ahead and not acknowledged."""
         with self.wire.used(self.where) as connection:
             channel = connection.channel()
             waiting = channel.queue_declare(self.queue, passive=True).message_count
@@ -170,14 +172,14 @@ class RabbitMQSubscription:
 
 
 def numbers(content: Content) -> tuple[int, int]:
-    """The number of a delivery, and the bit that says whether it was redelivered."""
+    """The delivery tag, and the byte with the redelivered flag."""
     method = content.method
     number, bits = NUMBERS.unpack_from(method, TAG_AT + 1 + method[TAG_AT])
     return number, bits
 
 
 def sent_at(seconds: int | None) -> datetime | None:
-    """None, too, where no moment can be that."""
+    """The time of a timestamp; None if there is none, or it is out of range."""
     if seconds is None:
         return None
     try:
@@ -187,10 +189,10 @@ def sent_at(seconds: int | None) -> datetime | None:
 
 
 def attempts(headers: Any, again: int) -> int | None:
-    """Of which this is the last; None, where the queue does not count them.
+    """The number of delivery attempts; None if the queue does not count them.
 
     Args:
-        again: how often it was released here.
+        again: how often the message was released here.
     """
     before = headers.get(DELIVERY_COUNT) if headers else None
     return before + again + 1 if isinstance(before, int) else None

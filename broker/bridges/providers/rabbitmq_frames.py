@@ -1,8 +1,7 @@
-"""Frames of AMQP 0-9-1 that carry messages, written and put together many at a time.
+"""AMQP 0-9-1 frames of messages, encoded and decoded many at a time, for speed.
 
-py-amqp writes a message with a call to the system, a look for what has come before it,
-and a copy; and reads one with nine calls. What this module does instead is all that
-speed needs: the connection, its channels, and every other method are py-amqp's.
+py-amqp needs several system calls and copies for each message. This module replaces
+only that; the connection, its channels and all other methods are py-amqp's.
 
 Source:
     AMQP 0-9-1, sections 2.3.5, "Frame details", and 4.2.6, "Content framing".
@@ -31,7 +30,7 @@ LONG = Struct(">Q")
 OCTET = Struct("B")
 COUNT = Struct(">I")
 TEXT = Struct(">cI")  # in a table: its type, and bytes
-SURROGATES = "surrogatepass"  # errors of texts
+SURROGATES = "surrogatepass"  # codec error handler for texts
 FIELDS = tuple(  # name, flag, and type of each property
     (name, 1 << (15 - place), kind)
     for place, (name, kind) in enumerate(amqp.Message.PROPERTIES)
@@ -42,7 +41,7 @@ Frame = tuple[int, int, bytes]  # kind, channel, payload
 
 
 class Content(NamedTuple):
-    """A message as it came: the payloads of its frames."""
+    """A received message: the payloads of its frames."""
 
     method: bytes
     header: bytes
@@ -50,7 +49,7 @@ class Content(NamedTuple):
 
     @property
     def raw(self) -> bytes:
-        """Its properties, encoded."""
+        """The encoded properties."""
         return self.header[CONTENT.size :]
 
 
@@ -62,13 +61,13 @@ def framed(kind: int, channel: int, payload: bytes) -> bytes:
 
 
 def publishing(channel: int, exchange: str, routing_key: str) -> bytes:
-    """The first frame of each message; one that goes nowhere is to be returned."""
+    """The method frame of a publish; an unroutable message is returned."""
     arguments = dumps("Bssbb", (0, exchange, routing_key, True, False))
     return framed(METHOD, channel, SIGNATURE.pack(*Basic.Publish) + arguments)
 
 
 def encoded(properties: Mapping[str, Any]) -> bytes:
-    """Flags and values, as a header has them.
+    """Encode properties for a header: flags and values.
 
     Raises:
         ValueError: a text is not UTF-8.
@@ -82,7 +81,7 @@ def encoded(properties: Mapping[str, Any]) -> bytes:
 
 
 def written(kind: str, value: Any) -> bytes:
-    """A value as py-amqp writes it; the usual kinds without its detours."""
+    """Encode a value; the usual kinds without py-amqp's slower code."""
     if kind == "s" and isinstance(value, str):
         text = value.encode("utf-8", SURROGATES)
         return OCTET.pack(len(text)) + text
@@ -107,11 +106,11 @@ def table_of_texts(table: Mapping[str, str]) -> bytes:
 def content(
     channel: int, properties: bytes, body: bytes, frame_max: int
 ) -> list[bytes]:
-    """The other frames of a message.
+    """The header and body frames of a message.
 
     Args:
-        properties: from ``encoded``; they fit into one frame.
-        frame_max: bytes of the longest frame, as it was negotiated.
+        properties: the result of ``encoded``; they fit into one frame.
+        frame_max: bytes of the longest frame, as negotiated.
     """
     head = CONTENT.pack(Basic.CLASS_ID, 0, len(body)) + properties
     frames = [framed(HEADER, channel, head)]
@@ -124,14 +123,15 @@ def content(
 def frame_handler(
     connection: Any, callback: Callable[..., None]
 ) -> Callable[[Frame], bool]:
-    """In place of py-amqp's, which makes an object with two dictionaries of a message.
+    """A faster replacement of py-amqp's frame handler, for messages.
 
     Args:
-        connection: its ``takers`` say who takes the messages of a channel.
-        callback: of py-amqp, for all else.
+        connection: its ``takers`` are called with the messages, by channel.
+        callback: py-amqp's callback, for other frames.
 
     Returns:
-        What to call with each frame. It says whether something is complete.
+        A function to call with each frame; it returns whether a method or message is
+        complete.
     """
     usual = usual_frame_handler(connection, callback)
     takers: Mapping[int, Taker] = connection.takers
@@ -146,7 +146,7 @@ def frame_handler(
             return False
         if channel not in begun:
             return bool(usual(frame))
-        connection.bytes_recv += 1  # a sign of life
+        connection.bytes_recv += 1  # counts as a heartbeat
         method, header, left, parts = begun[channel]
         if kind == HEADER:
             header, left = payload, LONG.unpack_from(payload, 4)[0]

@@ -1,12 +1,12 @@
-"""A message as AMQP 0-9-1 has it, and as this broker stores it: pure, both ways.
+"""Conversion between AMQP 0-9-1 messages and stored messages. Pure functions.
 
-Its properties are a dictionary by py-amqp's names; ``application_headers`` is the table
-of headers. ``docs/bridges-rabbitmq.md`` has the same as a table for people.
+Properties are a dictionary with py-amqp's names; ``application_headers`` is the table
+of headers. ``docs/bridges-rabbitmq.md`` shows the mapping.
 
-What has no place of its own travels as a header whose name begins with ``x-backout-``,
-and so does a property whose name means something to RabbitMQ. What is about an address
-of this broker does not travel: IBM's descriptor and headers, the moment before which a
-message is not delivered, and AMQP 1.0's envelope with the exact types of properties.
+Values without a property in AMQP 0-9-1 are sent as headers with the prefix
+``x-backout-``, and so are properties whose names have a meaning in RabbitMQ. Not sent
+are: IBM MQ's descriptor and headers, the delivery time, and the AMQP 1.0 envelope with
+the exact types of properties.
 
 Source:
     AMQP 0-9-1, section 1.8, "basic"; RabbitMQ's errata for the types of a table, and
@@ -32,12 +32,12 @@ from broker.queueing.store import REPAIRED, NewMessage
 HEADERS = "application_headers"
 OURS = "x-backout-"
 EXPIRES_AT = f"{OURS}expires-at"  # milliseconds since 1970
-ESCAPED = f"{OURS}property-"  # a property whose name would mean something here
+ESCAPED = f"{OURS}property-"  # prefix for reserved names of properties
 UNREADABLE = f"{OURS}unreadable"
 GROUP_ID = "JMSXGroupID"
-CONTENT_ENCODING = "content-encoding"  # a property; pages unpack a body by it
+CONTENT_ENCODING = "content-encoding"  # a property, by which pages decompress a body
 
-TEXTS = (  # fields of ``NewMessage``, and properties of AMQP
+TEXTS = (  # fields of ``NewMessage``, and their AMQP properties
     ("content_type", "content_type"),
     ("correlation_id", "correlation_id"),
     ("reply_to", "reply_to"),
@@ -62,20 +62,20 @@ SHORT = 255  # bytes of a short string, and of a header's name
 HIGHEST, USUAL = 9, 4  # priorities
 TRANSIENT, PERSISTENT = 1, 2
 INT64 = 2**63
-NUL = "\N{SYMBOL FOR NULL}"  # in place of what PostgreSQL cannot keep
+NUL = "\N{SYMBOL FOR NULL}"  # replaces NUL, which PostgreSQL cannot store
 
 
 def properties_of(
     message: NewMessage, *, message_id: str, now: datetime
 ) -> dict[str, Any]:
-    """The properties of a message that leaves this broker.
+    """The AMQP properties of a message to send.
 
     Args:
-        message_id: its new one, as ``JMSMessageID``.
-        now: when it is sent; the rest of its time to live counts from it.
+        message_id: the new JMSMessageID.
+        now: the time of the send; the remaining time to live counts from it.
 
     Raises:
-        ValueError: the name of a property is longer than a header's can be.
+        ValueError: the name of a property is too long for a header.
     """
     properties: dict[str, Any] = {
         "message_id": message_id,
@@ -106,7 +106,7 @@ def properties_of(
 def expire(
     properties: dict[str, Any], headers: dict[str, Any], moment: datetime, now: datetime
 ) -> None:
-    """Say when a message expires: exactly for this broker, and as RabbitMQ knows it."""
+    """Add the expiry: the exact time in a header of ours, and RabbitMQ's expiration."""
     left_ms = (moment - now) // MILLISECOND
     headers[EXPIRES_AT] = (moment - EPOCH) // MILLISECOND
     if left_ms <= LONGEST_TTL_MS:
@@ -114,7 +114,7 @@ def expire(
 
 
 def headers_of(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties as headers; the encoding of the body is not among them.
+    """Properties as headers, without the content encoding.
 
     Raises:
         ValueError: a name is too long.
@@ -136,7 +136,7 @@ def headers_of(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def header_value(value: Any) -> Any:
-    """A JSON value as py-amqp writes it; a number beyond 64 bits is text."""
+    """A JSON value for py-amqp; a number beyond 64 bits becomes text."""
     if isinstance(value, int) and not -INT64 <= value < INT64:
         return str(value)
     if isinstance(value, dict):
@@ -149,7 +149,7 @@ def header_value(value: Any) -> Any:
 
 
 def encoding_of(message: NewMessage) -> str:
-    """What the body is packed in, as its sender said; empty where that is not said."""
+    """The content encoding that the sender gave; empty if none."""
     said = message.properties.get(CONTENT_ENCODING)
     if is_short(said):
         return str(said)
@@ -166,13 +166,13 @@ def is_short(value: Any) -> bool:
 def message_of(
     properties: Mapping[str, Any], body: bytes, *, address: str, now: datetime
 ) -> NewMessage:
-    """A message that arrived at this broker.
+    """A received message.
 
     Args:
-        properties: as py-amqp decodes them.
+        properties: the properties, decoded by py-amqp.
         address: the name of the destination it came from.
-        now: when it came; its time to live counts from it where nothing says when it
-            was sent.
+        now: the time of arrival; the time to live counts from it if there is no
+            timestamp.
     """
     headers = properties.get(HEADERS) or {}
     message = NewMessage(address, body)
@@ -202,16 +202,17 @@ def group_of(headers: Mapping[str, Any]) -> str | None:
 
 
 def unreadable(raw: bytes, body: bytes, *, address: str) -> NewMessage:
-    """A message whose properties cannot be decoded; it has them as one, in digits."""
+    """A message whose properties cannot be decoded; one property has their bytes in
+    hexadecimal."""
     return NewMessage(address, body, properties={UNREADABLE: raw.hex()})
 
 
 def expires_at(
     properties: Mapping[str, Any], headers: Mapping[str, Any], now: datetime
 ) -> datetime | None:
-    """When a message expires: the header knows it exactly, else it is reckoned.
+    """The expiry of a message: from our header, or computed from its expiration.
 
-    What no moment can be is no expiry.
+    A time out of range is no expiry.
     """
     exact, left = headers.get(EXPIRES_AT), properties.get("expiration")
     try:
@@ -227,7 +228,7 @@ def expires_at(
 
 
 def document(headers: Mapping[Any, Any]) -> dict[str, Any]:
-    """Headers as the JSON of the column ``properties``, without what is not of it."""
+    """Headers as the JSON of the column ``properties``, without our own headers."""
     found = {}
     for given, value in headers.items():
         name = kept(given)
@@ -240,10 +241,10 @@ def document(headers: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """A value of a table as JSON has it.
+    """The JSON value of a table's value.
 
-    Bytes are hexadecimal digits, a moment is ISO 8601, a decimal is a double, and what
-    is no number is text.
+    Bytes become hexadecimal digits, a time ISO 8601, a decimal a double, and NaN and
+    infinity text.
     """
     convert = CONVERTED.get(type(value))
     return value if convert is None else convert(value)
@@ -259,7 +260,7 @@ def iso(value: datetime) -> str:
 
 
 def kept(text: object) -> str:
-    """A text as PostgreSQL can hold it, and whatever stands in its place as text."""
+    """A text that PostgreSQL can store; other types become text."""
     if not isinstance(text, str):
         return text.hex() if isinstance(text, bytes) else str(text)
     if not text.isascii():
@@ -279,10 +280,10 @@ CONVERTED: Mapping[type, Callable[[Any], Any]] = {
 
 
 def envelope_of(message: NewMessage) -> bytes | None:
-    """What makes clients of AMQP 1.0 read a body as the sections that it is.
+    """An envelope for a body of encoded AMQP 1.0 sections, as a JMS map or list.
 
-    A map or a list of JMS is stored as it was encoded; without an envelope they would
-    get it as bytes. The fields beside the body come from the columns.
+    Without it, AMQP 1.0 clients would get the body as bytes. The other fields come from
+    the columns.
     """
     try:
         start, _ = bodies.stored(message.body, None)

@@ -1,4 +1,4 @@
-"""Opening a connection to RabbitMQ, and what its errors mean to a link."""
+"""Open a connection to RabbitMQ, and map its errors to those of links."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def opened(factory: Factory) -> RabbitMQConnection:
     """A connection that has logged in.
 
     Raises:
-        ProviderLost: nobody answers.
+        ProviderLost: the server does not answer.
         AccessRefused: the name or the password is wrong.
-        WrongFactory: the URL or a property cannot be used.
+        WrongFactory: the URL or a property is invalid.
     """
     parts = urlsplit(factory.url)
     user = factory.username or unquote(parts.username or "") or "guest"
@@ -60,7 +60,7 @@ def address_of(parts: SplitResult) -> str:
 
 
 def encryption(factory: Factory, parts: SplitResult) -> Any:
-    """What py-amqp wants to know of TLS; unasked, it would trust anybody."""
+    """py-amqp's options for TLS; without them, it would not verify certificates."""
     if parts.scheme != "amqps":
         return False
     asked = factory.properties
@@ -74,7 +74,7 @@ def encryption(factory: Factory, parts: SplitResult) -> Any:
 
 
 def refused(factory: Factory, error: Exception) -> ProviderError:
-    """Why there is no connection."""
+    """The error of a failed connection."""
     where = address_of(urlsplit(factory.url))
     if isinstance(error, amqp.AccessRefused):
         why = f"{where} does not take this name and password. Correct them."
@@ -95,7 +95,7 @@ def refused(factory: Factory, error: Exception) -> ProviderError:
 
 
 def said_of(factory: Factory, error: Exception, destination: str) -> ProviderError:
-    """An error of py-amqp as those of a provider."""
+    """The provider error for an error of py-amqp."""
     where = address_of(urlsplit(factory.url))
     text = str(getattr(error, "reply_text", None) or error)
     if isinstance(error, amqp.NotFound):

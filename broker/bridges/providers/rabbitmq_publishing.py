@@ -1,4 +1,4 @@
-"""What RabbitMQ is sent: one channel with confirms, and what is not confirmed yet."""
+"""Publishing to RabbitMQ: one channel with publisher confirms."""
 
 from __future__ import annotations
 
@@ -25,28 +25,29 @@ from broker.bridges.providers.rabbitmq_messages import properties_of
 from broker.bridges.providers.rabbitmq_wire import PATIENCE_S, TICK_S, Wire
 from broker.queueing.store import NewMessage
 
-WINDOW = 500  # messages that RabbitMQ may have unconfirmed
+WINDOW = 500  # unconfirmed messages
 WINDOW_BYTES = 8 * 2**20  # the same, and one message more
-GROUP = 25  # messages that are written at once, at most; it works on them meanwhile
+GROUP = 25  # messages in one write; RabbitMQ works on them meanwhile
 GROUP_BYTES = 256 * 1024  # the same, and one message more
 BLOCKED = "It takes nothing from anybody, as its memory or disk is short."
 NOT_KEPT = "RabbitMQ could not keep it: the queue is full, or its node is in trouble."
 
-Refusals = dict[int, str]  # why a message was not taken, by its place
+Refusals = dict[int, str]  # reasons, by position of the message
 
 
 class Route(NamedTuple):
-    """Where messages are sent, as RabbitMQ says it."""
+    """The exchange and routing key for messages."""
 
-    exchange: str  # empty: the one that knows all queues by their names
+    exchange: str  # empty: the default exchange
     routing_key: str
 
 
 class Publisher:
-    """Sends. Whoever calls it holds the wire.
+    """Publishes messages. The caller must hold the wire.
 
-    RabbitMQ counts what is sent on a channel, from 1, and confirms by number. A message
-    that no queue takes comes back before it is confirmed; its id says which it is.
+    RabbitMQ numbers the messages of a channel, from 1, and confirms by number. A
+    message
+    that no queue takes is returned before its confirm; its id tells which one it is.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -56,7 +57,7 @@ class Publisher:
         self.sent = 0  # on all channels, for the ids
         self.known: set[Route] = set()
         self.refused: Refusals = {}
-        self.left: deque[int] = deque()  # places of what was not written yet
+        self.left: deque[int] = deque()  # positions not written yet
         self.open_channel()
 
     def open_channel(self) -> None:
@@ -66,14 +67,14 @@ class Publisher:
         self.channel.events["basic_nack"].add(self.not_kept)
         self.connection.takers[self.channel.channel_id] = self.returned
         self.before = self.sent  # on earlier channels
-        self.open: dict[int, tuple[int, int]] = {}  # place and bytes, by number
+        self.open: dict[int, tuple[int, int]] = {}  # position and bytes, by number
         self.open_bytes = 0
 
     def check(self, route: Route) -> None:
-        """Ask, once, whether there is such a queue or exchange.
+        """Check once that the queue or exchange exists.
 
         Raises:
-            amqp.ChannelError: there is none.
+            amqp.ChannelError: it does not.
         """
         if route in self.known:
             return
@@ -86,10 +87,10 @@ class Publisher:
         self.known.add(route)
 
     def send(self, messages: Sequence[NewMessage], route: Route) -> Refusals:
-        """Send in this order. Returns once each is confirmed or refused.
+        """Publish in order. It returns once each message is confirmed or refused.
 
-        Where one makes RabbitMQ close the channel, those of which nothing is known yet
-        are sent again, each alone; only that one is refused.
+        If a message makes RabbitMQ close the channel, all unconfirmed ones are sent
+        again, one by one; only the faulty one is refused.
 
         Raises:
             OSError, amqp.AMQPError: the connection or the channel broke.
@@ -106,7 +107,7 @@ class Publisher:
     def attempt(
         self, messages: Sequence[NewMessage], places: Iterable[int], route: Route
     ) -> list[int]:
-        """Send; the places of those of which nothing is known."""
+        """Publish; return the positions of messages whose result is unknown."""
         try:
             self.publish(messages, places, route)
         except (PreconditionFailed, ContentTooLarge) as error:
@@ -145,7 +146,7 @@ class Publisher:
         place: int,
         now: datetime,
     ) -> None:
-        """The frames of a message, or why it has none."""
+        """Append the frames of a message, or note its refusal."""
         number = self.sent + 1
         message_id = f"{self.ids}{number:016x}"
         try:
@@ -170,10 +171,10 @@ class Publisher:
         self.open_bytes += size
 
     def wait_for_confirms(self, messages: int, size_bytes: int) -> None:
-        """Until no more than so many are open.
+        """Wait until no more than these are unconfirmed.
 
         Raises:
-            TimeoutError: RabbitMQ confirms nothing any more.
+            TimeoutError: RabbitMQ has stopped confirming.
         """
         until = time.monotonic() + PATIENCE_S
         while self.open and (len(self.open) > messages or self.open_bytes > size_bytes):
@@ -195,7 +196,7 @@ class Publisher:
             self.refused[place] = NOT_KEPT
 
     def settled(self, number: int, *, multiple: bool) -> list[int]:
-        """The places of what is open no longer."""
+        """Remove confirmed messages; return their positions."""
         numbers = [number]
         if multiple:
             numbers = []
@@ -211,7 +212,7 @@ class Publisher:
         return places
 
     def returned(self, came: Content) -> None:
-        """It is confirmed nevertheless, as soon as this has come."""
+        """Note an unroutable message as refused; RabbitMQ confirms it afterwards."""
         (_, why, exchange, routing_key), _ = loads("Bsss", came.method, 4)
         properties, _ = decode_properties_basic(came.header, CONTENT.size)
         number = int(properties["message_id"][-16:], 16) - self.before

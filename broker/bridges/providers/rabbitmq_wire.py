@@ -1,4 +1,4 @@
-"""A connection to RabbitMQ: py-amqp's, which reads ahead and loses no heartbeat."""
+"""A connection to RabbitMQ: py-amqp's, with read-ahead and steady heartbeats."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from broker.bridges.providers.rabbitmq_frames import (
 )
 from broker.errors.bridges import ProviderError
 
-READ_BYTES = 256 * 1024  # at most, with one call to the system
+READ_BYTES = 256 * 1024  # at most, in one system call
 HEARTBEAT_S = 30
-TICK_S = 1.0  # between looks at whether a heartbeat is due
-PULSE_S = 5.0  # the same, while nobody uses the connection
-PATIENCE_S = 30.0  # for an answer, and for RabbitMQ to take what is sent
+TICK_S = 1.0  # between checks whether a heartbeat is due
+PULSE_S = 5.0  # the same, while the connection is idle
+PATIENCE_S = 30.0  # time-out of answers and writes
 FRAME_END = 0xCE
 
 
 class ReadsAhead:
-    """Reads whatever has come, and cuts it into frames."""
+    """Reads all available bytes, and splits them into frames."""
 
     sock: Any
     connected: bool
-    ahead = b""  # what was read, from ``at`` on not yet given
+    ahead = b""  # bytes read; those from ``at`` on are unused
     at = 0
 
     def at_hand(self) -> Frame | None:
-        """The next frame, if all of it was read."""
+        """The next frame, if it is complete."""
         ahead, at = self.ahead, self.at
         if len(ahead) < at + FRAME.size:
             return None
@@ -53,10 +53,10 @@ class ReadsAhead:
         return kind, channel, ahead[start:end]
 
     def read_frame(self) -> Frame:
-        """The next frame; waits for it as long as the socket does.
+        """The next frame; waits with the socket's time-out.
 
         Raises:
-            TimeoutError: it did not come; what came of it is kept.
+            TimeoutError: it is not complete; the bytes read are kept.
             OSError: the connection broke.
         """
         while (frame := self.at_hand()) is None:
@@ -78,7 +78,7 @@ class Encrypted(ReadsAhead, SSLTransport):
 
 
 class RabbitMQConnection(amqp.Connection):
-    """py-amqp's connection, with messages past it and a limit to every wait."""
+    """py-amqp's connection, with a fast path for messages and a time-out everywhere."""
 
     def __init__(self, **options: Any) -> None:
         self.takers: dict[int, Taker] = {}  # of messages, by channel
@@ -86,7 +86,7 @@ class RabbitMQConnection(amqp.Connection):
         super().__init__(
             frame_handler=frame_handler,
             heartbeat=HEARTBEAT_S,
-            # Its default gives up where RabbitMQ takes nothing for a second.
+            # py-amqp's default gives up after one second without progress.
             socket_settings={TCP_USER_TIMEOUT: int(PATIENCE_S * 1000)},
             on_blocked=lambda _: setattr(self, "is_blocked", True),
             on_unblocked=lambda: setattr(self, "is_blocked", False),
@@ -102,7 +102,7 @@ class RabbitMQConnection(amqp.Connection):
         return Plain(host, connect_timeout, **more)
 
     def _warn_force_connect(self, attr: str) -> None:
-        """It would connect again, unasked, with nothing of what was there."""
+        """Raise an error, as py-amqp would otherwise reconnect without the channels."""
         raise RecoverableConnectionError("The connection is closed.")
 
     def drain_events(self, timeout: float | None = None) -> None:
@@ -116,7 +116,7 @@ class RabbitMQConnection(amqp.Connection):
         return bool(self.on_inbound_frame(frame))
 
     def take(self, wait_s: float) -> bool:
-        """Handle all that has come; wait for the first so long. Whether anything had.
+        """Handle all received frames; wait for the first. Whether there was any.
 
         Raises:
             OSError, amqp.AMQPError: the connection or a channel broke.
@@ -130,10 +130,10 @@ class RabbitMQConnection(amqp.Connection):
         return True
 
     def write(self, frames: list[bytes]) -> None:
-        """Write frames with one call to the system.
+        """Write frames in one system call.
 
         Raises:
-            OSError: the connection broke, or RabbitMQ takes nothing any more.
+            OSError: the connection broke, or RabbitMQ has stopped reading.
         """
         with self.transport.having_timeout(PATIENCE_S):
             self.transport.write(b"".join(frames))
@@ -144,10 +144,10 @@ Translate = Callable[[Exception, str], ProviderError]
 
 
 class Wire:
-    """A connection that one thread uses at a time, and that stays alive in between.
+    """A connection for one thread at a time, kept alive in between.
 
-    A link that is paused calls nothing, perhaps for hours. Meanwhile a thread of the
-    session beats in its place.
+    A paused link makes no calls, perhaps for hours. Meanwhile a thread of the session
+    sends the heartbeats.
     """
 
     def __init__(self, connection: RabbitMQConnection, translate: Translate) -> None:
@@ -159,18 +159,17 @@ class Wire:
 
     @contextmanager
     def used(self, where: str, *, asking: bool = False) -> Iterator[RabbitMQConnection]:
-        """The connection, for a call.
+        """Use the connection for a call.
 
-        Whatever goes wrong ends it, and RabbitMQ gives again what was not acknowledged:
-        half of what a channel was for is not kept alive.
+        Any error closes it, and RabbitMQ redelivers what was not acknowledged.
 
         Args:
-            where: the destination, for what is said.
-            asking: it is used to ask something on a channel that is nobody else's; an
-                answer that ends this channel leaves the others as they are.
+            where: the destination, for error texts.
+            asking: the call is a query on a channel of its own; an error that closes
+                only this channel does not close the connection.
 
         Raises:
-            ProviderError: it is broken, or breaks now.
+            ProviderError: the connection was broken before, or breaks now.
         """
         with self.lock:
             if self.broken is not None:
@@ -186,20 +185,20 @@ class Wire:
                 raise said from error
 
     def tick(self) -> None:
-        """Send a heartbeat where it is time."""
+        """Send a heartbeat if it is due."""
         now = time.monotonic()
         if now - self.ticked_at > TICK_S:
             self.ticked_at = now
             self.connection.heartbeat_tick()
 
     def wait(self, wait_s: float) -> bool:
-        """Handle what has come, as ``take``; heartbeats go on."""
+        """Handle received frames, as ``take``, and send heartbeats."""
         came = self.connection.take(min(wait_s, TICK_S))
         self.tick()
         return came
 
     def pulse(self) -> None:
-        """As long as nobody uses it; what breaks is told at the next use."""
+        """Send heartbeats while the connection is idle; the next use gets any error."""
         if not self.lock.acquire(blocking=False):
             return
         try:
@@ -213,7 +212,7 @@ class Wire:
             with suppress(OSError, amqp.AMQPError):
                 if self.connection.connected:
                     self.connection.close()
-            self.connection.collect()  # where it did not answer well
+            self.connection.collect()  # if the close failed
 
 
 class Heart(threading.Thread):

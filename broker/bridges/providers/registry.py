@@ -1,4 +1,4 @@
-"""Which providers there are, and what each can do."""
+"""Registry of providers, with their capabilities."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Provider:
 
     key: str
     label: str  # for people
-    module: str  # below broker.bridges.providers; it has a function ``connect``
-    schemes: Sequence[str]  # of its URLs; none: it needs no URL
+    module: str  # in broker.bridges.providers; it has a function ``connect``
+    schemes: Sequence[str]  # of its URLs; empty: it needs no URL
     example: str  # of a URL
     capabilities: Capability
     guarantee: str = "at least once"  # without transactions
@@ -43,7 +43,7 @@ class Provider:
     def check_url(self, factory: Factory) -> None:
         """
         Raises:
-            WrongFactory: the URL is none that this provider knows.
+            WrongFactory: the URL is not valid for this provider.
         """
         if not self.schemes:
             return

@@ -1,19 +1,19 @@
-"""Message transformers of links: what makes of a message the one that is sent on.
+"""Message transformers of links, which change a message before it is sent.
 
-    registry    which there are: ``@transforms("name")``, and what they may return
-    running     one message through one transformer, in this process or in a worker
-    checking    whether what came back can be sent
-    failing     what an exception of a transformer says to people
+    registry    registration by ``@transforms("name")``, and the possible results
+    running     run one transformer for one message, here or in a worker process
+    checking    validation of the result
+    failing     error texts of transformers, made safe to show
 
-    json_patch, headers, route     those that come with the broker
+    json_patch, headers, route     built-in transformers
 
-A transformer that has a time limit runs in a worker process, which is killed when its
-time is over:
+A transformer with a time limit runs in a worker process, which is killed when the time
+is over:
 
-    workers     the process, as the link sees it
-    carrying    messages on their way to it and back, in ``frames``
-    worker      what the process runs: ``serving``, once Django is there
-    lifeline    why it dies with its parent, whatever it is doing
+    workers     the worker processes, as seen by the link
+    carrying    encoding of messages and results, in ``frames``
+    worker      the main module of a worker; it runs ``serving``
+    lifeline    makes a worker die with its parent
 
 Source:
     Open MQ, "Administration Guide", chapter "Bridge Services": message transformers;

@@ -1,4 +1,4 @@
-"""A message on its way to a worker process, and what came of it on its way back."""
+"""Encoding of requests to a worker process, and of its answers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ values_of = attrgetter(*NAMES)
 
 
 def asked(name: str, message: NewMessage, context: Context) -> bytes:
-    """What a worker is asked.
+    """Encode a request to a worker.
 
     Args:
-        name: of the transformer.
+        name: the name of the transformer.
     """
     for_whom = (
         dict(context.properties),
@@ -42,13 +42,13 @@ def asked(name: str, message: NewMessage, context: Context) -> bytes:
 
 
 def question(frame: WorkerFrame) -> tuple[str, NewMessage, Context]:
-    """The same as the worker has it: the name, the message, and for whom."""
+    """Decode a request: the transformer's name, the message, and the context."""
     said = frame.said
     return said["name"], message_of(frame), Context(*said["context"])
 
 
 def answered(outcome: Outcome) -> bytes:
-    """What a worker answers."""
+    """Encode a worker's answer."""
     match outcome:
         case NoTransfer():
             return framed({"outcome": "no transfer"})
@@ -69,16 +69,16 @@ def answered(outcome: Outcome) -> bytes:
 
 
 def failed(why: str) -> bytes:
-    """What a worker answers that could not do it.
+    """Encode a worker's answer about a failure.
 
     Args:
-        why: see ``TransformerFailed``.
+        why: the reason; see ``TransformerFailed``.
     """
     return framed({"outcome": "failed", "why": why})
 
 
 def outcome_of(frame: WorkerFrame) -> Outcome:
-    """What a worker answered, of a frame that is not ``failed``.
+    """Decode a worker's answer that is no failure.
 
     Raises:
         LookupError, TypeError, ValueError: it is no answer.

@@ -43,25 +43,25 @@ KINDS: Mapping[str, tuple[type, ...]] = {
     "envelope": (bytes, NoneType),
 }
 VALUES = attrgetter(*KINDS)
-DESCRIBED = {  # fields of a descriptor that would go on saying what a column said
+DESCRIBED = {  # descriptor fields that repeat the old value of a column
     "correl_id": "correlation_id",
     "group_id": "group_id",
     "format": "content_type",
     "coded_char_set_id": "content_type",
 }
-LARGEST_BITS = 14_000  # of a whole number: Python writes no more than 4,300 digits
+LARGEST_BITS = 14_000  # of an integer: Python prints no more than 4,300 digits
 
 
 def checked(name: str, outcome: object, original: NewMessage) -> Outcome:
-    """What a transformer returned, if it can be done.
+    """Validate the result of a transformer.
 
     Args:
-        name: of the transformer.
-        outcome: what it returned.
-        original: the message as it was before.
+        name: the name of the transformer.
+        outcome: its result.
+        original: the message before the transformation.
 
     Raises:
-        TransformerFailed: why it cannot be.
+        TransformerFailed: the result is invalid; with the reason.
     """
     try:
         match outcome:
@@ -91,11 +91,11 @@ def kind_of(value: object) -> str:
 
 
 def sendable(message: NewMessage, original: NewMessage) -> NewMessage:
-    """The message as it can be stored and sent.
+    """The message, checked that it can be stored and sent.
 
     Raises:
-        ValueError: why it cannot be.
-        BrokerError: the same, of its descriptor.
+        ValueError: it cannot be; with the reason.
+        BrokerError: its descriptor is invalid.
     """
     check_fields(message)
     if message.address != original.address:
@@ -147,7 +147,7 @@ def check_destination(destination: object) -> None:
 
 
 def check_text(text: str, where: str) -> None:
-    """Refuse what PostgreSQL cannot hold."""
+    """Refuse a text that PostgreSQL cannot store."""
     if "\0" in text:
         raise ValueError(f"{where} holds a NUL, which no text has")
     if not text.isascii():
@@ -158,7 +158,7 @@ def check_text(text: str, where: str) -> None:
 
 
 def check_json(value: Any, where: str, depth: int = 0) -> None:
-    """Refuse what is no JSON value, or none that PostgreSQL can hold."""
+    """Refuse a value that is no JSON, or that PostgreSQL cannot store."""
     kind = type(value)
     if kind is dict or kind is list:
         check_members(value, where, depth + 1)
@@ -191,7 +191,7 @@ def check_members(value: Any, where: str, depth: int) -> None:
 
 
 def descriptor_of(message: NewMessage, original: NewMessage) -> Mapping[str, Any]:
-    """IBM's descriptor without what it says of columns that are other ones now."""
+    """IBM MQ's descriptor, without fields that contradict changed columns."""
     before, after = original.descriptor or {}, message.descriptor or {}
     kept = {
         name: value
@@ -206,9 +206,9 @@ def descriptor_of(message: NewMessage, original: NewMessage) -> Mapping[str, Any
 
 
 def envelope_of(envelope: bytes, original: NewMessage) -> bytes:
-    """What AMQP sent around the body, told that the columns know better.
+    """The AMQP envelope, flagged so that the columns override it.
 
-    It always is, changed or not: what they say alike stays as it was sent, to the byte.
+    It is flagged even if nothing changed: values that agree stay byte for byte.
     """
     was = original.envelope
     if not was or envelope not in (was, flagged(was)):

@@ -1,4 +1,4 @@
-"""What an exception of a transformer says to people, who may not trust its text."""
+"""Error texts of transformers, made safe to show."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ LONGEST = 1000  # characters
 
 
 def described(error: BaseException) -> str:
-    """Its class and its text, on one line, without control characters."""
+    """Class and text of an exception, on one line, without control characters."""
     try:
         text = str(error)
-    except (Exception, SystemExit):  # noqa: BLE001  # its text is code of its own
+    except (Exception, SystemExit):  # noqa: BLE001  # ``str`` runs foreign code
         text = "(its text cannot be read)"
     return readable(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 def readable(text: str) -> str:
-    """A text on one line and not too long; what cannot be seen becomes a blank."""
+    """A text on one line and not too long; unprintable characters become blanks."""
     seen = text[: 4 * LONGEST]
     shown = "".join(one if one.isprintable() else " " for one in seen)
     return " ".join(shown.split())[:LONGEST]

@@ -1,11 +1,11 @@
-"""Frames between two processes: JSON, and octets behind it.
+"""Frames between a link and a worker process: JSON, then octets.
 
     length of the JSON, length of the rest     8 bytes
     JSON                                       an object
     octets                                     one part after the other
 
-Whatever comes, reading it makes plain values only. One side asks, the other answers, so
-that at most one frame is under way.
+Decoding creates plain values only, whatever is received. One side asks and the other
+answers, so at most one frame is in transfer.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 HEAD = Struct(">II")
-LENGTHS = "octets"  # the name of their lengths in the JSON; None: there are none
-AT_ONCE = 2**16  # bytes that are read
+LENGTHS = "octets"  # key of the parts' lengths in the JSON; a length of None: no part
+AT_ONCE = 2**16  # bytes of one read
 LONGEST_WAIT_S = 86_400.0
 encode = json.JSONEncoder(default=datetime.isoformat).encode
 decode = json.JSONDecoder().decode
 
 
 class WorkerFrame(NamedTuple):
-    """What came."""
+    """A decoded frame."""
 
     said: dict[str, Any]
     octets: list[bytes | None]
 
 
 def framed(said: Mapping[str, Any], octets: Sequence[bytes | None] = ()) -> bytes:
-    """A frame to be sent.
+    """Encode a frame.
 
     Raises:
         ValueError: a part is longer than 4 GiB.
@@ -48,12 +48,13 @@ def framed(said: Mapping[str, Any], octets: Sequence[bytes | None] = ()) -> byte
 
 
 def send(channel: socket.socket, frame: bytes, until: float | None = None) -> None:
-    """
+    """Send a frame.
+
     Args:
-        until: a moment of the monotonic clock; None: as long as the socket says.
+        until: a time of the monotonic clock; None: the socket's time-out.
 
     Raises:
-        TimeoutError: it is past that moment.
+        TimeoutError: the time is over.
         OSError: the other side is gone.
     """
     if until is not None:
@@ -62,16 +63,16 @@ def send(channel: socket.socket, frame: bytes, until: float | None = None) -> No
 
 
 def receive(channel: socket.socket, until: float | None = None) -> WorkerFrame:
-    """The next frame.
+    """Receive the next frame.
 
     Args:
-        until: a moment of the monotonic clock; None: as long as the socket says.
+        until: a time of the monotonic clock; None: the socket's time-out.
 
     Raises:
         EOFError: the other side is gone.
         OSError: the same.
-        TimeoutError: it is past that moment.
-        ValueError: what came is no frame.
+        TimeoutError: the time is over.
+        ValueError: the bytes are no frame.
     """
     came = bytearray()
     wanted = HEAD.size
@@ -90,7 +91,7 @@ def receive(channel: socket.socket, until: float | None = None) -> WorkerFrame:
 
 
 def left(until: float) -> float:
-    """How many seconds one may still wait."""
+    """The seconds left until a time."""
     seconds = until - time.monotonic()
     if seconds <= 0:
         raise TimeoutError
@@ -98,10 +99,10 @@ def left(until: float) -> float:
 
 
 def opened(frame: bytes) -> WorkerFrame:
-    """A frame taken apart.
+    """Decode a frame.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is no frame.
     """
     length, rest = HEAD.unpack_from(frame)
     said = decode(frame[HEAD.size : HEAD.size + length].decode())

@@ -7,8 +7,8 @@
     set.JMSType = order.v2
     set.JMSPriority = 7
 
-They are done in this order, in whatever order they stand; all renames at once. What is
-to be renamed or removed and is not there is no failure.
+They are always applied in this order: renames, all at once; then removals; then sets. A
+header or property that is missing is skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from broker.formats.patches import is_own
 from broker.formats.patches.headers import LONGEST_NAME, PROPERTY
 from broker.queueing.store import NewMessage
 
-FIELDS = {  # the headers that can be changed, and the field of each
+FIELDS = {  # headers that can be changed, and their fields
     "JMSType": "subject",
     "JMSCorrelationID": "correlation_id",
     "JMSReplyTo": "reply_to",
@@ -35,12 +35,12 @@ FIELDS = {  # the headers that can be changed, and the field of each
     "content-type": "content_type",
 }
 ALWAYS = {"JMSPriority", "JMSDeliveryMode", "content-type"}  # every message has them
-BITS = {"byte": 8, "short": 16, "int": 32, "long": 64}  # of JMS's whole numbers
+BITS = {"byte": 8, "short": 16, "int": 32, "long": 64}  # of JMS's integers
 MODES = {"PERSISTENT": True, "NON_PERSISTENT": False}
 TRUTHS = {"true": True, "false": False}
 TYPES = ("string", "boolean", *BITS, "float", "double")
 LONGEST_NUMBER = 1000  # characters
-KEPT = 64  # plans that are not made again
+KEPT = 64  # cached plans
 LOCKED = (
     "The message has headers of IBM MQ before its body, which say the same; they cannot"
     " be changed in one place alone."
@@ -49,7 +49,7 @@ LOCKED = (
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be done to each message."""
+    """The changes to make to each message."""
 
     renames: dict[str, str] = field(default_factory=dict)
     removals: list[str] = field(default_factory=list)
@@ -88,10 +88,10 @@ def headers(message: NewMessage, context: Context) -> NewMessage:
 
 @lru_cache(KEPT)
 def planned(pairs: tuple[tuple[str, str], ...]) -> Plan:
-    """What the properties of a target ask for.
+    """Parse the properties of a target.
 
     Raises:
-        ValueError: what is wrong with one, or with two together.
+        ValueError: one is invalid, or two contradict each other.
     """
     plan = Plan()
     for key, text in pairs:
@@ -138,7 +138,7 @@ def remove(plan: Plan, name: str, text: str) -> None:
 
 
 def check_together(plan: Plan) -> None:
-    """Refuse what would have to be two things at once."""
+    """Refuse contradicting changes of the same name."""
     made = plan.values.keys() | plan.renames.values()
     if both := sorted(set(plan.removals) & (made | plan.renames.keys())):
         raise ValueError(f"{both[0]} is removed, and set or renamed as well.")
@@ -147,7 +147,7 @@ def check_together(plan: Plan) -> None:
 
 
 def checked(name: str) -> str:
-    """The name of a header or property that may be changed."""
+    """A name, checked that it may be changed."""
     if name in FIELDS:
         return name
     if name.startswith("JMS") and not name.startswith(("JMSX", "JMS_")):
@@ -161,10 +161,10 @@ def checked(name: str) -> str:
 
 
 def typed(name: str, text: str) -> tuple[str, Any]:
-    """A name without its type, and the value that a text stands for.
+    """A name without its type, and the value of the text.
 
     Raises:
-        ValueError: it cannot be, and why.
+        ValueError: it is invalid; with the reason.
     """
     name, colon, kind = name.rpartition(":") if ":" in name else (name, "", "string")
     checked(name)
@@ -191,11 +191,11 @@ def header_of(name: str, text: str) -> Any:
 
 
 def value_of(kind: str, text: str, where: str) -> Any:
-    """The value of a type that a text stands for.
+    """The value of a text, by type.
 
     Args:
         kind: one of ``TYPES``.
-        where: the text stands, for what is wrong with it.
+        where: the name of the property, for error texts.
 
     Raises:
         ValueError: there is no such type, or no such value of it.
@@ -242,6 +242,6 @@ def finite(text: str) -> float:
 
 
 def check_digits(text: str) -> None:
-    """Refuse what only Python reads as a number."""
+    """Refuse forms of numbers that only Python accepts."""
     if "_" in text or not text.isascii() or len(text) > LONGEST_NUMBER:
         raise ValueError

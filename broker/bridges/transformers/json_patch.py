@@ -1,11 +1,11 @@
-"""``json-patch``: a JSON body becomes another by a patch, as repairs have them.
+"""``json-patch``: change a JSON body by a patch, as in repairs.
 
     patch = [{"op": "replace", "path": "/currency", "value": "EUR"}]
     content-type = application/vnd.orders+json
 
-``patch`` is a JSON Patch, or a whole patch of ``broker.formats.patches``, which may
-merge and change headers, too. ``content-type`` is what the message is afterwards;
-without it, what it was.
+``patch`` is a JSON Patch, or a complete patch of ``broker.formats.patches``, which can
+also merge and change headers. ``content-type`` is the new content type; without it, the
+old one stays.
 
 Source:
     RFC 6902, "JavaScript Object Notation (JSON) Patch".
@@ -37,7 +37,7 @@ from broker.queueing import copy_edits
 from broker.queueing.store import NewMessage
 
 PATCH, CONTENT_TYPE = "patch", "content-type"
-KEPT = 64  # patches that are not read again
+KEPT = 64  # cached patches
 SENTENCES = {
     Misfit.GUARD_FAILED: "The message is not as the patch tests for.",
     Misfit.NO_SUCH_PATH: "The message has nothing where the patch would change it.",
@@ -66,7 +66,7 @@ def check(properties: Mapping[str, str]) -> None:
 def read(text: str) -> Patch:
     """
     Raises:
-        ValueError: it is no patch, and why.
+        ValueError: it is no patch; with the reason.
     """
     try:
         if text.lstrip().startswith("["):
@@ -89,8 +89,8 @@ def operations(text: str) -> Any:
 def json_patch(message: NewMessage, context: Context) -> NewMessage:
     """Change a JSON body by the patch in the property ``patch``.
 
-    What already is as the patch would make it stays so. Where the patch does not fit,
-    that is a failure.
+    A message that the patch would not change stays as it is. A patch that does not fit
+    is a failure.
     """
     patch = read(context.properties[PATCH])
     fields: dict[str, Any] = {}
@@ -107,7 +107,7 @@ def json_patch(message: NewMessage, context: Context) -> NewMessage:
 
 
 def subject(message: NewMessage, patch: Patch) -> Subject:
-    """A message as patches want it, with as much as this one looks at."""
+    """A message as the subject of a patch, with the parts that the patch needs."""
     columns = {name: getattr(message, column) for name, column in FIELDS.items()}
     said = {name: value for name, value in columns.items() if value is not None}
     if patch.headers:
@@ -121,7 +121,7 @@ def subject(message: NewMessage, patch: Patch) -> Subject:
 
 
 def fields_of(repair: Repair, message: NewMessage) -> dict[str, Any]:
-    """What a message has instead."""
+    """The changed fields of a message."""
     fields: dict[str, Any] = {**repair.columns}
     if repair.body is not None:
         fields["body"] = repair.body

@@ -1,7 +1,7 @@
-"""A process that dies with its parent, whatever it is doing and however that ends.
+"""Make a process die with its parent, whatever it is doing.
 
-The parent holds the other end of a pipe and never writes. When the parent is gone, the
-kernel closes that end.
+The parent holds the other end of a pipe and never writes to it. When the parent ends,
+the kernel closes that end.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import threading
 
 
 def hold(end: int) -> None:
-    """Kill the process group that this process leads once a pipe's other end is closed.
+    """Kill this process's group once the other end of a pipe is closed.
 
-    On Linux the kernel does it at once, even while the process is inside a regular
-    expression and runs no other Python. Elsewhere a thread does, when it gets its turn.
+    On Linux the kernel does it at once, even while a regular expression blocks all
+    Python threads. Elsewhere a thread does it.
 
     Args:
-        end: of the pipe, to read from.
+        end: the reading end of the pipe.
     """
     if sys.platform == "linux":
         fcntl.fcntl(end, fcntl.F_SETOWN, -os.getpgrp())
         fcntl.fcntl(end, fcntl.F_SETSIG, signal.SIGKILL)
         flags = fcntl.fcntl(end, fcntl.F_GETFL)
         fcntl.fcntl(end, fcntl.F_SETFL, flags | os.O_ASYNC)
-    # What was closed before the kernel was told is found by the thread.
+    # The thread also finds a pipe that was closed before these calls.
     threading.Thread(target=wait, args=(end,), name="lifeline", daemon=True).start()
 
 

@@ -1,9 +1,9 @@
-"""Plug-in point: functions that change messages on their way through a link.
+"""Plug-in point: functions that change messages in a link.
 
 An installed application registers its transformers in its module ``transformers``;
-other modules are named in the setting ``BACKOUT_TRANSFORMERS``. A transformer gets a
-copy of the message and returns what is to be sent, or raises. It may run again for the
-same message, in another process.
+further modules are named in the setting ``BACKOUT_TRANSFORMERS``. A transformer gets a
+copy of the message and returns the message to send, or raises an exception. It may run
+again for the same message, in another process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OURS = ("json_patch", "headers", "route")  # modules beside this one
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """For whom a message is transformed."""
+    """The link for which a message is transformed."""
 
     properties: Mapping[str, str]  # of the link's target
     source_provider: str
@@ -37,12 +37,12 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class NoTransfer:
-    """The message is to be consumed and not to be sent."""
+    """Result: consume the message, and do not send it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BranchTo:
-    """A message is to be sent to another destination at the target."""
+    """Result: send a message to another destination at the target."""
 
     destination: Destination
     message: NewMessage
@@ -54,12 +54,12 @@ Check = Callable[[Mapping[str, str]], None]
 
 
 def anything(_properties: Mapping[str, str]) -> None:
-    """The check of a transformer that has none."""
+    """The default check, which accepts all properties."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transformer:
-    """A function under the name by which targets of links call it."""
+    """A registered function, with the name that targets of links use."""
 
     name: str
     transform: Transform
@@ -77,13 +77,12 @@ TRANSFORMERS: dict[str, Transformer] = {}
 def transforms(
     name: str, *, check: Check = anything, label: str = ""
 ) -> Callable[[Transform], Transform]:
-    """Register a function under a name; each name is one.
+    """Register a function under a unique name.
 
     Args:
-        name: as it stands at the target of a link.
-        check: raises ValueError, with a sentence, where the target's properties are not
-            what the function needs. It is asked when a link is saved, and again when
-            it starts.
+        name: the name that targets of links use.
+        check: raises ValueError, with a sentence, if the target's properties are
+            invalid. It is called when a link is saved, and again when it starts.
         label: for people; by default the first line of the function's docstring.
 
     Raises:
@@ -109,7 +108,7 @@ def transforms(
 
 
 def place_of(transform: Transform) -> tuple[str, str]:
-    """Where a function is written. A module that fails is read in again and again."""
+    """Module and name of a function. A module whose import failed is imported again."""
     return transform.__module__, getattr(transform, "__qualname__", "")
 
 
@@ -135,10 +134,10 @@ def transformer(name: str) -> Transformer:
 
 
 def check(name: str, properties: Mapping[str, str]) -> None:
-    """Whether a link may call a transformer, with these properties of its target.
+    """Check a transformer and the properties of a link's target.
 
     Raises:
         NoSuchTransformer: there is none of this name.
-        ValueError: why it cannot use the properties, as a sentence.
+        ValueError: the properties are invalid; with a sentence.
     """
     transformer(name).check(properties)

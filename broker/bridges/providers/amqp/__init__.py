@@ -4,8 +4,8 @@
                                           ├─▶ outbox         send
                                           └─▶ transactions   begin, commit, roll back
 
-The protocol is ``broker.amqp.protocol``, the same engine that the listener uses. Here
-it waits on a socket, in the thread that calls.
+The protocol engine is ``broker.amqp.protocol``, as for the listener. Here the calling
+thread waits on the socket.
 """
 
 from broker.bridges.providers.amqp.session import connect

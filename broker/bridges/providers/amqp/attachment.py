@@ -1,4 +1,4 @@
-"""An endpoint of ours at the provider, from its attach to its end."""
+"""Our endpoint of a link with the provider, from its attach to its detach."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Attachment:
     """The ``context`` of an endpoint.
 
     Args:
-        wire: on which it is.
-        endpoint: the protocol's; its attach is written.
-        what: it is for, as "queue:orders".
-        tell: is told all but its end.
+        wire: the connection.
+        endpoint: the protocol's endpoint; its attach is sent already.
+        what: what it is for, as "queue:orders".
+        tell: called with all events but the detach.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Attachment:
         """Wait until the provider has answered the attach.
 
         Raises:
-            WrongFactory: it refuses, and will do so again.
+            WrongFactory: it refuses permanently.
             ProviderLost: the connection broke, or it refuses for now.
         """
         try:
@@ -61,7 +61,7 @@ class Attachment:
 
     @property
     def is_granted(self) -> bool:
-        """Whether the provider has its end of it; a null there announces a refusal."""
+        """Whether the provider accepted it; a null terminus announces a refusal."""
         endpoint = self.endpoint
         has = endpoint.source if endpoint.role else endpoint.target
         return endpoint.attached and has is not None
@@ -79,7 +79,7 @@ class Attachment:
         return refusal(self.wire.options.factory, self.what, error)
 
     def detach(self, *, closed: bool) -> None:
-        """End it, and wait for the answer; harmless where it has ended."""
+        """Detach, and wait for the answer; no effect if it has ended."""
         if self.end is None and not self.wire.why:
             self.endpoint.detach(closed=closed)
             self.wire.until(lambda: self.end, f"let go of {self.what}")

@@ -1,4 +1,4 @@
-"""From a connection factory to a socket on which the provider knows who we are."""
+"""Connect to a provider and log in."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from broker.errors.bridges import (
 )
 
 READ_BYTES = 65536
-WRONG_PASSWORD = 1  # code of an outcome; those above are troubles of the provider
-LEAST_S = 0.001  # of a time-out; a socket takes 0 for none
+WRONG_PASSWORD = 1  # SASL code; higher ones are errors of the provider
+LEAST_S = 0.001  # shortest time-out; 0 would make the socket non-blocking
 
 
 def dial(options: Options) -> tuple[socket.socket, bytes]:
     """Connect and log in.
 
     Returns:
-        A socket that does not block, and what has come on it already.
+        A non-blocking socket, and the bytes received on it already.
 
     Raises:
-        ProviderLost: nobody answers in time.
+        ProviderLost: there is no answer in time.
         AccessRefused: the name or the password is wrong.
         WrongFactory: the certificate is not trusted, or a file cannot be read.
     """
@@ -57,7 +57,7 @@ def dial(options: Options) -> tuple[socket.socket, bytes]:
 
 
 def tls(options: Options) -> ssl.SSLContext:
-    """By which the provider's certificate is verified.
+    """The TLS context that verifies the provider's certificate.
 
     Raises:
         WrongFactory: a file cannot be read.
@@ -66,7 +66,7 @@ def tls(options: Options) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=options.ca_file or None)
         if options.cert_file:
             context.load_cert_chain(options.cert_file, options.key_file or None)
-    except OSError as error:  # what is in a file, too
+    except OSError as error:  # also for wrong contents
         why = (
             f"A file for TLS cannot be used: {reason(error)}. Correct ca-file,"
             " cert-file or key-file."
@@ -80,7 +80,7 @@ def reason(error: OSError) -> str:
 
 
 def broken(options: Options, where: str, error: OSError) -> ProviderError:
-    """Why a connection was made, and came to nothing."""
+    """The error of a connection that broke before the login was complete."""
     if isinstance(error, ssl.SSLCertVerificationError):
         why = (
             f"The certificate of {where} is not trusted: {error.verify_message}. Name"
@@ -98,7 +98,7 @@ def broken(options: Options, where: str, error: OSError) -> ProviderError:
 
 
 def patient(made: socket.socket, deadline: float) -> None:
-    """Let it wait until then, and no longer."""
+    """Set the socket's time-out so that it ends at the deadline."""
     left = deadline - monotonic()
     if left <= 0:
         raise TimeoutError
@@ -106,7 +106,7 @@ def patient(made: socket.socket, deadline: float) -> None:
 
 
 def log_in(made: socket.socket, options: Options, deadline: float) -> bytes:
-    """Say who we are; what has come behind the answer.
+    """Log in; return the bytes received after the SASL exchange.
 
     Raises:
         OSError: the connection broke, or nothing came in time.
@@ -130,7 +130,7 @@ def log_in(made: socket.socket, options: Options, deadline: float) -> bytes:
 
 
 def not_let_in(sasl: ClientSasl, options: Options) -> ProviderError:
-    """Why we could not log in."""
+    """The error of a failed login."""
     name = options.factory
     said = sasl.error.description if sasl.error is not None else ""
     if not sasl.mechanism:

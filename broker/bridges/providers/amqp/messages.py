@@ -1,7 +1,7 @@
-"""Messages of AMQP as links have them, and back.
+"""Conversion between AMQP messages and messages of links.
 
-What came by AMQP leaves as it came, byte for byte, but for what a send of JMS gives
-each message anew: its id, its destination, its time, who has sent it, and its expiry.
+A message that came by AMQP is sent on byte for byte, except for the fields that a JMS
+send sets anew: id, destination, timestamp, user id and expiry.
 
 Source:
     JMS 2.0, section 3.4, "Message headers": what the send sets. AMQP JMS Mapping.
@@ -36,27 +36,27 @@ from broker.queueing.store import NewMessage
 
 logger = logging.getLogger(__name__)
 
-MESSAGE_ID, USER_ID, TO, EXPIRY, CREATION = 0, 1, 2, 8, 9  # places among the properties
+MESSAGE_ID, USER_ID, TO, EXPIRY, CREATION = 0, 1, 2, 8, 9  # positions
 DELAYS = (*AT, AFTER)
 DELIVERY_TIME = Symbol(AT[0])
-IDENTITY = "user_identifier"  # of IBM MQ's descriptor: who has put it
+IDENTITY = "user_identifier"  # user id in IBM MQ's descriptor
 
 
 def inbound(
     delivery: Delivery, source: Destination, came_at: datetime, *, counts: bool = True
 ) -> Received:
-    """A message that came.
+    """Decode a received message.
 
-    Its destination is the one it was got from. What a sender says of that, ``to``, can
-    be anything, and must not decide where a link puts the message.
+    Its destination is the source. The sender's ``to`` is ignored: it can be anything,
+    and must not decide where a link puts the message.
 
     Args:
-        delivery: the protocol's.
-        source: where from.
-        came_at: when, from which its time to live counts where it does not say when it
-            expires.
-        counts: whether the provider counts attempts. RabbitMQ does not, and calls it
-            ``first-acquirer`` where a message is given for the first time.
+        delivery: the protocol's delivery.
+        source: the source.
+        came_at: the time of arrival; a time to live counts from it if there is no
+            expiry time.
+        counts: whether the provider counts delivery attempts. RabbitMQ does not: it
+            only sets ``first-acquirer`` at the first delivery.
     """
     try:
         (message,) = to_put(
@@ -71,7 +71,7 @@ def inbound(
         said = fields_of(sections.properties) if sections.properties else (None,) * 13
     except (AmqpError, ValueError) as error:
         return unreadable(delivery, source, error)
-    message.deliver_at = None  # it was delivered
+    message.deliver_at = None  # the delay is over
     if message.envelope is not None and message.envelope[0] & EXPIRES:
         expire_as_said(message, said[EXPIRY])
     header = sections.header or Header()
@@ -88,8 +88,9 @@ def inbound(
 
 
 def expire_as_said(message: NewMessage, since_1970_ms: int) -> None:
-    """Let the moment count that the sender gave, as in JMS, and not the time to live,
-    which some providers send undiminished."""
+    """Use the sender's absolute expiry time, as in JMS. Some providers send the
+    original
+    time to live, not the remaining one."""
     said = moment(since_1970_ms)
     if said is None or said == message.expires_at:
         return
@@ -100,7 +101,7 @@ def expire_as_said(message: NewMessage, since_1970_ms: int) -> None:
 
 
 def unreadable(delivery: Delivery, source: Destination, error: Exception) -> Received:
-    """A message that nobody here can read: all its bytes, so that nothing is lost."""
+    """A message that cannot be decoded, with all its bytes as the body."""
     logger.warning(
         "A message of %s cannot be read, and goes on as it is: %s", source, error
     )
@@ -116,17 +117,18 @@ def outbound(
     message_id: str,
     now: datetime,
 ) -> bytes:
-    """All sections of a message as it is sent.
+    """Encode all sections of a message to send.
 
     Args:
-        message: whose columns count where it is marked (``bridges.messages.changed``).
-        target: where to.
-        address: how the provider calls that.
-        message_id: JMSMessageID.
-        now: JMSTimestamp, from which its time to live counts.
+        message: the message; its columns override a flagged envelope
+            (``bridges.messages.changed``).
+        target: the target.
+        address: the provider's address of the target.
+        message_id: the JMSMessageID.
+        now: the JMSTimestamp; the time to live counts from it.
 
     Raises:
-        AmqpError, ValueError: AMQP cannot hold it.
+        AmqpError, ValueError: AMQP cannot encode it.
     """
     handed = handed_out(message, address, message_id, now)
     payload = to_send(handed, now=now, from_topic=target.is_topic)
@@ -153,8 +155,8 @@ def outbound(
 
 
 def annotated(section: bytes, message: NewMessage, target: Destination) -> bytes:
-    """The section as the send writes it: the destination is the target, and a delay is
-    the message's own."""
+    """The annotations to send: with the target's kind, and only the message's own
+    delay."""
     added: dict[Symbol, Any] = {JMS_DESTINATION: TOPIC if target.is_topic else QUEUE}
     without: tuple[str, ...] = DELAYS
     if message.reply_to is None:
@@ -167,10 +169,10 @@ def annotated(section: bytes, message: NewMessage, target: Destination) -> bytes
 def handed_out(
     message: NewMessage, address: str, message_id: str, now: datetime
 ) -> Handed:
-    """A message as ``to_send`` takes it: as if a queue here had handed it out.
+    """A message as a delivery, as ``to_send`` needs it.
 
-    Who has put it elsewhere is left out: for a provider that checks it, it is the user
-    of the factory.
+    The user id of the original put is left out: a provider that checks it expects the
+    user of the factory.
     """
     descriptor = dict(message.descriptor or {})
     descriptor.pop(IDENTITY, None)

@@ -1,18 +1,18 @@
-"""What a connection factory says of AMQP, read and checked.
+"""Options of an AMQP connection factory, parsed and checked.
 
 =======================  ============================================================
 A property               is
 =======================  ============================================================
-``timeout-s``            how long an answer is waited for; 30
+``timeout-s``            seconds to wait for an answer; 30
 ``idle-timeout``         seconds of silence after which the provider is lost; 60
-``queue-prefix``         what stands before the names of queues, as ``/queue/``;
-                         without it, what the provider itself says
+``queue-prefix``         prefix of queue names, as ``/queue/``; by default the
+                         prefix that the provider announces
 ``topic-prefix``         the same for topics, as ``/topic/``
-``hostname``             what the open says; RabbitMQ takes ``vhost:NAME``
-``sasl-mechanisms``      that may be used, best first, with commas between them
-``ca-file``              of the authority that has signed the provider's certificate
-``cert-file``            of our own certificate, where the provider wants one
-``key-file``             of its key, where that is another file
+``hostname``             the hostname in the open; RabbitMQ takes ``vhost:NAME``
+``sasl-mechanisms``      mechanisms to use, best first, separated by commas
+``ca-file``              certificate of the CA of the provider's certificate
+``cert-file``            our client certificate, if the provider wants one
+``key-file``             its key, if that is in another file
 =======================  ============================================================
 """
 
@@ -35,7 +35,7 @@ MECHANISMS = (SCRAM, PLAIN, EXTERNAL, ANONYMOUS)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """A connection factory, as AMQP needs it."""
+    """The parsed options of a connection factory."""
 
     factory: str  # its name
     host: str
@@ -51,7 +51,7 @@ class Options:
     timeout_s: float
     idle_timeout_s: float
     queue_prefix: str | None = None  # as below
-    topic_prefix: str | None = None  # None: what the provider says
+    topic_prefix: str | None = None  # None: the provider's own
     ca_file: str = ""
     cert_file: str = ""
     key_file: str = ""
@@ -102,7 +102,7 @@ def seconds(factory: Factory, name: str, usual: float) -> float:
 
 
 def mechanisms(factory: Factory, username: str) -> tuple[str, ...]:
-    """Those that may be used, best first."""
+    """The SASL mechanisms to use, best first."""
     written = factory.properties.get("sasl-mechanisms", "")
     if written:
         asked = tuple(one.strip().upper() for one in written.split(","))

@@ -1,4 +1,4 @@
-"""What is sent to one destination, and what the provider says of it."""
+"""Sending to one destination, and the provider's outcomes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker.amqp.protocol.events import Disposed, Event
 from broker.bridges.providers.amqp.attachment import Attachment
 from broker.bridges.providers.amqp.wire import Wire
 
-CHUNK_BYTES = 262_144  # that are given to the engine before they are written
+CHUNK_BYTES = 262_144  # given to the engine before a write
 TAG_BYTES = 8
 OUTCOMES = (
     *("amqp:accepted:list", "amqp:rejected:list"),
@@ -20,15 +20,15 @@ OUTCOMES = (
 
 
 class Outbox:
-    """Sends, and waits until the provider has settled all of it.
+    """Sends messages, and waits until the provider has settled all of them.
 
     Args:
-        wire: on which it sends.
-        target: where to, as the provider knows it.
-        what: that is, for people.
+        wire: the connection.
+        target: the target at the provider.
+        what: the target's name, for people.
 
     Raises:
-        WrongFactory: the provider refuses it, and will do so again.
+        WrongFactory: the provider refuses it permanently.
         ProviderLost: the connection broke, or it refuses for now.
     """
 
@@ -47,12 +47,12 @@ class Outbox:
         self.attachment.begin()
 
     def told(self, event: Event) -> None:
-        """Note what became of messages; whoever waits for credit looks at it."""
+        """Note the outcomes of messages; credit needs no handling here."""
         if not isinstance(event, Disposed):
             return
         if not event.settled:
             if event.state is None or isinstance(event.state, p.Received):
-                return  # more will be said
+                return  # not final yet
             self.wire.session.settle(event.deliveries, event.state)
         for delivery in event.deliveries:
             self.states[delivery.context] = event.state
@@ -62,13 +62,13 @@ class Outbox:
         payloads: Iterable[tuple[int, bytes]],
         state: p.DeliveryState | None = None,
     ) -> Mapping[int, p.DeliveryState | None]:
-        """Send messages in this order; each has a number by which the caller knows it.
+        """Send messages in order; each has a number chosen by the caller.
 
         Args:
-            state: of each, as the transaction that it is part of.
+            state: the state to send with each, as that of a transaction.
 
         Returns:
-            With what state the provider has settled each.
+            The provider's final state of each, by number.
 
         Raises:
             WrongFactory, ProviderLost: the provider has ended it; some may be sent.
@@ -88,7 +88,7 @@ class Outbox:
         return self.states
 
     def wait_for_room(self) -> None:
-        """Until the provider lets us send."""
+        """Wait until there is credit, and the session's window is open."""
         sender, session = self.sender, self.wire.session
         if not (sender.credit and session.can_send):
             self.wire.until(
@@ -98,7 +98,7 @@ class Outbox:
         self.attachment.check()
 
     def wait_for_states(self) -> None:
-        """Until all is settled; as long as it goes on, nobody is impatient."""
+        """Wait until all is settled; the time-out applies to each progress."""
         while count := len(self.sender.unsettled):
             self.wire.until(
                 partial(self.is_fewer, count),
@@ -107,5 +107,5 @@ class Outbox:
             self.attachment.check()
 
     def is_fewer(self, count: int) -> bool:
-        """Whether fewer are unsettled, or nothing more will be said of them."""
+        """Whether fewer are unsettled than before, or the link has ended."""
         return self.attachment.end is not None or len(self.sender.unsettled) < count

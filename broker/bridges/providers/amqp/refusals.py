@@ -1,4 +1,4 @@
-"""What a provider of AMQP refuses, in the words of links."""
+"""Refusals of an AMQP provider, as errors of links."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import Error
 from broker.errors.bridges import ProviderError, ProviderLost, WrongFactory
 
-FINAL = frozenset(  # what is refused again however often it is tried
+FINAL = frozenset(  # conditions for which a retry is useless
     {
         *(c.NOT_FOUND, c.RESOURCE_DELETED, c.UNAUTHORIZED_ACCESS, c.NOT_ALLOWED),
         *(c.NOT_IMPLEMENTED, c.INVALID_FIELD, c.PRECONDITION_FAILED),
@@ -23,7 +23,7 @@ WHAT_TO_DO = {
 
 
 def words(error: Error | None) -> str:
-    """What a provider gave as its reason."""
+    """The provider's reason, as a text."""
     if error is None:
         return "it does not say why"
     if not error.description:
@@ -32,12 +32,12 @@ def words(error: Error | None) -> str:
 
 
 def refusal(factory: str, what: str, error: Error | None) -> ProviderError:
-    """Why something cannot be used, or cannot be used any more.
+    """The error for a link that the provider refuses or ends.
 
     Args:
-        factory: its name.
-        what: was asked for, as "queue:orders".
-        error: the provider's.
+        factory: the name of the factory.
+        what: what was asked for, as "queue:orders".
+        error: the provider's error.
     """
     condition = None if error is None else error.condition
     why = f"The provider does not give us {what}: {words(error)}."
@@ -48,10 +48,10 @@ def refusal(factory: str, what: str, error: Error | None) -> ProviderError:
 
 
 def unsent(state: p.DeliveryState | None) -> str | None:
-    """Why a message was not taken; None if it was.
+    """The reason that a message was not accepted; None if it was.
 
     Args:
-        state: with which the provider has settled it.
+        state: the final state from the provider.
     """
     if isinstance(state, p.TransactionalState):
         state = state.outcome or p.Accepted()

@@ -1,15 +1,15 @@
-"""Giving messages back, so that they come again in the order in which they came.
+"""Give messages back so that they are redelivered in order.
 
-First nothing more may be under way, or what comes later would come before. Then what
-was received goes back with all that came behind it. How, is a matter of the provider:
+First the flow is stopped, or later messages would come before. Then the messages are
+given back, with all that came after them. Providers differ:
 
 =============  =====================================================================
-Most           drain, then "released" or "modified"; there it stands in its old place
-RabbitMQ       breaks at a drain (3.10), so that credit is taken back; it knows no
-               "modified"
-ActiveMQ       gives what was released to the same consumer, behind what it holds for
-               it; what a consumer had that is gone, all others get in the old order,
-               uncounted
+Most           drain, then "released" or "modified"; messages return to their places
+RabbitMQ       fails at a drain (3.10), so the credit is withdrawn; it does not
+               support "modified"
+ActiveMQ       redelivers a released message to the same consumer, after those it
+               has prefetched. Messages of a consumer that has gone are redelivered
+               in order, uncounted: so the consumer is replaced
 =============  =====================================================================
 """
 
@@ -29,7 +29,7 @@ from broker.bridges.providers.interface import Destination
 
 
 class Returning(Protocol):
-    """An ``AmqpSubscription``, as far as it gives messages back."""
+    """The part of ``AmqpSubscription`` that is used here."""
 
     wire: Wire
     source: Destination
@@ -46,12 +46,11 @@ def give_back(
     deliveries: Sequence[Delivery],
     state: p.Released | p.Modified,
 ) -> None:
-    """Give back, and with it what has come and was not received yet.
+    """Give deliveries back, with those that wait here and were not received yet.
 
     Args:
-        deliveries: in the order in which they came; those that are settled are left
-            out.
-        state: of these. The others are released.
+        deliveries: deliveries in order; settled ones are left out.
+        state: the state of these. The waiting ones are released.
     """
     wire = subscription.wire
     if wire.is_activemq and leaves_nothing(subscription, deliveries):
@@ -68,8 +67,8 @@ def give_back(
 
 
 def leaves_nothing(subscription: Returning, deliveries: Sequence[Delivery]) -> bool:
-    """Whether nothing is in hand but these, and messages wait for a consumer that is
-    away."""
+    """Whether no other delivery is unsettled, and the provider keeps messages while
+    there is no consumer."""
     if subscription.source.is_topic and not subscription.is_durable:
         return False
     back = {one.id for one in deliveries}
@@ -78,7 +77,7 @@ def leaves_nothing(subscription: Returning, deliveries: Sequence[Delivery]) -> b
 
 
 def stop(subscription: Returning) -> None:
-    """Take all credit back, and wait until nothing more can come."""
+    """Withdraw all credit, and wait until nothing more can come."""
     receiver = subscription.receiver
     if not receiver.credit:
         return

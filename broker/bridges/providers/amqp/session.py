@@ -1,4 +1,4 @@
-"""A connection to a provider of AMQP 1.0, and all that a link does through it."""
+"""Session of a link with an AMQP 1.0 provider."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from broker.queueing.store import NewMessage
 
 SELECTOR, NO_LOCAL = Symbol("jms-selector"), Symbol("no-local")
 SELECTOR_CODE, NO_LOCAL_CODE = ULong(0x0000468C00000004), ULong(0x0000468C00000003)
-FOR_EVER, UNSETTLED_STATE = "never", 2  # of a source that outlives its connection
+FOR_EVER, UNSETTLED_STATE = "never", 2  # of a durable source
 OTHERS = (
     Capability.TRANSACTIONS
     | Capability.SELECTORS
     | Capability.TOPICS
     | Capability.DURABLE
 )
-RABBITMQ = Capability.TOPICS  # it grants selectors and durability, and has neither
-MOST_OUTBOXES = 50  # that are kept for destinations
+RABBITMQ = Capability.TOPICS  # it grants selectors and durability, but has neither
+MOST_OUTBOXES = 50  # kept open, one for each destination
 
 
 def connect(factory: Factory) -> AmqpSession:
@@ -45,8 +45,8 @@ class AmqpSession:
     """See ``interface.Session``.
 
     Attributes:
-        capabilities: of this provider.
-        sent_ids: JMSMessageID that each message of the last ``send`` was given.
+        capabilities: the provider's capabilities.
+        sent_ids: the JMSMessageIDs of the messages of the last ``send``.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -72,7 +72,7 @@ class AmqpSession:
         durable_name: str = "",
         prefetch: int = 1,
     ) -> AmqpSubscription:
-        """See ``interface.Session``. From a topic, nothing of our own comes back."""
+        """See ``interface.Session``. A topic does not give our own messages back."""
         self.wire.check()
         if (why := self.cannot(destination, selector, durable_name)) is not None:
             raise WrongFactory(self.name, why)
@@ -105,7 +105,7 @@ class AmqpSession:
     def cannot(
         self, destination: Destination, selector: str, durable_name: str
     ) -> str | None:
-        """Why we do not even ask for this."""
+        """The reason that this is not possible; None if it may be."""
         if durable_name and not destination.is_topic:
             return "A durable subscription is to a topic. Leave its name out."
         if durable_name and not self.options.has_client_id:
@@ -161,7 +161,7 @@ class AmqpSession:
         return answers
 
     def outbox(self, destination: Destination) -> Outbox:
-        """By which messages go to a destination; those long unused are closed."""
+        """The outbox for a destination; the longest unused one is closed."""
         self.wire.check()
         outbox = self.outboxes.pop(destination, None)
         if outbox is None or outbox.attachment.end is not None:
@@ -178,8 +178,8 @@ class AmqpSession:
         return outbox
 
     def check_exists(self, destination: Destination) -> None:
-        """RabbitMQ takes messages for a queue that is not there, and drops them. It
-        tells only those who want to consume.
+        """Check that a queue exists at RabbitMQ, by consuming from it: RabbitMQ accepts
+        and drops messages for a queue that does not exist.
 
         Raises:
             WrongFactory: there is no such queue.
@@ -192,7 +192,7 @@ class AmqpSession:
     ) -> bytes:
         """
         Raises:
-            AmqpError, ValueError: AMQP cannot hold it, or it is too large.
+            AmqpError, ValueError: AMQP cannot encode it, or it is too large.
         """
         payload = outbound(
             message,
@@ -230,7 +230,7 @@ class AmqpSession:
             raise
 
     def roll_back(self) -> None:
-        """See ``interface.Session``. What was received comes again, in its order."""
+        """See ``interface.Session``. Received messages are redelivered in order."""
         if self.transactions.open is None:
             return
         try:
@@ -252,7 +252,7 @@ class AmqpSession:
         return self.subscriptions
 
     def prepare(self, xid: str) -> None:
-        """Not offered, like all of two phases.
+        """Not supported, like all of two-phase commit.
 
         Raises:
             WrongFactory: always.
@@ -281,12 +281,12 @@ class AmqpSession:
 
 
 def kind(destination: Destination) -> tuple[str, ...]:
-    """How JMS tells providers what a name means."""
+    """The capability by which JMS tells queue and topic."""
     return ("topic",) if destination.is_topic else ("queue",)
 
 
 def has_filter(source: p.Source | None, code: int) -> bool:
-    """Whether the provider says that it applies a filter."""
+    """Whether the provider's source confirms a filter."""
     applied = (source.filter if source is not None else None) or {}
     return any(
         isinstance(one, Described)

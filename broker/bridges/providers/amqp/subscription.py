@@ -1,7 +1,7 @@
-"""The consuming end at one destination.
+"""Subscription: consume from one destination.
 
-At most ``prefetch`` messages are under way: asked for, waiting here, or received and
-not settled. They are settled in ranges, as they come.
+At most ``prefetch`` messages are requested, waiting here, or received and unsettled.
+They are settled in ranges.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ class AmqpSubscription:
     """See ``interface.Subscription``.
 
     Args:
-        wire: on which it is.
-        transactions: of the same connection.
-        begin: writes the attach of an endpoint for it.
-        source: where from.
-        prefetch: messages under way at most.
-        is_durable: whether the provider keeps messages while nobody is connected.
+        wire: the connection.
+        transactions: the transactions of the same connection.
+        begin: attaches a receiver for it.
+        source: the source.
+        prefetch: limit of requested, waiting and unsettled messages.
+        is_durable: whether the provider keeps messages for it while it is not
+            connected.
 
     Raises:
         WrongFactory, ProviderLost: see ``interface.Session.subscribe``.
@@ -72,8 +73,8 @@ class AmqpSubscription:
     def receive(self, limit: int, wait_s: float) -> list[Received]:
         """As ``interface.Subscription.receive``.
 
-        With a limit of 0 it keeps the connection alive for so long, as a link needs it
-        that is paused: then nothing more comes, and what waits here goes back.
+        With a limit of 0 it only keeps the connection alive, for a paused link: the
+        flow is stopped, and waiting messages are given back.
         """
         deadline = monotonic() + wait_s
         self.attachment.check()
@@ -94,10 +95,10 @@ class AmqpSubscription:
         ]
 
     def ask(self) -> None:
-        """Let the provider send, once half of what may be under way is not.
+        """Grant credit, once half of ``prefetch`` is free.
 
-        RabbitMQ sends more than it may where credit comes while messages are under way
-        (3.10), so that it gets some when all of it is used.
+        RabbitMQ (3.10) exceeds its credit if more is granted while messages are in
+        transfer; so it gets credit only when all of it is used.
         """
         if self.wire.is_rabbitmq and self.receiver.credit:
             return
@@ -108,8 +109,8 @@ class AmqpSubscription:
             self.receiver.grant(room)
 
     def acknowledge(self, received: Sequence[Received]) -> None:
-        """As ``interface.Subscription.acknowledge``: once it is written, since AMQP has
-        no answer to it."""
+        """As ``interface.Subscription.acknowledge``. It returns after the write, as
+        AMQP does not confirm it."""
         self.attachment.check()
         accepted = p.Accepted()
         state = self.transactions.state(accepted) or accepted
@@ -119,32 +120,34 @@ class AmqpSubscription:
     def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
         """As ``interface.Subscription.release``.
 
-        What waits here goes back, too: it came later, and is to come later again.
+        Waiting messages are given back, too, to keep the order.
         """
         self.attachment.check()
         state = p.Modified(delivery_failed=True) if failed else p.Released()
         give_back(self, [one.handle for one in received], state)
 
     def give_back(self) -> None:
-        """Give all back that is not settled, as if nothing had come."""
+        """Give back all unsettled messages, uncounted."""
         self.attachment.check()
         give_back(self, list(self.receiver.unsettled.values()), p.Released())
 
     def renew(self) -> None:
-        """Consume anew, as another consumer; what was not settled went back before."""
+        """Replace the consumer by a new one; its unsettled messages are given back."""
         self.attachment.detach(closed=not self.is_durable)
         self.waiting.clear()
         self.attach()
 
     def lag(self) -> Lag | None:
-        """AMQP has no word for it."""
+        """Not available in AMQP."""
         return None
 
     def close(self) -> None:
-        """RabbitMQ keeps what was not settled until the session ends."""
+        """Detach. RabbitMQ would hold unsettled messages until the session ends, so
+        they
+        are given back first."""
         try:
             if self.wire.is_rabbitmq and self.attachment.end is None:
                 self.give_back()
             self.attachment.detach(closed=not self.is_durable)
-        except ProviderLost:  # it has all again
+        except ProviderLost:  # the provider has taken all back
             return

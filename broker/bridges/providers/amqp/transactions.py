@@ -1,4 +1,4 @@
-"""Transactions of the provider: what is acknowledged and sent ends together.
+"""Transactions of the provider: acknowledgements and sends in one commit.
 
 Source:
     AMQP 1.0, part 4.
@@ -25,10 +25,10 @@ WHAT = "transactions"
 
 
 class Transactions:
-    """Of one connection; one is open at a time.
+    """The transactions of one connection; one is open at a time.
 
     Attributes:
-        open: the name of the one that is open; None where none is.
+        open: the id of the open transaction; None if there is none.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -41,7 +41,7 @@ class Transactions:
         return self.wire.options.factory
 
     def state(self, outcome: p.Outcome | None = None) -> p.TransactionalState | None:
-        """What makes a message part of the open transaction; None where none is."""
+        """The state for messages of the open transaction; None if there is none."""
         if self.open is None:
             return None
         return p.TransactionalState(self.open, outcome)
@@ -64,12 +64,12 @@ class Transactions:
         raise self.none(words(error))
 
     def coordinator(self) -> Outbox:
-        """Where transactions are declared and discharged."""
+        """A link to the provider's coordinator."""
         try:
             return Outbox(self.wire, p.Coordinator(capabilities=LOCAL), WHAT)
         except ProviderError as error:
             if self.wire.why and self.wire.error is None:
-                raise  # that it was lost says nothing of transactions
+                raise  # a lost connection, not a refusal
             raise self.none(error.why.rstrip(".")) from error
 
     def none(self, why: str) -> WrongFactory:
@@ -83,8 +83,8 @@ class Transactions:
         """
         Raises:
             SendRefused: the provider did not commit; it is rolled back.
-            CommitInDoubt: the connection broke after the provider was asked.
-            ProviderLost: it broke before; it is rolled back.
+            CommitInDoubt: the connection broke after the discharge was sent.
+            ProviderLost: the connection broke before; it is rolled back.
         """
         outbox, discharge = self.ending(fail=False)
         self.wire.pump()
@@ -97,14 +97,14 @@ class Transactions:
             raise SendRefused(self.name, f"The provider did not commit. {why}")
 
     def roll_back(self) -> None:
-        """Harmless where none is open, or the connection broke."""
+        """Roll back; no effect if no transaction is open."""
         if self.open is None:
             return
         outbox, discharge = self.ending(fail=True)
         self.ask(outbox, discharge)
 
     def ending(self, *, fail: bool) -> tuple[Outbox, p.Discharge]:
-        """However it ends, it is open no longer."""
+        """The discharge of the open transaction, which then counts as closed."""
         if self.open is None or self.outbox is None:
             raise ValueError("no transaction is open")
         discharge = p.Discharge(self.open, fail)
@@ -117,7 +117,7 @@ class Transactions:
         return outbox.send([(0, encode_section(VALUE, command))])[0]
 
     def unanswered(self, outbox: Outbox, error: ProviderError) -> ProviderError:
-        """What it means that the commit was asked for, and not answered."""
+        """The error for a commit without an answer."""
         end = outbox.attachment.end
         said = end.error if end is not None else self.wire.error
         if said is not None and said.condition == TRANSACTION_ROLLBACK:

@@ -1,7 +1,7 @@
-"""One connection: the engine on a socket, and the waits that a caller has.
+"""One connection: the protocol engine on a socket, driven by the calling thread.
 
-The socket never blocks. Whoever waits for something writes and reads meanwhile, so that
-two peers that both write cannot wait for each other, and heartbeats go on.
+The socket is non-blocking. While a caller waits, it writes and reads. So two peers that
+both write cannot deadlock, and heartbeats are sent.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ from broker.errors.bridges import AccessRefused, ProviderLost, WrongFactory
 
 READ_BYTES = 262_144
 NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-AROUND = 2**20  # bytes of a message beside what its body may have
-GOODBYE_S = 5.0  # that an answer to our close is waited for
+AROUND = 2**20  # bytes of a message beside its body
+GOODBYE_S = 5.0  # time to wait for the answer to our close
 UNASKED = "We attach to you, and you do not attach to us."
 PRODUCT = {"product": "Backout"}
 
 
 class Wire:
-    """A connection that is open, with the one session that it needs.
+    """An open connection with one session.
 
-    A transaction is known in one session alone, so that all is in the same.
+    All links share the session, as a transaction is valid in one session only.
 
     Attributes:
-        why: the connection is lost; empty while it is not.
-        error: what the provider gave as the reason, where it gave one.
+        why: the reason that the connection is lost; empty while it is not.
+        error: the provider's error, if it gave one.
     """
 
     def __init__(self, options: Options) -> None:
@@ -81,7 +81,7 @@ class Wire:
         self.poll.register(self.socket, select.POLLIN)
         self.connection.open()
         self.session: Session = self.connection.begin()
-        self.look_at = -1.0  # when to look for silence again
+        self.look_at = -1.0  # when to check the idle time-outs
         self.begin(came)
 
     def begin(self, came: bytes) -> None:
@@ -93,23 +93,23 @@ class Wire:
 
     @property
     def is_rabbitmq(self) -> bool:
-        """RabbitMQ grants some of what it then does not do."""
+        """Whether it is RabbitMQ, which grants some features that it does not have."""
         return self.said("product") == "RabbitMQ"
 
     @property
     def is_activemq(self) -> bool:
-        """Classic; Artemis has another name."""
+        """Whether it is ActiveMQ Classic; Artemis has another product name."""
         return self.said("product") == "ActiveMQ"
 
     def said(self, name: str) -> str:
-        """A property of the provider's open; empty where there is none."""
+        """A property of the provider's open; empty if absent."""
         remote = self.connection.remote
         found = (remote.properties if remote is not None else None) or {}
         value = found.get(name)
         return value if isinstance(value, str) else ""
 
     def address(self, destination: Destination) -> str:
-        """By which the provider knows a destination."""
+        """The provider's address of a destination."""
         if destination.is_topic:
             prefix, name = self.options.topic_prefix, "topic-prefix"
         else:
@@ -119,13 +119,13 @@ class Wire:
     # Waiting.
 
     def until(self, holds: Callable[[], object], what: str) -> None:
-        """Wait until something holds.
+        """Wait until a condition holds.
 
         Args:
-            what: the provider is to do, for people.
+            what: what the provider must do, for the error text.
 
         Raises:
-            ProviderLost: the connection broke, or it did not hold in time.
+            ProviderLost: the connection broke, or the time is over.
         """
         wait_s = self.options.timeout_s
         deadline = monotonic() + wait_s
@@ -136,12 +136,12 @@ class Wire:
             self.pump(left_s)
 
     def flush(self) -> None:
-        """Write what there is, and return when all of it is written."""
+        """Write all output; return when it is written."""
         self.write()
         self.until(lambda: not self.unwritten, "take what we send")
 
     def pump(self, wait_s: float = 0.0) -> None:
-        """Write and read what can be; where nothing came, wait once for something.
+        """Write and read as far as possible; if nothing came, wait once.
 
         Raises:
             ProviderLost: the connection broke.
@@ -162,7 +162,7 @@ class Wire:
             self.write()
 
     def look(self, now: float) -> None:
-        """Look for silence on both sides."""
+        """Check the idle time-outs of both sides."""
         self.look_at = self.connection.tick(now)
         self.hear(b"")
 
@@ -177,7 +177,7 @@ class Wire:
     # Bytes.
 
     def write(self) -> None:
-        """What the socket takes now."""
+        """Write as much as the socket takes now."""
         if data := self.connection.outgoing():
             self.unwritten += data
         try:
@@ -187,11 +187,11 @@ class Wire:
         except NOT_NOW:
             return
         except OSError as error:
-            self.read()  # what the provider said before it went
+            self.read()  # a last error from the provider
             self.lose(f"The connection broke: {reason(error)}.")
 
     def read(self) -> bool:
-        """Whether anything came."""
+        """Read all that is available; whether anything came."""
         came = False
         while True:
             try:
@@ -223,12 +223,12 @@ class Wire:
                 self.why = f"The provider ended the session: {words(event.error)}."
                 self.error = event.error
             case Opened():
-                self.look_at = -1.0  # it has said what silence it allows
+                self.look_at = -1.0  # its idle time-out is known now
             case Begun() | Resumed():
-                pass  # whoever waits for it looks
+                pass  # waiting callers check their conditions
             case _:
                 endpoint = endpoint_of(event)
-                if endpoint.context is None:  # which we have not asked for
+                if endpoint.context is None:  # attached by the provider
                     endpoint.refuse(AmqpError(c.NOT_ALLOWED, UNASKED))
                 else:
                     endpoint.context.told(event)
@@ -236,20 +236,20 @@ class Wire:
     # The end.
 
     def lose(self, why: str) -> NoReturn:
-        """The connection is over."""
+        """Close the socket, and raise ``ProviderLost``."""
         self.why = self.why or why
         self.socket.close()
         raise ProviderLost(self.options.factory, self.why)
 
     def farewell(self) -> None:
-        """Write what the engine still has, if that goes at once, and hang up."""
+        """Write the engine's last output if possible at once, and close the socket."""
         self.connection.close()
-        with suppress(OSError):  # NOT_NOW, too: nobody waits for it
+        with suppress(OSError):  # also NOT_NOW
             self.socket.send(self.unwritten + self.connection.outgoing())
         self.socket.close()
 
     def close(self) -> None:
-        """End it in order; harmless where it is over."""
+        """Close in order; no effect if it is closed."""
         if self.why:
             return
         self.connection.close()
@@ -264,7 +264,7 @@ class Wire:
 
 
 def limits() -> Limits:
-    """What this broker cannot store, it does not need to receive."""
+    """Limits of received messages: no larger than this broker can store."""
     most: int = settings.BROKER_MAX_MESSAGE_BYTES + AROUND
     return Limits(max_message_bytes=most, partial_bytes=most)
 
@@ -282,7 +282,7 @@ def endpoint_of(
 
 
 def not_opened(wire: Wire, lost: ProviderLost) -> Exception:
-    """Why a provider that has let us in did not open the connection."""
+    """The error of a connection that failed between login and open."""
     name, condition = wire.options.factory, wire.error and wire.error.condition
     if condition in (c.UNAUTHORIZED_ACCESS, c.NOT_ALLOWED):
         return AccessRefused(name, lost.why)

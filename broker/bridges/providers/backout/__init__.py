@@ -1,8 +1,8 @@
-"""Another Backout, over its REST API: branches that are prepared, then committed.
+"""Another Backout, by its REST API, with two-phase commit.
 
-``calls`` speaks HTTP, ``subscribing`` gets messages, ``session`` puts them and ends
-transactions. The password of the factory is the secret of a credential there; what that
-may do is all that a link may do.
+``calls`` makes HTTP requests, ``subscribing`` gets messages, ``session`` puts them and
+ends transactions. The password of the factory is the secret of a credential there, and
+the link has that credential's authorities.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def connect(factory: Factory) -> ProviderSession:
     """See ``interface.Connect``."""
     session = BackoutSession(factory, Calls(factory))
     try:
-        session.in_doubt("-")  # is anybody there, and who are we to them?
+        session.in_doubt("-")  # checks the connection and the login
     except ProviderError:
         session.close()
         raise

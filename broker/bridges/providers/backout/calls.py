@@ -1,8 +1,8 @@
-"""Calls of the REST API of another Backout, on one connection that is kept.
+"""Calls of another Backout's REST API, on one persistent connection.
 
-Each call is one request. Where the connection breaks nobody knows if it was done, and
-nothing is sent twice here. A connection that the other side has closed while nothing
-was asked is made anew.
+Each call is one request. If the connection breaks, it is unknown whether the request
+was done; it is not repeated here. A connection closed by the other side while idle is
+opened again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from broker.errors.bridges import (
 )
 
 API = "/api/v1/"
-ANSWER_S = 60.0  # how long an answer may take, beside what it waits for messages
+ANSWER_S = 60.0  # time-out of an answer, beside the wait for messages
 CA_FILE, LEASE = "ca-file", "lease-s"
 KNOWN = {CA_FILE, LEASE}
 USUAL_LEASE_S, LONGEST_LEASE_S = 120, 43_200
@@ -38,7 +38,7 @@ BUSY = (408, 425, 429)
 
 
 class Refused(NamedTuple):
-    """Why the other Backout did not do what it was asked for."""
+    """A refusal from the other Backout."""
 
     status: int
     code: str  # stable
@@ -49,11 +49,11 @@ class Calls:
     """The connection to another Backout.
 
     Args:
-        factory: says where it is, and by which secret one is known there.
+        factory: the factory, with URL and secret.
 
     Raises:
-        WrongFactory: a property of it cannot be used.
-        AccessRefused: its password can be no secret.
+        WrongFactory: a property of it is invalid.
+        AccessRefused: its password cannot be a secret.
     """
 
     def __init__(self, factory: Factory) -> None:
@@ -67,32 +67,32 @@ class Calls:
             raise AccessRefused(factory.name, why)
 
     def json(self, path: str, said: Mapping[str, Any]) -> Any:
-        """Post what is said in JSON; the answer's."""
+        """Post JSON; return the JSON of the answer."""
         return json.loads(self.post(path, json.dumps(said).encode(), JSON))
 
     def batch(self, path: str, body: bytes, **query: str) -> Any:
-        """Post a batch of messages; the answer's JSON."""
+        """Post a batch of messages; return the JSON of the answer."""
         if query:
             path = f"{path}?{urlencode(query)}"
         return json.loads(self.post(path, body, CONTENT_TYPE))
 
     def get(self, path: str, **query: str) -> Any:
-        """Read something that is JSON."""
+        """Get JSON."""
         return json.loads(self.ask("GET", f"{path}?{urlencode(query)}", None, {}))
 
     def post(self, path: str, body: bytes, content_type: str) -> bytes:
-        """Have something done; the answer."""
+        """Post a body; return the answer's."""
         return self.ask("POST", path, body, {"Content-Type": content_type})
 
     def ask(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> bytes:
-        """Send a request, and read what is answered.
+        """Send a request, and read the answer.
 
         Raises:
-            ProviderLost: the connection broke, and it may or may not have been done; or
-                the other side cannot do it now, and it was not done.
-            AccessRefused: the secret is not known there, or not good for this.
+            ProviderLost: the connection broke, and it is unknown whether the request
+                was done; or the other side cannot do it now, and it was not done.
+            AccessRefused: the secret is unknown, or lacks an authority.
             Answered: it was refused, and not done.
         """
         said = {"Authorization": f"Bearer {self.factory.password}", **headers}
@@ -108,15 +108,15 @@ class Calls:
             self.close()
             raise self.lost(reason_of(error)) from error
         except BaseException:
-            self.close()  # an answer may be under way, which is none to what comes next
+            self.close()  # a late answer must not be read as the next one's
             raise
         if answer.status == 200:
             return content
         raise self.failure(answer, content)
 
     def see_to_line(self) -> None:
-        """Close a connection of which the other side says something unasked: it ends
-        what is idle for some seconds. Connect, if there is none."""
+        """Connect if need be. A connection with unexpected input is closed first: the
+        other side closes idle ones after some seconds."""
         sock: socket | None = self.line.sock
         if sock is None or select([sock], [], [], 0)[0]:
             self.line.close()
@@ -124,7 +124,7 @@ class Calls:
             self.line.sock.settimeout(ANSWER_S)
 
     def failure(self, answer: HTTPResponse, content: bytes) -> ProviderError:
-        """What the link is told of an answer that is no success."""
+        """The error for an answer that is no success."""
         status, name = answer.status, self.factory.name
         refused = problem_of(status, content)
         if status in (401, 403):
@@ -143,7 +143,7 @@ class Calls:
         return ProviderLost(self.factory.name, why)
 
     def close(self) -> None:
-        """Harmless twice."""
+        """Close the connection. May be called twice."""
         self.line.close()
 
 
@@ -165,7 +165,7 @@ class Answered(ProviderError):
 
 
 def line_to(factory: Factory) -> HTTPConnection:
-    """A connection that is not made yet.
+    """A connection, not opened yet.
 
     Raises:
         WrongFactory: the file with certificates cannot be read.
@@ -186,11 +186,10 @@ def line_to(factory: Factory) -> HTTPConnection:
 
 
 def lease_of(factory: Factory) -> int:
-    """How long messages are held that a link received and does nothing with, in
-    seconds.
+    """The lease of received messages, in seconds.
 
     Raises:
-        WrongFactory: it is no such number, or there is an unknown property.
+        WrongFactory: it is invalid, or there is an unknown property.
     """
     if unknown := sorted(factory.properties.keys() - KNOWN):
         known = ", ".join(sorted(KNOWN))
@@ -206,7 +205,7 @@ def lease_of(factory: Factory) -> int:
 
 
 def problem_of(status: int, content: bytes) -> Refused:
-    """The problem of an answer; without a code, if it has none."""
+    """The problem document of an answer; the code is empty if it has none."""
     try:
         found = json.loads(content)
         return Refused(status, found["code"], found["detail"])
@@ -222,13 +221,13 @@ def not_trusted(error: ssl.SSLCertVerificationError) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a connection broke, as a sentence."""
+    """The reason of a broken connection, as a sentence."""
     what = str(error) or type(error).__name__
     return f"The connection broke, or nobody answers: {what}."
 
 
 def in_url(name: str) -> str:
-    """A queue's name as it stands in a URL: ``orders.#`` is ``orders.~23``."""
+    """A queue's name, escaped for a URL: ``orders.#`` is ``orders.~23``."""
     if name in (".", ".."):
         return name.replace(".", "~2E")
     return OTHERS.sub(lambda one: b"~%02X" % one[0][0], name.encode()).decode()

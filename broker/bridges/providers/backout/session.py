@@ -1,7 +1,7 @@
-"""A session with another Backout: what it sends, and how its transactions end.
+"""A session with another Backout: sends and transactions.
 
-Within a transaction what is sent and acknowledged waits here. Its end is one request,
-with all of that in it: done at once, or prepared.
+In a transaction, sends and acknowledgements are collected here. The commit, or the
+prepare, is one request with all of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from broker.errors.bridges import (
 from broker.formats.selectors.parsing import parse
 from broker.queueing.store import NewMessage
 
-MOST_BYTES = 4 * 2**20  # of one request, where it can be several; one message at least
+MOST_BYTES = 4 * 2**20  # of a request outside transactions, or one larger message
 GONE = "no-such-xid"
 NOTHING_THERE = ("no-such-address", "no-such-queue", "not-found")
 
@@ -54,7 +54,7 @@ class BackoutSession:
     def __init__(self, factory: Factory, calls: Calls) -> None:
         self.factory = factory
         self.calls = calls
-        self.sent_ids: Sequence[str] = ()  # they have those that they had
+        self.sent_ids: Sequence[str] = ()  # empty: messages keep their ids
         self.work = Work()
         self.subscriptions: list[BackoutSubscription] = []
 
@@ -66,7 +66,7 @@ class BackoutSession:
         durable_name: str = "",
         prefetch: int = 1,
     ) -> ProviderSubscription:
-        """See ``interface.Session``. Nothing is taken ahead of ``receive``."""
+        """See ``interface.Session``. Nothing is prefetched."""
         if destination.is_topic or durable_name:
             raise self.wrong(
                 f"{destination}: Messages are received from queues of another Backout,"
@@ -98,7 +98,7 @@ class BackoutSession:
         return [one for chunk in chunks(to) for one in self.put(chunk)]
 
     def put(self, chunk: Sequence[NewMessage]) -> list[SendRefused | None]:
-        """Send some messages; where one is refused, each alone.
+        """Send messages; if one is refused, send each alone.
 
         Raises:
             WrongFactory: there is no such address.
@@ -136,11 +136,11 @@ class BackoutSession:
             self.calls.batch("branches/put", batches.sealed(self.work.puts))
 
     def accepting(self) -> tuple[BackoutSubscription | None, list[int]]:
-        """The subscription of which this transaction acknowledges something, and what.
+        """The subscription with acknowledgements in this transaction, and their ids.
 
         Raises:
-            SendRefused: there are several; it is rolled back.
-            ProviderLost: what was acknowledged is held no more.
+            SendRefused: there are several subscriptions; it is rolled back.
+            ProviderLost: the acknowledged messages are not held any more.
         """
         accepted = {branch: ids for branch, ids in self.work.accepted.items() if ids}
         if not accepted:
@@ -157,7 +157,7 @@ class BackoutSession:
         raise self.calls.lost("What was acknowledged is not held any more.")
 
     def undone(self, error: Answered) -> ProviderError:
-        """Roll back what was refused; what the link is told."""
+        """Roll back a refused transaction; return the error for the link."""
         with suppress(ProviderLost, AccessRefused):
             self.roll_back()
         if error.refused.code == "lock-lost":
@@ -167,8 +167,8 @@ class BackoutSession:
         return error.as_send_refused()
 
     def roll_back(self) -> None:
-        """See ``interface.Session``. What was received is where it was, uncounted: that
-        the link could not go on is no fault of it."""
+        """See ``interface.Session``. Received messages return to their places,
+        uncounted, as they did not cause the rollback."""
         self.work.begin(is_open=False)
         for one in self.subscriptions:
             with suppress(ProviderLost, AccessRefused):
@@ -176,10 +176,10 @@ class BackoutSession:
             one.forget()
 
     def prepare(self, xid: str) -> None:
-        """See ``interface.Session``. What was received and not acknowledged goes back.
+        """See ``interface.Session``. Messages not acknowledged are given back.
 
         Raises:
-            WrongFactory: there is no such address, or no such name of a transaction.
+            WrongFactory: there is no such address, or the xid is invalid.
         """
         holder, ids = self.accepting()
         where, head = "branches/prepare", {}
@@ -197,14 +197,15 @@ class BackoutSession:
         """See ``interface.Session``.
 
         Raises:
-            ProviderLost: also where the other side refuses what it had promised, such
-                as to fill a queue that is full now. It stays prepared: put that right
-                there, and it is committed when it is tried again.
+            ProviderLost: also if the other side refuses the commit, as when a queue is
+                full now. It stays prepared, and is committed by a later attempt once
+                the cause is corrected there.
         """
         self.decide(f"branches/{xid}/commit", {})
 
     def roll_back_prepared(self, xid: str) -> None:
-        """See ``interface.Session``. What was received is where it was, uncounted."""
+        """See ``interface.Session``. Received messages return to their places,
+        uncounted."""
         self.decide(f"branches/{xid}/back-out", {"failed": False})
 
     def decide(self, path: str, said: dict[str, Any]) -> None:
@@ -236,7 +237,7 @@ class BackoutSession:
 
 
 def chunks(messages: Sequence[NewMessage]) -> Iterator[Sequence[NewMessage]]:
-    """Messages in their order, as many at once as one request takes."""
+    """Split messages into runs for one request each, in order."""
     start, size = 0, 0
     for place, message in enumerate(messages):
         size += message.size_bytes

@@ -1,8 +1,8 @@
-"""Getting from a queue of another Backout, in branches.
+"""Get from a queue of another Backout, in transaction branches.
 
-All that a subscription holds is in one branch, so that it can end together. The branch
-is the subscription's until it is prepared, or everything in it was settled; then the
-next message begins another.
+All messages that a subscription holds are in one branch, so that they can end together.
+The branch ends when it is prepared or all its messages are settled; the next message
+begins another.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from broker.errors import BrokerError
 from broker.errors.bridges import AccessRefused, ProviderLost
 from broker.queueing.store import NewMessage
 
-MOST = 1000  # messages of one request
-# A request goes on waiting over there when its link has died here, and what it gets is
-# nobody's. So none waits longer than it takes until another process runs the link.
+MOST = 1000  # messages in one request
+# If a link dies here, its request still waits at the other side, and may get messages
+# in vain. So a request waits no longer than another process needs to take over.
 LONGEST_WAIT_S = 2.0
 
 
 class Handle(NamedTuple):
-    """A message that is held."""
+    """A held message."""
 
     branch: str
-    id: int  # of the other broker
+    id: int  # at the other broker
 
 
 @dataclass(slots=True)
 class Work:
-    """What a session does in one transaction, until it ends."""
+    """Sends and acknowledgements of a session's open transaction."""
 
     is_open: bool = False
     puts: list[NewMessage] = field(default_factory=list)
@@ -54,10 +54,10 @@ class BackoutSubscription:
     """See ``interface.Subscription``.
 
     Args:
-        calls: to whom the queue belongs.
-        work: of the session.
-        queue: its name.
-        selector: only what it matches is received.
+        calls: the connection to the other Backout.
+        work: the session's open transaction.
+        queue: the name of the queue.
+        selector: only messages that match are received.
     """
 
     def __init__(self, calls: Calls, work: Work, queue: str, selector: str) -> None:
@@ -70,10 +70,12 @@ class BackoutSubscription:
         self.held: set[int] = set()
 
     def begin(self) -> None:
-        """See that there is such a queue; have back what one of the same name held.
+        """Check that the queue exists; give back messages held by an earlier consumer
+        of
+        the same name.
 
         Raises:
-            WrongFactory: there is none, or it is not for this credential.
+            WrongFactory: there is no such queue, or the credential may not use it.
         """
         said = {"consumer": self.consumer}
         try:
@@ -86,7 +88,7 @@ class BackoutSubscription:
         """See ``interface.Subscription``.
 
         Raises:
-            ProviderLost: also where what it held is its no more.
+            ProviderLost: also if it has lost the messages that it held.
             WrongFactory: the queue is gone.
         """
         ends_s = time.monotonic() + wait_s
@@ -116,7 +118,7 @@ class BackoutSubscription:
         return self.read(answer)
 
     def read(self, answer: bytes) -> list[Received]:
-        """What was answered; this subscription holds it now."""
+        """Decode an answer; its messages are held by this subscription now."""
         try:
             batch = batches.opened(answer)
             branch = batch.head["branch"]
@@ -145,7 +147,7 @@ class BackoutSubscription:
     def accept(
         self, branch: str, ids: list[int], puts: Sequence[NewMessage] = ()
     ) -> None:
-        """Acknowledge at once, and send with it: all or nothing.
+        """Acknowledge and send at once, all or nothing.
 
         Raises:
             Answered: it was refused, and not done.
@@ -161,7 +163,7 @@ class BackoutSubscription:
         self.let_go(ids)
 
     def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
-        """See ``interface.Subscription``. Harmless for what is not held any more."""
+        """See ``interface.Subscription``. Messages not held any more are ignored."""
         for branch, ids in by_branch(received).items():
             if branch == self.branch:
                 self.give_back([one for one in ids if one in self.held], failed=failed)
@@ -174,18 +176,18 @@ class BackoutSubscription:
         accepted[:] = [one for one in accepted if one not in done]
         for start in range(0, len(ids), MOST):
             said = {"messages": ids[start : start + MOST], "failed": failed}
-            with suppress(Answered):  # it is back already
+            with suppress(Answered):  # they are back already
                 self.calls.json(f"branches/{self.branch}/release", said)
         self.let_go(ids)
 
     def lag(self) -> Lag | None:
-        """See ``interface.Subscription``. The age is that of what stands first."""
+        """See ``interface.Subscription``. The age is that of the first message."""
         path = f"queues/{in_url(self.queue)}"
         try:
             state = self.calls.get(path)
             entries = self.calls.get(f"{path}/messages", limit="1")["entries"]
         except (Answered, AccessRefused):
-            return None  # the credential may not look
+            return None  # the credential may not browse
         oldest = [datetime.fromisoformat(one["put_at"]) for one in entries]
         return Lag(state["ready"] + state["in_flight"], min(oldest, default=None))
 
@@ -196,19 +198,19 @@ class BackoutSubscription:
             self.give_back(sorted(self.held.difference(accepted)))
 
     def let_go(self, ids: Iterable[int]) -> None:
-        """Note what is settled; with the last of it the branch has ended."""
+        """Remove settled messages; the last one ends the branch."""
         self.held.difference_update(ids)
         if not self.held:
             self.branch = None
 
     def forget(self) -> None:
-        """Note that nothing is held any more."""
+        """Note that no message is held any more."""
         self.branch = None
         self.held.clear()
 
 
 def by_branch(received: Sequence[Received]) -> dict[str, list[int]]:
-    """The messages of each branch, in the order in which they came."""
+    """The ids of messages by branch, in order."""
     found: dict[str, list[int]] = defaultdict(list)
     for one in received:
         found[one.handle.branch].append(one.handle.id)
@@ -216,7 +218,7 @@ def by_branch(received: Sequence[Received]) -> dict[str, list[int]]:
 
 
 def received(part: batches.BatchPart, branch: str) -> Received:
-    """A message as it came."""
+    """Decode a received message."""
     more: dict[str, Any] = part.fields[batches.MORE]
     message = batches.unpacked(part)
     backouts = more.get("backout_count", 0)

@@ -1,8 +1,9 @@
 """STOMP 1.2, as ActiveMQ, Artemis and RabbitMQ speak it, through stomp.py.
 
-``options`` reads a connection factory, ``dialects`` knows how the servers differ,
-``transport`` and ``connection`` carry frames, ``session`` and ``subscription`` are what
-a link uses, ``refusals`` says what an ERROR frame means, and ``messages`` translates.
+``options`` parses a connection factory, ``dialects`` lists differences of servers,
+``transport`` and ``connection`` send and receive frames, ``session`` and
+``subscription`` are used by links, ``refusals`` maps ERROR frames to errors of links,
+and ``messages`` converts messages.
 """
 
 from __future__ import annotations

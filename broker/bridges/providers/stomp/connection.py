@@ -1,7 +1,7 @@
-"""Frames to a server and back, for the one thread that waits for them.
+"""A STOMP connection for one calling thread.
 
-stomp.py reads in a thread of its own, which puts each frame into a queue. Here they are
-taken out: receipts and errors go to who asked, messages to their subscription.
+stomp.py reads in a thread of its own, which puts frames into a queue. This module takes
+them out: receipts and errors go to the waiting caller, messages to their subscription.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from broker.bridges.providers.stomp.transport import Transport
 from broker.errors.bridges import ProviderLost, WrongFactory
 
 WINDOW = 100  # frames to send before their receipts are waited for
-LAST_WORDS_S = 1.0  # seconds to read on after nothing more can be written
+LAST_WORDS_S = 1.0  # seconds to read on after a write has failed
 PARTING_S = 5.0  # seconds to wait for the answer to DISCONNECT
 
 
 class Protocol(Protocol12):  # type: ignore[misc]  # has no types
-    """Beats twice as often as it promises: servers allow no delay at all."""
+    """Sends heartbeats twice as often as announced: servers tolerate no delay."""
 
     def on_connected(self, frame: Frame) -> None:
         sends, wants = frame.headers.get("heart-beat", "0,0").split(",")
@@ -42,7 +42,7 @@ class Protocol(Protocol12):  # type: ignore[misc]  # has no types
 
 
 class Frames(stomp.ConnectionListener):  # type: ignore[misc]  # has no types
-    """Puts what comes where the other thread finds it; None: that was all."""
+    """Puts received frames into a queue for the calling thread; None: the end."""
 
     def __init__(self, queue: SimpleQueue[Frame | None]) -> None:
         self.queue = queue
@@ -67,8 +67,8 @@ class StompConnection:
         """
         self.options = options
         self.messages: dict[str, deque[Frame]] = {}  # by subscription
-        self.lost = ""  # why, as the end of a sentence; empty: it is not
-        self.error: Frame | None = None  # the last that answered nothing
+        self.lost = ""  # the reason, as the end of a sentence; empty: connected
+        self.error: Frame | None = None  # last ERROR without a receipt id
         self.answers: dict[str, Frame] = {}  # by receipt
         self.numbers = count(1)
         self.frames: SimpleQueue[Frame | None] = SimpleQueue()
@@ -83,8 +83,8 @@ class StompConnection:
         """Connect.
 
         Raises:
-            ProviderLost: nobody answers.
-            WrongFactory: who answers has no certificate that can be trusted.
+            ProviderLost: the server does not answer.
+            WrongFactory: the server's certificate is not trusted.
         """
         name, place = self.options.name, self.options.place
         try:
@@ -96,7 +96,7 @@ class StompConnection:
             raise ProviderLost(name, f"{place} does not answer: {error}.") from error
 
     def log_in(self) -> Dialect:
-        """Log in, and hear who it is.
+        """Log in; return the dialect of the server.
 
         Raises:
             ProviderLost, AccessRefused, WrongFactory: as above.
@@ -137,16 +137,16 @@ class StompConnection:
             self.lose(f"it broke while {command} was sent: {error!r}")
 
     def hear_out(self) -> None:
-        """Take the rest of what came: a server says why before it ends a connection."""
+        """Read on: a server sends the reason before it closes a connection."""
         deadline = monotonic() + LAST_WORDS_S
         while not self.lost and self.take(deadline):
             pass
 
     def ask(self, command: str, headers: Mapping[str, str], body: bytes = b"") -> str:
-        """Send a frame that is to be answered.
+        """Send a frame with a receipt request.
 
         Returns:
-            The number of its receipt.
+            The receipt id.
 
         Raises:
             ProviderLost: the connection broke.
@@ -156,7 +156,7 @@ class StompConnection:
         return receipt
 
     def wait(self, receipts: Sequence[str]) -> list[Frame]:
-        """Wait until all are answered.
+        """Wait for the answers of all receipts.
 
         Returns:
             The answers, each RECEIPT or ERROR.
@@ -173,13 +173,13 @@ class StompConnection:
         return [self.answers.pop(receipt) for receipt in receipts]
 
     def take(self, deadline: float = 0.0) -> bool:
-        """Sort the next frame.
+        """Take and dispatch the next frame.
 
         Args:
-            deadline: until when to wait for it, on the clock of ``monotonic``.
+            deadline: the time to wait until, on the clock of ``monotonic``.
 
         Returns:
-            False where none came.
+            False if none came.
         """
         try:
             frame = self.frames.get(timeout=max(deadline - monotonic(), 0.0))
@@ -209,7 +209,7 @@ class StompConnection:
             self.lose(self.lost)
 
     def forget_error(self) -> None:
-        """What it said before is not about what comes now.
+        """Discard earlier errors, so that they are not taken for later frames'.
 
         Raises:
             ProviderLost: the connection broke.
@@ -220,11 +220,11 @@ class StompConnection:
         self.error = None
 
     def last_error(self) -> Frame | None:
-        """An ERROR that answered nothing; it may have come since one last looked."""
+        """The last ERROR without a receipt id, if any."""
         return self.error
 
     def lose(self, why: str) -> NoReturn:
-        """Give the connection up.
+        """Close the connection, as it is lost.
 
         Raises:
             ProviderLost: always.
@@ -235,12 +235,13 @@ class StompConnection:
         raise ProviderLost(self.options.name, said)
 
     def drop(self, why: str) -> None:
-        """End the connection; whoever uses it from now on is told why."""
+        """Close the connection; later calls raise the reason."""
         self.lost = self.lost or why
         self.transport.disconnect_socket()
 
     def close(self) -> None:
-        """Say goodbye, so that the client id is free at once; harmless twice."""
+        """Disconnect in order, so that the client id is free at once. May be called
+        twice."""
         if not self.lost:
             try:
                 self.protocol.disconnect(f"r{next(self.numbers)}")
@@ -253,6 +254,6 @@ class StompConnection:
 
 
 def as_login(text: str) -> str | None:
-    """A value of CONNECT. The standard escapes nothing there, but ActiveMQ and RabbitMQ
-    take a backslash for the beginning of an escape all the same."""
+    """A header value for CONNECT. The standard has no escapes there, but ActiveMQ and
+    RabbitMQ read a backslash as the beginning of one."""
     return text.replace("\\", "\\\\") or None

@@ -1,4 +1,4 @@
-"""How the servers that speak STOMP differ, where the standard says nothing."""
+"""Dialects: differences of STOMP servers that the standard leaves open."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ ALWAYS = Capability.TOPICS | Capability.DURABLE
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one kind of server does.
+    """The behaviour of one kind of server.
 
     Args:
-        length_means_bytes: a body with a ``content-length`` is no text there.
-        maps: map messages come and go as XML (``transformation: jms-map-xml``).
-        java_text: texts are kept as Java writes them, which is not quite UTF-8.
-        expires: the header of the moment when a message expires; empty: it knows only
-            the rest of the time to live, in the header ``expiration``.
-        header_bytes: what a header may take, with its name; longer ones would end the
+        length_means_bytes: a body with a ``content-length`` is a bytes message.
+        maps: map messages are XML (``transformation: jms-map-xml``).
+        java_text: texts are stored in Java's modified UTF-8.
+        expires: the header of the expiry time; empty: it only has the remaining time
+            to live, in the header ``expiration``.
+        header_bytes: limit of a header with its name; a longer one would end the
             connection.
-        headers: how many a message may have, likewise.
-        returns_early: who unsubscribes gives back what was not acknowledged; else
-            only who disconnects.
-        commit_tells: a SEND without a receipt that it refused makes the COMMIT fail. It
-            writes to its disk for each receipt: 100 sent for one are ten times as fast.
-        hides_group: JMSXGroupID is not among the headers of what it gives.
-        goes_on: an ERROR that answers nothing is not the end of the connection.
-        durable_by: the header that names a durable subscription; empty: ``id`` does.
+        headers: limit of the number of headers; more would end the connection.
+        returns_early: UNSUBSCRIBE gives unacknowledged messages back; else only
+            DISCONNECT does.
+        commit_tells: a refused SEND without a receipt makes the COMMIT fail. The server
+            writes to disk for each receipt: 100 sends with one are ten times as fast.
+        hides_group: it does not send JMSXGroupID to consumers.
+        goes_on: an ERROR without a receipt id does not end the connection.
+        durable_by: the header that names a durable subscription; empty: ``id``.
     """
 
     name: str
@@ -61,7 +61,7 @@ ACTIVEMQ = Dialect(
     goes_on=True,
     durable_by="activemq.subscriptionName",
 )
-# Its transactions are frames that wait for their COMMIT, and then go one by one.
+# No transactions: it only buffers frames until COMMIT, then handles them one by one.
 RABBITMQ = Dialect(
     "RabbitMQ",
     ALWAYS,

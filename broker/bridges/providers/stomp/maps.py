@@ -1,6 +1,6 @@
-"""Map messages between AMQP, as this broker stores them, and ActiveMQ's XML.
+"""Conversion of map messages between stored AMQP values and ActiveMQ's XML.
 
-ActiveMQ would also write JSON, but there the text ``1.0`` becomes the number 1.
+ActiveMQ also has JSON, but there the text ``1.0`` would become the number 1.
 
 Source:
     JMS 1.1, section 3.11, the types of a map message; ActiveMQ 5.17,
@@ -25,8 +25,8 @@ from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.types import Byte, Char, Float, Int, Short
 
-DEEPEST = 32  # maps and lists within each other
-TAGS: Mapping[type, str] = {  # what goes out; bytes do not, as XStream refuses them
+DEEPEST = 32  # nesting of maps and lists
+TAGS: Mapping[type, str] = {  # to XML; no bytes, as XStream refuses them
     str: "string",
     bool: "boolean",
     Byte: "byte",
@@ -37,7 +37,7 @@ TAGS: Mapping[type, str] = {  # what goes out; bytes do not, as XStream refuses 
     float: "double",
     Char: "char",
 }
-# What XML cannot hold, raw or as a reference, but XStream writes and reads.
+# Characters that are illegal in XML, but that XStream writes and reads.
 ILLEGAL = "\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff"
 RAW = re.compile(f"[{ILLEGAL}]")
 REFERENCE = re.compile("&#x([0-9a-fA-F]{1,6});")
@@ -45,11 +45,11 @@ PRIVATE = range(0xE000, 0xF000, 64)
 
 
 class NoJmsMap(Exception):
-    """It is something else, or has a type that a map message does not know."""
+    """It is no map, or has a type that map messages do not support."""
 
 
 def to_xml(sections: bytes) -> bytes | None:
-    """A stored body as ActiveMQ reads it; None where it is no map of JMS."""
+    """A stored body as ActiveMQ's XML; None if it is no JMS map."""
     if not is_map(sections):
         return None
     try:
@@ -59,7 +59,7 @@ def to_xml(sections: bytes) -> bytes | None:
 
 
 def written(value: Any, deeper: int) -> Iterator[str]:
-    """The pieces of the XML of a value."""
+    """The XML of a value, in pieces."""
     kind = type(value)
     if value is None:
         yield "<null/>"
@@ -95,24 +95,24 @@ def element(tag: str, value: Any) -> str:
 
 
 def text_of(value: Any) -> str:
-    """A value as XStream reads it."""
+    """A value as text for XStream."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return str(float(value)).replace("inf", "Infinity").replace("nan", "NaN")
     if isinstance(value, int):
         return str(int(value))
-    if "\0" in value:  # which XStream cannot read
+    if "\0" in value:  # XStream cannot read it
         raise NoJmsMap
     plain = escape(str(value), {"\r": "&#xd;"})
     return RAW.sub(lambda found: f"&#x{ord(found[0]):x};", plain)
 
 
 def from_xml(body: bytes) -> bytes | None:
-    """What ActiveMQ wrote of a map message, as this broker stores it.
+    """ActiveMQ's XML of a map message as a stored body.
 
     Returns:
-        None where that cannot be understood.
+        None if it cannot be parsed.
     """
     try:
         text, marks = marked(body.decode())
@@ -128,10 +128,10 @@ def from_xml(body: bytes) -> bytes | None:
 
 
 def marked(text: str) -> tuple[str, dict[int, int]]:
-    """The same as XML can hold it: with marks where there was what it cannot.
+    """Replace characters that are illegal in XML by unused private ones.
 
     Returns:
-        The text, and what each mark stands for, as ``str.translate`` takes it.
+        The text, and the table for ``str.translate`` that restores the characters.
     """
     used = set(text)
     first = next(
@@ -159,8 +159,8 @@ def value_of(found: Element, marks: dict[int, int], deeper: int) -> Any:
     """The value of an element.
 
     Raises:
-        NoJmsMap: XStream wrote something that is not known here.
-        ValueError: it is no such value.
+        NoJmsMap: the element is unknown here.
+        ValueError: the text is no value of the element's type.
     """
     if found.tag == "char" and found.attrib == {"null": "true"}:
         return Char("\0")
@@ -194,7 +194,7 @@ def single(text: str) -> Float:
 
 
 def within(kind: type[int], bits: int) -> Callable[[str], int]:
-    """A reader of whole numbers, with a sign."""
+    """A reader of signed integers with so many bits."""
 
     def read(text: str) -> int:
         value = int(text)

@@ -1,30 +1,30 @@
-"""Messages as the broker stores them, as STOMP's headers and body, and back.
+"""Conversion between stored messages and STOMP's headers and body.
 
 ===================  ==============================  =================================
 stored               header                          on the way back
 ===================  ==============================  =================================
 address              ``destination``, by its prefix  the destination subscribed to
 priority             ``priority``                    0 to 9; 4 where it is missing
-durable              ``persistent``                  not, where it is missing
+durable              ``persistent``                  not durable if it is missing
 expires_at           ``expires``, ms since 1970      0: never
-..., for RabbitMQ    ``expiration``, ms to live      not given; it expires there
+..., for RabbitMQ    ``expiration``, ms to live      not sent; RabbitMQ expires it
 correlation_id       ``correlation-id``              the same
 subject              ``type`` (JMSType)              the same
 group_id             ``JMSXGroupID``                 the same; ActiveMQ hides it, but
                                                      see ``more``
 reply_to             ``reply-to``, a queue's prefix  without that of a queue
 content_type         ``content-type``                text or bytes, by the body
-message_id           none: the target gives its own  none: it is told beside the message
-properties           a header each, in text          text; see ``more`` for the others
+message_id           none: the target sets its own   none: in ``Received`` instead
+properties           a header each, as text          text; see ``more`` for the others
 descriptor, headers  see ``more``                    see ``more``
-deliver_at           none: the source waited         none
+deliver_at           none: the source has waited     none
 producer, envelope   none: the columns have it       none
 ===================  ==============================  =================================
 
-A text goes without ``content-length``, which JMS providers take for the mark of bytes;
-a text with a NUL cannot. A map of JMS is a map message for ActiveMQ. Any other encoded
-body goes as bytes, with its content type. An object comes as the XML that ActiveMQ
-makes of it. A stream message comes as an empty text: ActiveMQ gives no more of it.
+A text is sent without ``content-length``, by which JMS providers recognise bytes; a
+text with a NUL needs it. A JMS map is sent to ActiveMQ as a map message. Any other
+encoded body is sent as bytes, with its content type. An object message is received as
+ActiveMQ's XML. A stream message is received as an empty text: ActiveMQ sends no more.
 
 Source:
     STOMP 1.2; ActiveMQ, "Stomp", and ``FrameTranslator``; RabbitMQ, "STOMP Plugin".
@@ -56,7 +56,7 @@ FIELDS: Mapping[str, str] = {  # columns that are one header each
     "reply_to": "reply-to",
     "content_type": "content-type",
 }
-TAKEN = frozenset(  # names that mean something to STOMP or to a server
+TAKEN = frozenset(  # names with a meaning in STOMP or for a server
     (
         *("destination", "priority", "persistent", "expires", "expiration"),
         *("correlation-id", "type", "JMSXGroupID", "reply-to", "content-type"),
@@ -65,10 +65,10 @@ TAKEN = frozenset(  # names that mean something to STOMP or to a server
         *("selector", "receipt-id", "amqp-message-id", TRANSFORMATION, more.HEADER),
         *("JMSXDeliveryCount", "JMSXGroupSeq", "JMSCorrelationID", "JMSDeliveryMode"),
         *("JMSExpiration", "JMSPriority", "JMSRedelivered", "JMSReplyTo"),
-        *("JMSTimestamp", "JMSType"),  # which ActiveMQ takes for what they are called
+        *("JMSTimestamp", "JMSType"),  # ActiveMQ takes them for JMS headers
     )
 )
-# Those of them that come back as properties: nothing here says the same.
+# Those of them that are received as properties, as no column has them.
 TOLD = frozenset(
     (
         *("id", "user-id", "selector", "receipt-id", "amqp-message-id"),
@@ -77,18 +77,18 @@ TOLD = frozenset(
 )
 OURS = TAKEN - TOLD
 LONGEST_NAME = 255  # bytes, in RabbitMQ
-UNSAFE = frozenset("\0\r")  # ActiveMQ would give back others
+UNSAFE = frozenset("\0\r")  # ActiveMQ would change them
 
 
 class StompFrame(NamedTuple):
-    """What is sent of a message."""
+    """The headers and body of a message to send."""
 
     headers: dict[str, str]
     body: bytes
 
 
 class Cannot(ValueError):
-    """STOMP, or this server, cannot carry a message; a sentence says why."""
+    """STOMP, or this server, cannot carry a message; the text is the reason."""
 
 
 def to_frame(
@@ -98,14 +98,14 @@ def to_frame(
     queue_prefix: str,
     now: datetime,
 ) -> StompFrame:
-    """A message as it is sent.
+    """Encode a message to send.
 
     Args:
-        destination: as the server names it.
-        now: when, for the rest of its time to live.
+        destination: the server's name of the destination.
+        now: the time, for the remaining time to live.
 
     Raises:
-        Cannot: the message is refused.
+        Cannot: the message cannot be sent.
     """
     headers = {
         "destination": destination,
@@ -131,7 +131,7 @@ def to_frame(
 
 
 def expiry(expires_at: datetime, dialect: Dialect, now: datetime) -> dict[str, str]:
-    """The header; who comes too late has a millisecond left, as 0 would be for ever."""
+    """The expiry header. An expired message gets one millisecond, as 0 means never."""
     if dialect.expires:
         return {dialect.expires: str((expires_at - EPOCH) // MILLISECOND)}
     return {"expiration": str(max((expires_at - now) // MILLISECOND, 1))}
@@ -143,7 +143,7 @@ def put_fields(
     headers: dict[str, str],
     rest: dict[str, Any],
 ) -> None:
-    """The columns that are text."""
+    """Add the text columns as headers."""
     for field, header in FIELDS.items():
         value = getattr(message, field)
         if value is None:
@@ -159,7 +159,7 @@ def put_fields(
 def put_properties(
     properties: Mapping[str, Any], headers: dict[str, str], rest: dict[str, Any]
 ) -> None:
-    """A header each where that can be, and the rest where it cannot."""
+    """Add properties as headers; those that cannot be headers go into ``rest``."""
     for name, value in properties.items():
         text = text_of(value)
         if text is not None and is_header(name, text):
@@ -170,14 +170,14 @@ def put_properties(
 
 
 def text_of(value: Any) -> str | None:
-    """A value of a property in text; None where that would be none."""
+    """A property's value as text; None if it has no text form."""
     if isinstance(value, str):
         return value
     return json.dumps(value) if isinstance(value, bool | int | float) else None
 
 
 def is_header(name: str, text: str) -> bool:
-    """Whether a property can be a header of its own, and comes back the same."""
+    """Whether a property can be a header of its own, and is received unchanged."""
     return (
         name not in TAKEN
         and name.isprintable()
@@ -190,7 +190,7 @@ def is_header(name: str, text: str) -> bool:
 
 
 def put_body(message: NewMessage, dialect: Dialect, headers: dict[str, str]) -> bytes:
-    """The body as it is sent, and the headers that say what it is."""
+    """The body to send; this adds the headers for its type."""
     if message.content_type == ENCODED and dialect.maps:
         found = maps.to_xml(message.body)
         if found is not None:
@@ -207,7 +207,7 @@ def put_body(message: NewMessage, dialect: Dialect, headers: dict[str, str]) -> 
 
 
 def plain_text(message: NewMessage) -> str | None:
-    """The text of a body of UTF-8; None where it is none."""
+    """The text of a UTF-8 body; None if it is no text."""
     named = message.content_type
     if format_of(named) != Format.STRING or OTHER_CHARACTERS.search(named):
         return None
@@ -251,7 +251,7 @@ def from_frame(
     dialect: Dialect,
     queue_prefix: str,
 ) -> NewMessage:
-    """A message as it came. Whatever a server sends, this is a message."""
+    """Decode a received message. It never fails, whatever a server sends."""
     said = more.read(headers.get(more.HEADER, ""))
     fields = dict((said or {}).get("fields", {}))
     content_type, body = body_of(headers, body, dialect)
@@ -278,7 +278,7 @@ def from_frame(
 def body_of(
     headers: Mapping[str, str], body: bytes, dialect: Dialect
 ) -> tuple[str, bytes]:
-    """The content type and the body, as they are stored."""
+    """The content type and the body to store."""
     if headers.get(TRANSFORMATION) in (MAP, OBJECT) and "content-length" not in headers:
         found = maps.from_xml(body)
         return ("application/xml", body) if found is None else (ENCODED, found)
@@ -293,7 +293,8 @@ def body_of(
 def properties_of(
     headers: Mapping[str, str], said: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """All headers that have no meaning here, and what they were before."""
+    """All headers without a column, as properties; with their original values if sent
+    by a broker like this one."""
     dropped = OURS if said is not None else OURS - {more.HEADER}
     found: dict[str, Any] = {
         storable(name): storable(value)
@@ -314,14 +315,14 @@ def column(
 
 
 def storable(text: str) -> str:
-    """PostgreSQL cannot hold a NUL, and STOMP has no way to write one in a header."""
+    """A text without NULs, which PostgreSQL cannot store."""
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def reply_to(
     headers: Mapping[str, str], queue_prefix: str, otherwise: str | None
 ) -> str | None:
-    """A queue by its name alone; anything else as the server names it."""
+    """The reply destination: a queue's bare name, or else the server's name."""
     said = column(headers, "reply-to")
     if said is None or not said.startswith(queue_prefix):
         return otherwise if said is None else said
@@ -336,6 +337,6 @@ def number(text: str | None, highest: int, usual: int) -> int:
 
 
 def moment(text: str | None) -> datetime | None:
-    """Milliseconds since 1970; None where it says 0, which is never, or nothing."""
+    """The time of milliseconds since 1970; None for 0, which is never, or no number."""
     milliseconds = number(text, LAST_MS, 0)
     return EPOCH + milliseconds * MILLISECOND if milliseconds else None

@@ -1,16 +1,15 @@
-"""What a message has and STOMP's headers cannot say, in one header more.
+"""The header ``backout-more``: values that other STOMP headers cannot carry.
 
-All of STOMP's headers are text. The header ``backout-more`` is JSON that keeps what is
-lost by that, for when the message comes back to a broker like this one; others see a
-header that they need not understand:
+All STOMP headers are text. This header is JSON and keeps what would be lost, for a
+broker like this one; other receivers can ignore it:
 
     properties    those that are no text, or that cannot be a header of their own
     fields        columns whose text cannot be one
     descriptor    IBM's MQMD
     headers       IBM's headers before the body, in Base64
 
-A number or a boolean is a header of its own as well, in text. Who changes that header
-on the way is believed, and not what stands here.
+A number or a boolean is also a header of its own, as text. If that header was changed
+on the way, it counts, and the value here is ignored.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from broker.queueing.store import NewMessage
 
 HEADER = "backout-more"
 FIELDS = ("content_type", "correlation_id", "group_id", "reply_to", "subject")
-# Who put a message first is not for its sender to say.
+# Identity and origin fields, which a sender must not set.
 OF_OTHERS = frozenset(
     (
         *("user_identifier", "accounting_token", "appl_identity_data"),
@@ -37,16 +36,16 @@ OF_OTHERS = frozenset(
 
 
 def written(more: Mapping[str, Any]) -> str:
-    """The value of the header.
+    """Encode the header's value.
 
     Raises:
-        ValueError: a value is not of JSON.
+        ValueError: a value is no JSON value.
     """
     return json.dumps(more, separators=(",", ":"), allow_nan=False)
 
 
 def of_ibm(message: NewMessage) -> dict[str, Any]:
-    """What a message has of IBM MQ."""
+    """The IBM MQ fields of a message."""
     found: dict[str, Any] = {}
     if message.descriptor:
         found["descriptor"] = dict(message.descriptor)
@@ -56,7 +55,7 @@ def of_ibm(message: NewMessage) -> dict[str, Any]:
 
 
 def read(text: str) -> dict[str, Any] | None:
-    """What a header says; None where no broker like this one wrote it."""
+    """Decode the header; None if it is not from a broker like this one."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -73,7 +72,7 @@ def read(text: str) -> dict[str, Any] | None:
 
 
 def take_ibm(message: NewMessage, more: Mapping[str, Any]) -> None:
-    """Give a message what it had of IBM MQ, where that can be; but not its identity."""
+    """Restore a message's IBM MQ fields, if they are valid, but not its identity."""
     said = more.get("descriptor")
     if isinstance(said, dict):
         descriptor = {name: said[name] for name in said if name not in OF_OTHERS}

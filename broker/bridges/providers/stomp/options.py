@@ -1,19 +1,20 @@
-"""A connection factory of STOMP, read and checked.
+"""Options of a STOMP connection factory, parsed and checked.
 
 ===================  =========  ======================================================
-property             usual      what it is
+property             default    meaning
 ===================  =========  ======================================================
-``queue-prefix``     /queue/    before the name of a queue
-``topic-prefix``     /topic/    before the name of a topic
-``heartbeat``        10         seconds between signs of life, both ways; 0: none
+``queue-prefix``     /queue/    prefix of queue names
+``topic-prefix``     /topic/    prefix of topic names
+``heartbeat``        10         seconds between heartbeats, both ways; 0: none
 ``reply-timeout``    60         seconds to wait for a receipt before the connection is
                                 taken for lost
-``ca-file``          system's   whom to trust for ``stomps://``: certificates in PEM
-``maps``             yes        ``no``: an ActiveMQ without XStream, which breaks the
-                                connection when asked for maps
+``ca-file``          system's   CA certificates for ``stomps://``, in PEM
+``maps``             yes        ``no``: for an ActiveMQ without XStream, which breaks
+                                the connection when asked for maps
 ===================  =========  ======================================================
 
-The path of the URL is the virtual host, ``/`` without one: ``stomp://host:61613/orders``.
+The path of the URL is the virtual host, by default ``/``:
+``stomp://host:61613/orders``.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ SLOWEST = 3600.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a connection needs to know."""
+    """The parsed options of a connection."""
 
     factory: Factory
     host: str
@@ -55,19 +56,19 @@ class Options:
 
     @property
     def name(self) -> str:
-        """Of the factory, for errors."""
+        """The name of the factory, for errors."""
         return self.factory.name
 
     @property
     def place(self) -> str:
-        """Where the server is, for people."""
+        """Host and port of the server, for people."""
         return f"{self.host}:{self.port}"
 
     def named(self, destination: Destination) -> str:
-        """A destination as the server names it.
+        """The server's name of a destination.
 
         Raises:
-            WrongFactory: no server could have one with this name.
+            WrongFactory: the name is invalid for any server.
         """
         name = destination.name
         if not name or not {"\0", "\r", "\n"}.isdisjoint(name):
@@ -77,7 +78,7 @@ class Options:
         return prefix + name
 
     def destination_of(self, said: str, usual: Destination) -> Destination:
-        """The destination that a server names; the usual, where that says nothing."""
+        """The destination of a server's name; ``usual`` if it has no known prefix."""
         prefixes = {self.queue_prefix: False, self.topic_prefix: True}
         for prefix, is_topic in prefixes.items():
             if prefix and said.startswith(prefix) and len(said) > len(prefix):
@@ -88,7 +89,7 @@ class Options:
 def options_of(factory: Factory) -> Options:
     """
     Raises:
-        WrongFactory: something in it cannot be used.
+        WrongFactory: the factory has an invalid value.
     """
     url = urlsplit(factory.url)
     if url.scheme not in PORTS or not url.hostname:
@@ -121,7 +122,7 @@ def options_of(factory: Factory) -> Options:
 
 
 def check_texts(factory: Factory) -> None:
-    """Nothing in the frame that logs in is escaped: a line end would begin a header."""
+    """Refuse line ends: CONNECT has no escapes, so one would begin a new header."""
     fields = {
         "user name": factory.username,
         "password": factory.password,
@@ -150,7 +151,7 @@ def seconds(
 
 
 def context(factory: Factory, ca_file: str) -> ssl.SSLContext:
-    """What checks the server's certificate, and that it is of this host."""
+    """The TLS context that verifies the server's certificate and host name."""
     try:
         return ssl.create_default_context(cafile=ca_file or None)
     except (OSError, ssl.SSLError) as error:

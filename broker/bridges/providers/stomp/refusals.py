@@ -1,4 +1,4 @@
-"""What it means that a server answered with ERROR. Servers only say so in English."""
+"""Meaning of ERROR frames, recognised by their English texts, as there are no codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from broker.errors.bridges import (
     WrongFactory,
 )
 
-LONGEST = 300  # characters of what a server says
+LONGEST = 300  # characters of a server's text
 FIRST_LINE = re.compile(r"[^\r\n]*")
 AT_LOGIN: Mapping[str, type[ProviderError]] = {
     r"already connected|already in use|already exists": ProviderLost,
@@ -32,7 +32,7 @@ OF_A_DESTINATION = re.compile(
 
 
 def said_by(frame: Frame) -> str:
-    """What a server said, as one line."""
+    """The text of a server's ERROR, on one line."""
     body = bytes(frame.body or b"").decode(errors="replace").strip()
     headline = str(frame.headers.get("message") or "").strip()
     first = FIRST_LINE.match(body)
@@ -43,7 +43,7 @@ def said_by(frame: Frame) -> str:
 
 
 def at_login(options: Options, frame: Frame) -> ProviderError:
-    """Why a server let nobody in."""
+    """The error of a refused login."""
     said = said_by(frame)
     kind = next(
         (kind for words, kind in AT_LOGIN.items() if re.search(words, said, re.I)),
@@ -65,7 +65,7 @@ def at_subscription(options: Options, frame: Frame, destination: str) -> WrongFa
 def at_send(
     options: Options, frame: Frame, destination: str
 ) -> WrongFactory | SendRefused:
-    """Whether it is the destination, or one message."""
+    """The error of a refused SEND: of the destination, or of one message."""
     said = said_by(frame)
     if OF_A_DESTINATION.search(said):
         return WrongFactory(options.name, f"Nobody can send to {destination}: {said}")

@@ -26,8 +26,8 @@ def send(
     """Send a batch; see ``interface.Session.send``.
 
     Args:
-        named: the destination, as the server names it.
-        transaction: the one that is open.
+        named: the server's name of the destination.
+        transaction: the open transaction, if any.
     """
     now = datetime.now(UTC)
     frames = [frame_of(connection, one, named, now) for one in messages]
@@ -52,7 +52,7 @@ def outcomes_of(
     named: str,
     transaction: Transaction | None,
 ) -> Outcomes:
-    """Without receipts where the receipt of a COMMIT is enough."""
+    """Send frames; without receipts if the receipt of a COMMIT is enough."""
     if connection.dialect.commit_tells and transaction is not None:
         send_unanswered(connection, frames, transaction)
         return [None] * len(frames)
@@ -78,7 +78,7 @@ def send_answered(
     named: str,
     transaction: Transaction | None,
 ) -> Outcomes:
-    """Each with a receipt, so that it is told which are refused."""
+    """Send each frame with a receipt, to learn which are refused."""
     within = {} if transaction is None else transaction.headers
     outcomes: Outcomes = []
     if transaction is None:
@@ -98,10 +98,10 @@ def send_answered(
 def at_the_end(
     connection: StompConnection, count: int, named: str, lost: ProviderLost
 ) -> SendRefused:
-    """Why a server ended the connection, where that was about the only message.
+    """The refusal of a single message for which the server ended the connection.
 
     Raises:
-        ProviderLost: it was not, or there were others.
+        ProviderLost: the server gave no error, or there were several messages.
         WrongFactory: it is the destination that cannot be used.
     """
     if connection.error is None:

@@ -1,4 +1,4 @@
-"""A connection to a server of STOMP, as a link uses it."""
+"""Session of a link with a STOMP server."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class StompSession:
     ) -> StompSubscription:
         """Begin to consume.
 
-        A server that gives back what was not acknowledged only when the connection ends
-        gets a connection for each subscription.
+        If a server gives unacknowledged messages back only when the connection ends,
+        each subscription gets a connection of its own.
 
         Raises:
             ProviderLost, WrongFactory: see ``interface.Session``.
@@ -107,10 +107,10 @@ class StompSession:
         return headers
 
     def durable(self, destination: Destination, name: str) -> dict[str, str]:
-        """What makes a subscription durable.
+        """The headers of a durable subscription.
 
         Raises:
-            WrongFactory: it cannot be.
+            WrongFactory: it cannot be durable.
         """
         if not destination.is_topic:
             raise self.wrong("Only a subscription to a topic can be durable")
@@ -126,7 +126,7 @@ class StompSession:
         """
         Raises:
             ProviderLost: the connection broke.
-            WrongFactory: the server said why, and ended it.
+            WrongFactory: the server sent an error, and ended the connection.
         """
         try:
             return connection.wait([connection.ask("SUBSCRIBE", headers)])
@@ -171,7 +171,7 @@ class StompSession:
         self.transaction = Transaction(self.connection)
 
     def commit(self) -> None:
-        """End the transaction well.
+        """Commit the transaction.
 
         Raises:
             ProviderLost: the connection was lost before; it is rolled back.
@@ -182,7 +182,7 @@ class StompSession:
         transaction.commit()
 
     def roll_back(self) -> None:
-        """Undo the transaction; what it acknowledged is received again, in order."""
+        """Roll back; messages acknowledged in it are received again, in order."""
         transaction, self.transaction = self.transaction, None
         if transaction is not None and not self.connection.lost:
             with suppress(ProviderLost):

@@ -1,10 +1,10 @@
-"""What comes from one destination.
+"""Subscription: consume from one destination.
 
-STOMP can only reject a message, which ActiveMQ and Artemis take for good: they put it
-into their dead letter queue. And who subscribes anew may get messages in another order.
-So what is given back stays here, unacknowledged, and comes first when there is more to
-receive; the server neither hears of it nor counts it as an attempt. It is the server's
-again, in its place, when the subscription is closed or the connection lost.
+STOMP can only reject a message (NACK); ActiveMQ and Artemis then move it to their dead
+letter queue. And a new subscription may get messages in another order. So a released
+message stays here, unacknowledged, and is received again first. The server does not
+know of this, and counts no attempt. It gets the message back in its place when the
+subscription is closed or the connection lost.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from broker.errors.bridges import ProviderLost
 
 @dataclass(slots=True)
 class StompDelivery:
-    """A message that the server has given and nobody acknowledged."""
+    """An unacknowledged message from the server."""
 
-    number: int  # in the order in which it came
+    number: int  # in order of arrival
     frame: Frame
-    is_again: bool = False  # it was given back before
+    is_again: bool = False  # it was released before
 
 
 class StompSubscription:
@@ -51,9 +51,9 @@ class StompSubscription:
     ) -> None:
         """
         Args:
-            key: by which the server knows it.
-            transaction: the one that is open.
-            is_alone: whether the connection has nothing else to do.
+            key: the subscription id.
+            transaction: returns the open transaction, if any.
+            is_alone: whether the connection is for this subscription only.
         """
         self.connection = connection
         self.key = key
@@ -62,7 +62,7 @@ class StompSubscription:
         self.is_alone = is_alone
         self.came = connection.messages.setdefault(key, deque())
         self.waiting: deque[StompDelivery] = deque()
-        self.held: dict[int, StompDelivery] = {}  # given out, by number
+        self.held: dict[int, StompDelivery] = {}  # received by the caller, by number
         self.numbers = count()
 
     def receive(self, limit: int, wait_s: float) -> list[Received]:
@@ -80,14 +80,15 @@ class StompSubscription:
         return found
 
     def look(self) -> None:
-        """Take what is there, without waiting."""
+        """Take all available messages, without waiting."""
         while self.connection.take():
             pass
         while self.came:
             self.waiting.append(StompDelivery(next(self.numbers), self.came.popleft()))
 
     def received(self, delivery: StompDelivery) -> Received:
-        """Translated anew each time: who got it before may have changed it."""
+        """Decode a message, anew each time, as an earlier receiver may have changed
+        it."""
         options, headers = self.connection.options, delivery.frame.headers
         named = headers.get("destination", "")
         return Received(
@@ -106,11 +107,12 @@ class StompSubscription:
         )
 
     def acknowledge(self, received: Sequence[Received]) -> None:
-        """In a transaction, what it acknowledged is given again after a rollback.
+        """See ``interface.Subscription``. After a rollback of the open transaction, the
+        messages are received again.
 
         Raises:
-            ProviderLost: see ``interface.Subscription``; also where the server does not
-                know what is acknowledged.
+            ProviderLost: see ``interface.Subscription``; also if the server does not
+                accept the acknowledgement.
         """
         taken = [self.taken(one.handle) for one in received]
         transaction = self.transaction()
@@ -120,10 +122,10 @@ class StompSubscription:
             transaction.undoing.append(partial(self.give_back, taken))
 
     def taken(self, number: int) -> StompDelivery:
-        """A delivery that is now for the server to know of.
+        """Remove a delivery that is to be acknowledged.
 
         Raises:
-            ProviderLost: it was acknowledged before, or never given out.
+            ProviderLost: it was acknowledged before, or never received.
         """
         found = self.held.pop(number, None)
         if found is None:
@@ -136,9 +138,9 @@ class StompSubscription:
     def settle(
         self, taken: Sequence[StompDelivery], transaction: Transaction | None
     ) -> None:
-        """Wait for the receipt of the last: the server takes them in their order.
+        """Acknowledge in order, and wait for the receipt of the last one.
 
-        Where it does not take one, a transaction will not be committed.
+        If the server refuses one, an open transaction cannot be committed.
         """
         headers = [{"id": one.frame.headers["ack"]} for one in taken]
         if transaction is None:
@@ -155,10 +157,10 @@ class StompSubscription:
             self.connection.lose(f"it did not take what is acknowledged: {said}")
 
     def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
-        """Keep messages here, first in the order in which they came.
+        """Keep messages here, to be received again in order.
 
         Args:
-            failed: makes no difference; see the module.
+            failed: ignored; see the module.
         """
         self.give_back(
             delivery
@@ -167,7 +169,7 @@ class StompSubscription:
         )
 
     def give_back(self, deliveries: Iterable[StompDelivery]) -> None:
-        """To be received again, each in its place."""
+        """Put deliveries back in their places, to be received again."""
         back = list(deliveries)
         for one in back:
             one.is_again = True
@@ -176,15 +178,15 @@ class StompSubscription:
             self.waiting = deque(sorted([*back, *self.waiting], key=order))
 
     def lag(self) -> Lag | None:
-        """STOMP does not tell."""
+        """Not available in STOMP."""
         return None
 
     def close(self) -> None:
-        """Consume no more. A durable subscription stays, and keeps messages."""
+        """Stop consuming. A durable subscription stays, and keeps messages."""
         if self.is_alone:
             self.connection.close()
         elif not self.connection.lost:
-            with suppress(ProviderLost):  # and so the server has everything again
+            with suppress(ProviderLost):  # then the server has them back anyway
                 unsubscribed = self.connection.ask("UNSUBSCRIBE", {"id": self.key})
                 self.connection.wait([unsubscribed])
         self.connection.messages.pop(self.key, None)

@@ -1,8 +1,8 @@
-"""Texts as ActiveMQ keeps them.
+"""Texts in Java's modified UTF-8, as ActiveMQ stores them.
 
-It keeps a text as Java writes it: NUL is two bytes, and a character beyond the first
-plane two surrogates of three bytes each. STOMP's bytes go in and come out unchanged, so
-that a JMS client could not read a text whose characters were written in UTF-8.
+There NUL takes two bytes, and a character beyond U+FFFF two surrogates of three bytes
+each. ActiveMQ does not convert the bytes of STOMP: a JMS client could not read such
+characters in standard UTF-8.
 
 Source:
     Java, ``DataInput``, "Modified UTF-8"; ActiveMQ, ``MarshallingSupport.readUTF8``.
@@ -17,19 +17,19 @@ BEYOND = re.compile("[\U00010000-\U0010ffff]")
 
 
 def to_java(text: str) -> bytes:
-    """A text as Java writes it."""
+    """Encode a text in modified UTF-8."""
     split = BEYOND.sub(surrogates, text)
     return split.encode("utf-8", "surrogatepass").replace(b"\0", NUL)
 
 
 def surrogates(found: re.Match[str]) -> str:
-    """The two of one character."""
+    """The two surrogates of a character."""
     rest = ord(found[0]) - 0x10000
     return chr(0xD800 | rest >> 10) + chr(0xDC00 | rest & 0x3FF)
 
 
 def from_java(body: bytes) -> bytes:
-    """The same in UTF-8. What is UTF-8 already, or neither, stays as it is."""
+    """Convert modified UTF-8 to UTF-8. Bytes in UTF-8, or in neither, are unchanged."""
     try:
         body.decode()
     except UnicodeDecodeError:

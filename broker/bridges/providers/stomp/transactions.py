@@ -1,4 +1,4 @@
-"""What is acknowledged and sent together, on one connection."""
+"""Transactions of one connection: acknowledgements and sends in one commit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from broker.errors.bridges import CommitInDoubt, ProviderLost, SendRefused
 
 
 class Transaction:
-    """One that the server knows by its name."""
+    """A transaction at the server."""
 
     def __init__(self, connection: StompConnection) -> None:
         """Begin it.
@@ -22,18 +22,18 @@ class Transaction:
         """
         self.connection = connection
         self.headers = {"transaction": f"t{next(connection.numbers)}"}
-        self.undoing: list[Callable[[], None]] = []  # after it was rolled back
+        self.undoing: list[Callable[[], None]] = []  # calls after a rollback
         connection.forget_error()
         connection.tell("BEGIN", self.headers)
 
     def commit(self) -> None:
-        """End it well.
+        """Commit it.
 
         Raises:
             ProviderLost: the connection was lost before; it is rolled back.
             SendRefused: something in it was refused; it is rolled back, and the
-                connection ended.
-            CommitInDoubt: the connection broke after the server was asked.
+                connection closed.
+            CommitInDoubt: the connection broke after the COMMIT was sent.
         """
         connection = self.connection
         while connection.take():
@@ -58,11 +58,11 @@ class Transaction:
         return answer
 
     def not_committed(self, error: Frame) -> SendRefused:
-        """Why it is rolled back, with the connection.
+        """The error of a refused commit; this closes the connection.
 
-        After a COMMIT that failed, ActiveMQ takes no acknowledgement of the messages in
-        it; and another ERROR may yet come, which the next transaction would take for
-        its own.
+        After a failed COMMIT, ActiveMQ accepts no acknowledgement of its messages; and
+        a
+        late ERROR could be taken for one of the next transaction.
         """
         options = self.connection.options
         said = refusals.said_by(error)
@@ -73,7 +73,7 @@ class Transaction:
     def roll_back(self) -> None:
         """
         Raises:
-            ProviderLost: the connection broke; it is rolled back all the same.
+            ProviderLost: the connection broke; so the server rolls back.
         """
         self.connection.wait([self.connection.ask("ABORT", self.headers)])
         for put_back in self.undoing:

@@ -1,8 +1,8 @@
-"""stomp.py's transport, where it would not tell what a link has to know.
+"""stomp.py's transport, with corrections.
 
-As it is, it hides why nobody answers, takes the end of a TLS connection for a pause and
-spins, waits without end to write to a server that no longer reads, and leaves a thread
-behind when another ends its connection.
+The original hides why a connection fails; loops without end after a TLS connection is
+closed; blocks for ever when the server does not read; and leaves a thread running when
+another thread closes the connection.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from stomp.utils import PollableQueue
 from broker.bridges.providers.stomp.options import Options
 
 CHUNK = 2**16  # bytes to read at once
-BLANK_LINES = (b"\n", b"\r\n")  # between frames, and as a sign of life
-WAIT_TO_WRITE = "ll"  # seconds and microseconds, as the system has them
+BLANK_LINES = (b"\n", b"\r\n")  # between frames, and as heartbeats
+WAIT_TO_WRITE = "ll"  # struct timeval: seconds and microseconds
 
-# What it would log is raised; and where it logs frames, it logs passwords.
+# Its errors are raised anyway, and logged frames would show passwords.
 logging.getLogger("stomp.py").setLevel(logging.CRITICAL)
 
 
 class Transport(stomp.transport.Transport):  # type: ignore[misc]  # has no types
-    """A connection of bytes, and the thread of stomp.py that reads it."""
+    """A socket, and stomp.py's thread that reads it."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(
@@ -42,10 +42,10 @@ class Transport(stomp.transport.Transport):  # type: ignore[misc]  # has no type
         self.options = options
 
     def attempt_connection(self) -> None:
-        """Connect once; the factory says how often.
+        """Connect once; retries are the link's.
 
         Raises:
-            OSError: nobody answers there, or its certificate is not trusted.
+            OSError: the server does not answer, or its certificate is not trusted.
         """
         options = self.options
         timeout_s = options.factory.connect_timeout_s
@@ -67,7 +67,7 @@ class Transport(stomp.transport.Transport):  # type: ignore[misc]  # has no type
             wait = pack(WAIT_TO_WRITE, int(options.reply_s) + 1, 0)
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, wait)
             return
-        raw.settimeout(0)  # its thread reads and writes: OpenSSL allows no other
+        raw.settimeout(0)  # one thread reads and writes, as OpenSSL requires
         self.blocking = False
         self.send_queue = PollableQueue()
         self.sel = selectors.DefaultSelector()
@@ -79,7 +79,7 @@ class Transport(stomp.transport.Transport):  # type: ignore[misc]  # has no type
         return bool(self.connected)
 
     def receive(self) -> bytes:
-        """What has come; nothing, and no more of it, once the other end is gone."""
+        """The available bytes; none once the server has closed the connection."""
         try:
             data: bytes = self.socket.recv(CHUNK)
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
@@ -91,7 +91,7 @@ class Transport(stomp.transport.Transport):  # type: ignore[misc]  # has no type
         return data
 
     def disconnect_socket(self) -> None:
-        """End the connection, from any thread; the one that reads tidies up."""
+        """Close the connection, from any thread; the reading thread cleans up."""
         self.running = False
         if (ended := self.socket) is not None:
             with suppress(OSError):
