@@ -1,8 +1,8 @@
-"""The broker for programs: everything that an application imports.
+"""The client API: everything that an application imports.
 
-In the caller's own transaction: ``put``, ``unit_of_work``, handlers by ``@consumes``.
-Connections, sessions, producers, consumers and browsers read like the simplified API of
-JMS 2.0, in Python's manner::
+``put``, ``unit_of_work`` and handlers by ``@consumes`` work in the caller's own
+transaction. Connections, sessions, producers, consumers and browsers follow the
+simplified API of JMS 2.0, in Python's style::
 
     with connect() as connection, connection.session(SessionMode.TRANSACTED) as session:
         answers = session.producer("answers")
@@ -10,11 +10,11 @@ JMS 2.0, in Python's manner::
             answers.send(answer(message.text), correlation_id=message.message_id)
             session.commit()
 
-Closing gives everything back; whatever has no end of its own is a context manager.
+Closing gives all unaccepted messages back; everything to close is a context manager.
 
 Source:
-    Jakarta Messaging (JMS) 2.0, "Simplified API", and IBM MQ classes for JMS for all
-    that concerns messages which cannot be processed.
+    Jakarta Messaging (JMS) 2.0, "Simplified API"; IBM MQ classes for JMS, for messages
+    that cannot be processed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Gets as IBM MQ's own interface has them (MQGET): by options, and raw.
+"""Gets as by IBM MQ's MQGET, with its options.
 
-Nobody looks at backout thresholds here: a program that gets so sees poison messages,
-and deals with them itself.
+Backout thresholds are not applied: the program gets poison messages, and must handle
+them itself.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ BROWSE = Options.BROWSE_FIRST | Options.BROWSE_NEXT
 IN_UNIT = Options.SYNCPOINT | Options.SYNCPOINT_IF_PERSISTENT
 POINTS = IN_UNIT | Options.NO_SYNCPOINT
 BESIDE_UNLOCK = Options.UNLOCK | Options.NO_SYNCPOINT | Options.FAIL_IF_QUIESCING
-PAGE = 50  # entries that a browse looks at
-
-# What must not be, of the options and of whether there is a unit of work.
+PAGE = 50  # entries in one read of a browse
+# Tests whether a rule is broken, by the options and whether there is a unit of work.
 Rule = Callable[[GetOptions, bool], bool]
 RULES: dict[str, Rule] = {
     "a get is in the unit of work or outside": (
@@ -73,20 +72,20 @@ def get_message(
     wait_s: float = 0,
     user: Principal = None,
 ) -> Delivery | None:
-    """Get or browse one message, as the options say; else outside a unit of work.
+    """Get or browse one message; without options, outside a unit of work.
 
     Args:
-        queue: its name; or opened, which a browse cursor and a lock need.
-        options: added up.
-        work: the unit of work that SYNCPOINT means.
-        wait_s: how long to wait at most, with WAIT.
-        user: whose authorities count, where the queue is not opened yet.
+        queue: the queue's name, or an ``OpenQueue``, which browse and lock need.
+        options: the options, combined.
+        work: the unit of work for SYNCPOINT.
+        wait_s: the longest wait, with WAIT.
+        user: the user whose authorities apply, if the queue is given by name.
 
     Returns:
-        The message, or None for reason 2033: none is there. UNLOCK returns None.
+        The message, or None for reason 2033: there is none. UNLOCK returns None.
 
     Raises:
-        WrongOptions: the options do not go together; reason 2046.
+        WrongOptions: the options contradict each other; reason 2046.
         SecondMark: the unit of work has a mark; 2062.
         MarkNotPossible: skipping a backout is not offered; 2274.
         GetInhibited: the queue is paused; 2016.
@@ -124,15 +123,15 @@ def check_options(options: GetOptions, *, has_unit: bool) -> None:
 
 
 class OpenQueue:
-    """A queue opened for gets: its browse cursor, and what is locked under it.
+    """A queue opened for gets, with its browse cursor and browse lock.
 
     Args:
-        name: of a queue, or an alias.
-        user: whose authorities count; None is the application itself.
-        now: when, for tests.
+        name: the name of a queue, or an alias.
+        user: the user whose authorities apply; None is the application itself.
+        now: the time, for tests.
 
     Raises:
-        NoSuchQueue: nothing of that name leads to a queue.
+        NoSuchQueue: the name leads to no queue.
     """
 
     def __init__(
@@ -142,7 +141,7 @@ class OpenQueue:
         self.id, self.name = queue.pk, queue.name
         self.user = user
         self.now = now
-        self.cursor = ""  # behind what was browsed last
+        self.cursor = ""  # after the last browsed entry
         self.lock: UnitOfWork | None = None
         self.locked: Delivery | None = None
 
@@ -157,14 +156,14 @@ class OpenQueue:
         return delayed.until_due_s(self.name)
 
     def lock_one(self, entry: Browsed) -> bool:
-        """Take an entry out of everybody's sight; False where others were quicker."""
+        """Lock an entry; False if another consumer has it."""
         self.lock = UnitOfWork(now=self.now)
         only = Lanes([entry.priority], [entry.pos], [entry.pos + 1])
         self.locked = next(iter(self.lock.take(self.name, only, 1, pooled=False)), None)
         return self.locked is not None
 
     def close(self) -> None:
-        """Unlock what is locked, uncounted."""
+        """Unlock the locked message, uncounted."""
         lock, locked = self.lock, self.locked
         self.lock = self.locked = None
         if lock is None or locked is None:
@@ -205,7 +204,7 @@ def take(
 
 
 def is_open(uow: int) -> bool:
-    """Whether the system has left a unit of work alone."""
+    """Whether the system has not backed a unit of work out."""
     return UnitRow.objects.filter(pk=uow).exists()
 
 
@@ -221,7 +220,7 @@ def undone_together() -> Iterator[None]:
 
 
 def look(queue: OpenQueue, options: GetOptions) -> Delivery | None:
-    """Move the browse cursor on; what was locked under it is not any more.
+    """Move the browse cursor on, and unlock the message under it.
 
     Source:
         IBM MQ, "MQGMO - Get-message options", MQGMO_LOCK.

@@ -1,12 +1,12 @@
 """ConnectionConsumers: server sessions that feed one handler from one queue.
 
-Each session goes round: it gets, it sifts, and the handler runs only if everything that
-was got can be handed out. What cannot is disposed of, the rest released uncounted, and
-the next round gets that again at once; so nothing unfit is ever part of an
-application's unit of work, or delays another message.
+In each round, a session gets messages and checks them. The handler runs only if all can
+be delivered. Otherwise those that cannot are disposed of, and the rest is released
+uncounted and got again in the next round. So an undeliverable message is never part of
+an application's unit of work, and delays no other.
 
-What a ConnectionConsumer has read of its queue it keeps until it is closed. It is open
-as long as its row is there and its queue is not stopped.
+A ConnectionConsumer reads its queue's attributes once. It is open while its row exists
+and its queue is not stopped.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ from broker.transactions.scope import UnitOfWork, unit_of_work
 
 logger = logging.getLogger(__name__)
 
-SWEEP_S = 1.0  # how long unwanted messages lie at most while there are others
+SWEEP_S = 1.0  # longest time that unwanted messages wait for others
 
 
 class Got(NamedTuple):
     """The deliveries of one get."""
 
     deliveries: list[Delivery]
-    selectors: list[Selector] | None = None  # one of which must match them, or none
+    selectors: list[Selector] | None = None  # one must match; None: not checked
 
 
 NOTHING = Got([])
 
 
 class ConnectionConsumer:
-    """What the server sessions of one handler in this process have in common."""
+    """The state shared by the server sessions of one handler in this process."""
 
     def __init__(self, handler: Handler, queue: models.Queue, user: Any) -> None:
         self.handler = handler
@@ -77,11 +77,11 @@ class ConnectionConsumer:
 
     @classmethod
     def open(cls, handler: Handler) -> ConnectionConsumer:
-        """Make one, and show it to everybody.
+        """Create one, with its row in the database.
 
         Raises:
-            NoSuchQueue: its queue does not exist, yet.
-            DeliveryStopped: there can be none on its queue at present.
+            NoSuchQueue: its queue does not exist.
+            DeliveryStopped: delivery from its queue is stopped.
             NotAuthorized: its user may not get from the queue.
         """
         queue = local_queue(handler.queue)
@@ -101,14 +101,15 @@ class ConnectionConsumer:
         models.ConnectionConsumer.objects.filter(pk=self.row_id).delete()
 
     def attributes(self) -> Attributes:
-        """What is known of the queue; read once, when first it matters."""
+        """The attributes of the queue; read once, at the first use."""
         with self.lock:
             if self.known is None:
                 self.known = attributes_of(self.queue.name, user=self.user)
             return self.known
 
     def wanted_by_somebody(self) -> list[Selector] | None:
-        """As ``undeliverable.selectors_on``; None, too, where unwanted ones stay."""
+        """As ``undeliverable.selectors_on``; also None if unwanted messages are
+        kept."""
         if self.handler.retain_unwanted or not self.handler.selector:
             return None
         return selectors_on(self.queue)
@@ -129,12 +130,13 @@ class ServerSession:
         return Search(self.consumer.queue.name, parse(text)) if text else None
 
     def serve(self) -> int:
-        """Go round once; return how many deliveries there were.
+        """Run one round; return the number of deliveries.
 
-        Whatever the handler raises backs its unit of work out, and goes no further.
+        An exception of the handler backs its unit of work out, and is only logged.
 
         Raises:
-            NotAuthorized: the queue's attributes may not be read; what was got is back.
+            NotAuthorized: the queue's attributes may not be read; the messages were
+                given back.
         """
         count = 0
         refused: NotAuthorized | None = None
@@ -156,7 +158,7 @@ class ServerSession:
         return count
 
     def hand_out(self, got: Got, work: UnitOfWork) -> NotAuthorized | None:
-        """Run the handler on all, if all can be handed out; if none can, say why."""
+        """Run the handler, if all can be delivered; return an error of authority."""
         try:
             going = self.sift(got)
         except NotAuthorized as refused:
@@ -170,7 +172,8 @@ class ServerSession:
         return None
 
     def get(self, work: UnitOfWork) -> Got:
-        """What comes next; what nobody wants comes last, but not for ever."""
+        """Get the next messages: wanted ones first, unwanted ones at least now and
+        then."""
         looks = [self.get_wanted, self.get_unwanted]
         if time.monotonic() - self.swept_at >= SWEEP_S:
             looks.reverse()
@@ -198,7 +201,7 @@ class ServerSession:
         return work.get(queue, batch, search=search, pooled=True)
 
     def sift(self, got: Got) -> dict[int, Removing]:
-        """Which of the deliveries are not to be handed out, by message."""
+        """The deliveries that cannot be delivered, by message id."""
         found = {
             delivery.message_id: unfit(
                 delivery, self.consumer.attributes, got.selectors
@@ -208,9 +211,9 @@ class ServerSession:
         return {message_id: one for message_id, one in found.items() if one is not None}
 
     def put_away(self, going: dict[int, Removing], got: Got, work: UnitOfWork) -> None:
-        """Dispose of what is not to be handed out, and release the rest.
+        """Dispose of undeliverable messages, and release the others.
 
-        Once delivery has stopped, nothing more is disposed of.
+        Once delivery has stopped, the remaining ones are all released.
         """
         stopped = False
         for delivery in got.deliveries:
@@ -231,10 +234,10 @@ class ServerSession:
 
 
 def principal(handler: Handler, queue: models.Queue) -> Any:
-    """The user whose authorities a handler needs; None where it is the application.
+    """The user whose authorities apply to a handler; None is the application itself.
 
     Raises:
-        NotAuthorized: nobody has that name.
+        NotAuthorized: there is no user of that name.
     """
     if handler.user is None:
         return None

@@ -1,4 +1,4 @@
-"""The loop of a dispatcher: an arrival, a round of a server session, the next."""
+"""The dispatcher: threads that wait for messages and run server sessions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from broker.queueing.low_watermarks import FLOORS
 
 logger = logging.getLogger(__name__)
 
-AWAY_S = 1.0  # how long a database, or a refusal, is left alone
+AWAY_S = 1.0  # delay after an error of the database or broker
 
 
 class Pool:
-    """A handler's ConnectionConsumer, which is made anew when it is no longer open."""
+    """A handler's ConnectionConsumer, replaced when it is no longer open."""
 
     def __init__(self, handler: Handler) -> None:
         self.handler = handler
@@ -33,10 +33,10 @@ class Pool:
         self.consumer: ConnectionConsumer | None = None
 
     def open_consumer(self) -> ConnectionConsumer:
-        """The one that is open; its sessions share it.
+        """The open ConnectionConsumer, shared by its sessions.
 
         Raises:
-            BrokerError: there can be none at present.
+            BrokerError: it cannot be opened now.
         """
         with self.lock:
             before = self.consumer
@@ -70,18 +70,18 @@ class Dispatcher:
             thread.start()
 
     def stop(self) -> None:
-        """Let every handler finish what it has begun, and no more."""
+        """Stop after each handler has finished its current unit of work."""
         self.stopping.set()
         notifications.wake_all()
         for thread in self.threads:
             thread.join()
-        with suppress(DatabaseError):  # whoever finds us gone tidies up
+        with suppress(DatabaseError):  # other processes clean up
             for pool in self.pools:
                 pool.close()
         processes.resign()
 
     def run(self, pool: Pool) -> None:
-        """Feed one handler; outlive a database that goes away for a while."""
+        """Feed one handler until stopping; continue after the database was away."""
         queue = pool.handler.queue
         while not self.stopping.is_set():
             try:
@@ -91,7 +91,7 @@ class Dispatcher:
                 close_old_connections()
                 FLOORS.forget()
                 self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
-            except (NoSuchQueue, DeliveryStopped):  # until it is made, or started again
+            except (NoSuchQueue, DeliveryStopped):  # try again later
                 self.stopping.wait(notifications.POLL_S)
             except BrokerError as error:
                 logger.warning("%s waits: %s", queue, error)
@@ -103,7 +103,7 @@ class Dispatcher:
         until the ConnectionConsumer is no longer open.
 
         Raises:
-            BrokerError: it cannot be, or go on.
+            BrokerError: the ConnectionConsumer cannot be opened, or cannot go on.
         """
         consumer = pool.open_consumer()
         session, queue_id = ServerSession(consumer), consumer.queue.pk

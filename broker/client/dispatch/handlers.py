@@ -22,16 +22,16 @@ Handle = Callable[[Delivery, UnitOfWork], None]
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A function for some or all messages of a queue, and how it is run."""
+    """A function for messages of a queue, and the options of running it."""
 
     queue: str
     handle: Handle
-    join: bool  # with the database transaction of its own rows; or leased
+    join: bool  # run in a database transaction; False: under a lease
     batch: int  # deliveries of one unit of work
     concurrency: int  # server sessions, of each dispatcher
-    selector: str = ""  # of the messages that are wanted; all
-    retain_unwanted: bool = True  # leave what nobody wants (MSGRETENTION)
-    user: str | None = None  # whose authorities it needs; the application's own
+    selector: str = ""  # of wanted messages; empty: all
+    retain_unwanted: bool = True  # keep unwanted messages (MSGRETENTION)
+    user: str | None = None  # whose authorities apply; None: the application
 
     @property
     def name(self) -> str:
@@ -59,16 +59,16 @@ def consumes(  # noqa: PLR0913  # each is named where it is used
             False where the work is long or not about the database. Where deliveries
             are counted before they happen, the message is claimed before that
             transaction begins, and has to be settled before its deadline.
-        batch: deliveries that share a unit of work, and so each other's fate.
+        batch: deliveries in one unit of work, which succeed or fail together.
         concurrency: server sessions: threads that run the function at once.
-        selector: which messages it is for; the others are for other handlers.
-        retain_unwanted: leave messages on the queue that no handler's selector matches,
-            of any process; give False to have them put away (MSGRETENTION).
-        user: the name of whom its authorities are; the application's own, which may
-            all, when not given.
+        selector: the selector of its messages; others are for other handlers.
+        retain_unwanted: keep messages on the queue that no handler's selector matches,
+            in any process; False disposes of them (MSGRETENTION).
+        user: the name of the user whose authorities apply; by default the application,
+            which has all.
 
     Raises:
-        InvalidSelector: the selector cannot be read.
+        InvalidSelector: the selector cannot be parsed.
     """
 
     def register(handle: Handle) -> Handle:

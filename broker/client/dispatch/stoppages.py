@@ -1,8 +1,8 @@
-"""Queues whose ConnectionConsumers had to stop, and how delivery starts again.
+"""Stoppages: queues whose delivery to ConnectionConsumers is stopped.
 
-A persistent message that has to go and can be put nowhere is neither lost nor handed
-out for ever: nobody's ConnectionConsumers get anything from its queue until somebody
-has removed the cause and says so. Other consumers, and other queues, go on.
+If a persistent message must be moved but can be put nowhere, it is neither lost nor
+redelivered for ever: delivery from its queue to all ConnectionConsumers stops. An
+operator removes the cause and starts it again. Other consumers and queues go on.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from broker.sql.clock import database_now
 
 logger = logging.getLogger(__name__)
 
-BACK = 2**62  # how far what came back stands before its message's id (put_back.sql)
+BACK = 2**62  # offset of a returned entry's position (put_back.sql)
 
 STOPPED = "Delivery from queue %s to ConnectionConsumers has stopped. %s"
 STARTED = "Delivery from queue %s to ConnectionConsumers starts again."
 
 
 def standing() -> QuerySet[Stoppage]:
-    """What is stopped now, the longest first."""
+    """The current stoppages, the oldest first."""
     found = Stoppage.objects.filter(cleared_at=None).select_related("queue")
     return found.order_by("stopped_at", "pk")
 
@@ -44,9 +44,9 @@ def stop(delivery: Delivery, blocked: Blocked, *, user: Any = None) -> None:
     """Stop delivery from the queue of this message to all ConnectionConsumers.
 
     Args:
-        delivery: of the message that could not be put anywhere.
-        blocked: why.
-        user: of the ConnectionConsumer; None is the application itself.
+        delivery: the message that could be put nowhere.
+        blocked: the reason.
+        user: the ConnectionConsumer's user; None is the application itself.
     """
     stoppage = Stoppage(
         queue_id=delivery.queue_id,
@@ -65,15 +65,15 @@ def stop(delivery: Delivery, blocked: Blocked, *, user: Any = None) -> None:
 
 @transaction.atomic
 def clear(queue: str, *, user: Any = None, now: datetime | None = None) -> bool:
-    """Start delivery again, if its cause is removed.
+    """Start delivery again, if the cause of the stoppage is removed.
 
-    The ConnectionConsumers that were stopped are closed; their processes make new ones,
-    which know nothing of what the old ones had read.
+    The stopped ConnectionConsumers are closed; their processes open new ones, which
+    read the queue's attributes anew.
 
     Args:
-        queue: its name.
-        user: who says so; None is the application itself.
-        now: when; the database's clock when not given.
+        queue: the name of the queue.
+        user: the user who starts it; None is the application itself.
+        now: the time; by default that of the database's clock.
 
     Returns:
         Whether it was stopped.
@@ -81,7 +81,7 @@ def clear(queue: str, *, user: Any = None, now: datetime | None = None) -> bool:
     Raises:
         NoSuchQueue: there is none of that name.
         NotAuthorized: the user lacks the authority to set the queue.
-        CauseRemains: the message could still be put nowhere.
+        CauseRemains: the message can still be put nowhere.
     """
     found = local_queue(queue)
     authorities.require(user, "set", found.name)
@@ -103,9 +103,9 @@ def clear(queue: str, *, user: Any = None, now: datetime | None = None) -> bool:
 
 
 def obstacle(queue: Queue, stoppage: Stoppage, now: datetime | None) -> Blocked | None:
-    """What would stop delivery again at once: it is tried, and undone.
+    """The obstacle that would stop delivery again: the disposal is tried and undone.
 
-    Nothing would where the message has gone, or somebody has it in hand.
+    None if there is none, or the message is gone or claimed.
     """
     unwanting = ConnectionConsumer.objects.filter(queue=queue, retains_unwanted=False)
     selectors = selectors_on(queue) if unwanting.exists() else None
@@ -120,7 +120,7 @@ def obstacle(queue: Queue, stoppage: Stoppage, now: datetime | None) -> Blocked 
 
 
 def take(queue: Queue, message_id: int, now: datetime | None) -> Delivery | None:
-    """Get one message that is ready, from a queue that may be paused."""
+    """Get one ready message, even from a paused queue."""
     Queue.objects.filter(pk=queue.pk).update(paused=False)  # undone by the caller
     positions = [message_id, message_id - BACK]
     entry = Ready.objects.filter(

@@ -1,9 +1,9 @@
-"""Messages that a ConnectionConsumer does not hand out: which, and where they go.
+"""Messages that a ConnectionConsumer does not deliver, and their disposal.
 
-It hands out none that cannot be read, that came back too often, or that nobody wants.
-Each goes by its report options, with the report that it asks for, in a transaction of
-its own, outside of all that applications do. One that cannot go is the last resort: it
-is discarded, or, if it is persistent, delivery has to stop (``stoppages``).
+These are messages with malformed headers, poison messages, and messages that no
+selector matches. Each is disposed of by its report options, with a report if it asks
+for one, in a transaction of its own. If that fails, a non-persistent message is
+discarded; for a persistent one delivery stops (``stoppages``).
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ NOT_MOVED = "was backed out too often, and its backout queue refused it ({})"
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A persistent message that has to go and cannot; it is where it was."""
+    """A persistent message that cannot be disposed of; it stays in its place."""
 
-    reason: Reason  # why the last put failed
+    reason: Reason  # of the last failed put
     why: str  # for people, with what to do
 
 
 @dataclass(frozen=True)
 class NoneOf(Selector):
-    """Chooses what none of some selectors matches."""
+    """A selector that matches what none of the given ones matches."""
 
     selectors: tuple[Selector, ...] = ()
 
@@ -72,12 +72,12 @@ def unfit(
     attributes: Callable[[], Attributes],
     selectors: Sequence[Selector] | None = None,
 ) -> Removing | None:
-    """Why a delivery is not to be handed out; None where it is.
+    """The disposal of an undeliverable message; None if it can be delivered.
 
     Args:
-        delivery: which.
-        attributes: of its queue; read only for one that came back.
-        selectors: one of which has to match it; None where what is not wanted stays.
+        delivery: the delivery.
+        attributes: returns the queue's attributes; called for redelivered ones only.
+        selectors: selectors of which one must match; None if unwanted ones are kept.
 
     Source:
         IBM MQ, "Removing messages from the queue in ASF".
@@ -105,10 +105,10 @@ def is_malformed(delivery: Delivery) -> bool:
 
 
 def selectors_on(queue: Queue) -> list[Selector] | None:
-    """The selectors of all ConnectionConsumers on a queue, of all processes.
+    """The selectors of all ConnectionConsumers on a queue, in all processes.
 
-    None where nothing can be unwanted: on a queue of publish/subscribe, or where one of
-    them takes everything.
+    None if no message can be unwanted: on a queue of publish/subscribe, or if one of
+    them has no selector.
     """
     if queue.routing_type != RoutingType.ANYCAST:
         return None
@@ -124,10 +124,10 @@ def dispose(
     actor: str = "",
     now: datetime | None = None,
 ) -> Removal | Blocked:
-    """Take a delivery out of its unit of work to where it has to go, and report it.
+    """Move an undeliverable message out of its unit of work, and send its report.
 
-    One transaction, with the report; part of the caller's, if there is one. What is
-    blocked is still in its unit of work.
+    Both are in one transaction, or in the caller's, if there is one. A blocked message
+    stays in its unit of work.
 
     Raises:
         LockLost: the unit of work no longer holds it.
@@ -172,7 +172,7 @@ def give_up(
     actor: str,
     now: datetime | None,
 ) -> None:
-    """Discard what is not persistent and can go nowhere; nobody is told."""
+    """Discard a non-persistent message that can be put nowhere, without a report."""
     held = take_some(delivery.uow, delivery.queue_id, [delivery.message_id], now)
     record = Record(Kind.DISCARD, Place.CLAIMED, delivery.uow, actor, now=now)
     discard(held, record, why=why, reason=reason)

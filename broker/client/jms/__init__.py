@@ -1,1 +1,1 @@
-"""Connections, sessions, producers, consumers and browsers, as JMS 2.0 has them."""
+"""Connections, sessions, producers, consumers and browsers, as in JMS 2.0."""

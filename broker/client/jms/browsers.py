@@ -1,4 +1,4 @@
-"""Browsers: looking at a queue's messages, which stay there."""
+"""Browsers: read a queue's messages without removing them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PAGE = 50  # messages
 
 
 class Browser:
-    """The messages of one queue that a get could have now, in the order of gets.
+    """The available messages of a queue, in the order of gets.
 
-    Each iteration begins anew. It takes no lock, so a message may be gone, or another
-    come, before its end; nothing is counted.
+    Each iteration starts from the beginning. It takes no lock, so messages may come and
+    go meanwhile; nothing is counted.
     """
 
     def __init__(self, session: SessionContext, queue: str, selector: str = "") -> None:
@@ -44,7 +44,7 @@ class Browser:
                     yield Message(delivery, at)
 
     def page(self, after: str) -> tuple[list[Browsed], str | None]:
-        """Some entries, and where the list goes on, unless it ends."""
+        """One page of entries, and the cursor of the next; None at the end."""
         if self.selector is None:
             entries = browse.browse(self.queue.pk, Place.READY, after=after, limit=PAGE)
             return entries, entries[-1].cursor if len(entries) == PAGE else None
@@ -58,7 +58,7 @@ class Browser:
         return page.entries, page.after or None
 
     def close(self) -> None:
-        """Nothing is held; this is for those who close everything."""
+        """Do nothing, as nothing is held."""
 
     def __enter__(self) -> Self:
         return self

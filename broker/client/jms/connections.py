@@ -1,4 +1,4 @@
-"""Where a program's sessions belong together: one user, one name."""
+"""Connections: sessions of one user and client id."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from broker.transactions.scope import describe
 def connect(
     user: Principal = None, client_id: str = "", *, now: datetime | None = None
 ) -> Connection:
-    """A connection; close it, or use it as a context manager.
+    """Open a connection; close it, or use it as a context manager.
 
     Args:
-        user: whose authorities count; None is this process itself, which may all.
-        client_id: of the client, for its durable subscriptions and the journal.
-        now: when, for tests; the database's clock when not given.
+        user: the user whose authorities apply; None is this process, which has all.
+        client_id: the client id, for durable subscriptions and the journal.
+        now: the time, for tests; by default that of the database's clock.
     """
     return Connection(user, client_id, now=now)
 
@@ -38,7 +38,7 @@ class Connection:
 
     @property
     def actor(self) -> str:
-        """Who it is, for the journal."""
+        """The actor in the journal."""
         return self.client_id or (self.user.get_username() if self.user else "")
 
     def session(
@@ -52,11 +52,11 @@ class Connection:
 
         Args:
             mode: what ends a delivery.
-            prefetch: messages that a consumer takes at a time. Those that nobody has
-                read go back, uncounted, whenever the unit of work ends.
-            count_unacked_on_close: whether a message that was received, and neither
-                accepted nor backed out when the session closes, counts as backed out;
-                as in JMS. ActiveMQ Artemis' own clients do not count it.
+            prefetch: messages that a consumer gets at a time. Unread ones are given
+                back uncounted when the unit of work ends.
+            count_unacked_on_close: whether closing the session counts a message as
+                backed out that was received, but neither accepted nor backed out. JMS
+                counts it; ActiveMQ Artemis' own clients do not.
         """
         if self.closed:
             raise ValueError("The connection is closed; make another one.")

@@ -30,7 +30,7 @@ UNIT = "a message can be marked in a transacted session only"
 
 
 class ConsumerSession(SessionContext, Protocol):
-    """A ``Session``, as its consumers and their listeners know it."""
+    """The part of ``Session`` that consumers and listeners use."""
 
     consumers: list[Consumer]
 
@@ -44,8 +44,8 @@ class ConsumerSession(SessionContext, Protocol):
 class Consumer:
     """Gets messages of one queue, for one session.
 
-    What it knows of the queue's backout threshold and backout queue it reads when it
-    first meets a message that came back, and never again.
+    It reads the queue's backout threshold and backout queue once, when it first gets a
+    redelivered message.
 
     Source:
         IBM MQ, "Handling poison messages in IBM MQ classes for JMS".
@@ -63,7 +63,7 @@ class Consumer:
         self.queue = queue
         self.search = Search(queue.name, parse(selector)) if selector else None
         self.subscription = subscription
-        self.unread: deque[Delivery] = deque()  # taken ahead
+        self.unread: deque[Delivery] = deque()  # prefetched
         self.attributes: Attributes | None = None
         self.listener: Listener | None = None
         self.closed = False
@@ -74,14 +74,14 @@ class Consumer:
         """Wait for the next message.
 
         Args:
-            timeout_s: how long at most; None is until the consumer is closed.
-            mark: let the message skip a rollback; see ``Session.rollback``.
+            timeout_s: the time limit; None: until the consumer is closed.
+            mark: mark the message to skip backout; see ``Session.rollback``.
 
         Returns:
-            The message, or None where none came.
+            The message, or None if none came.
 
         Raises:
-            NotAuthorized: the message came back, and the user may not inquire its
+            NotAuthorized: the message was redelivered, and the user may not inquire its
                 queue. It stays there, uncounted; reason 2035.
             LockLost: the session's unit of work was backed out by the system; 2003.
             WrongOptions: a mark outside a transacted session; 2046.
@@ -91,14 +91,14 @@ class Consumer:
         return self.next_read(lambda message: message, timeout_s, mark=mark)
 
     def receive_nowait(self, *, mark: bool = False) -> Message | None:
-        """The next message if one is there; as ``receive``."""
+        """The next message if there is one; as ``receive``."""
         return self.receive(0, mark=mark)
 
     def receive_many(self, limit: int) -> list[Message]:
-        """Messages that are there, as many as one get finds; as ``receive_nowait``.
+        """The messages that one get finds; as ``receive_nowait``.
 
         Args:
-            limit: messages at most; the session's prefetch is one, too.
+            limit: messages at most; the session's prefetch limits them, too.
 
         Raises:
             ValueError: the session is not transacted.
@@ -129,14 +129,14 @@ class Consumer:
         return self.next_read(lambda message: message.body_as(kind), timeout_s)
 
     def receive_body_nowait(self, kind: type[Body]) -> Body | None:
-        """The same if a message is there."""
+        """As ``receive_body``, without a wait."""
         return self.receive_body(kind, 0)
 
     def listen(self, listener: Listener) -> None:
-        """Have each message handed to a function, in a thread of the session's own.
+        """Set a listener, which is called with each message in a thread of the session.
 
-        In an AUTO session a message is accepted when the function returns, and comes
-        again if it raises. In the others what it raises is logged, and goes no further.
+        In an AUTO session a message is accepted when the listener returns, and backed
+        out if it raises. In other modes an exception is only logged.
         """
         with self.session.in_use:
             self.check_open()
@@ -144,9 +144,9 @@ class Consumer:
             self.session.listen()
 
     def close(self) -> None:
-        """Give back what nobody has read, uncounted. Harmless twice.
+        """Give unread messages back, uncounted. May be called twice.
 
-        What was received stays the session's.
+        Received messages stay with the session.
         """
         self.closed = True
         notifications.here().note([self.queue.pk])
@@ -170,7 +170,7 @@ class Consumer:
         *,
         mark: bool = False,
     ) -> Result | None:
-        """What a function makes of the next message, which is then handed out."""
+        """Receive the next message, and return the result of a function for it."""
         until = None if timeout_s is None else time.monotonic() + timeout_s
         with self.session.using():
             self.check_open(mark=mark)
@@ -181,7 +181,7 @@ class Consumer:
                     found = self.read(message, read)
                     if self.session.returned(message):
                         return found
-                    continue  # it is with somebody else
+                    continue  # it was lost meanwhile
                 left_s = (
                     notifications.POLL_S if until is None else until - time.monotonic()
                 )
@@ -210,10 +210,10 @@ class Consumer:
     def next(
         self, *, mark: bool = False, moment: Callable[[], datetime] | None = None
     ) -> Message | None:
-        """The next message that is fit to be handed out.
+        """The next message that is neither expired nor poison.
 
         Args:
-            moment: tells now, where one look at the clock is for several messages.
+            moment: returns the time; cached for several messages.
         """
         moment = moment or self.session.moment
         while (delivery := self.next_unread(mark=mark)) is not None:
@@ -254,7 +254,7 @@ class Consumer:
         return self.attributes.is_poison(delivery.backout_count)
 
     def take_away(self, delivery: Delivery) -> None:
-        """Take a poison message away, as the kind of this consumer wants it.
+        """Move a poison message to the backout queue, as for this kind of consumer.
 
         Source:
             IBM MQ, "Handling poison messages in IBM MQ classes for JMS": a synchronous
@@ -271,7 +271,7 @@ class Consumer:
             holding.remove_now(removing, Last.DISCARD)
 
     def give_back(self, delivery: Delivery) -> None:
-        """As if nobody had got it, nor those after it."""
+        """Give a delivery back, uncounted, with the unread ones after it."""
         self.unread.appendleft(delivery)
         self.release_unread()
 

@@ -1,4 +1,4 @@
-"""What a session holds: a unit of work, and after its end the next one."""
+"""The current unit of work of a session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOST = "An earlier part of it was backed out by the system."
 
 
 class Holding:
-    """The unit of work of a session. Whatever ends it, another one has begun."""
+    """The unit of work of a session. When it ends, the next one begins."""
 
     def __init__(
         self, *, actor: str, user: Principal, now: Callable[[], datetime | None]
@@ -27,14 +27,14 @@ class Holding:
         self.actor = actor
         self.user = user
         self.now = now
-        self.lost: int | None = None  # a unit of work whose loss nobody was told
+        self.lost: int | None = None  # a lost unit of work, not reported yet
         self.work = self.begin()
 
     def begin(self) -> UnitOfWork:
         return UnitOfWork(actor=self.actor, user=self.user, now=self.now())
 
     def take_leave(self) -> UnitOfWork:
-        """The unit of work, which its caller ends; the next one begins."""
+        """Take the unit of work, which the caller must end; the next one begins."""
         work, self.work = self.work, self.begin()
         work.now = self.now()
         return work
@@ -45,7 +45,7 @@ class Holding:
         """As ``UnitOfWork.get``.
 
         Raises:
-            LockLost: the unit of work is no more; the next one has begun.
+            LockLost: the unit of work was lost; the next one has begun.
         """
         self.work.now = self.now()
         deliveries = self.work.get(queue, limit, mark=mark, search=search)
@@ -59,7 +59,7 @@ class Holding:
         return delivery.uow == self.work.id
 
     def accept(self, delivery: Delivery) -> bool:
-        """End one delivery well; say if it was still ours."""
+        """Accept one delivery; return whether it was still held."""
         if not self.has(delivery):
             return False
         try:
@@ -73,7 +73,7 @@ class Holding:
         return True
 
     def release(self, deliveries: Sequence[Delivery]) -> None:
-        """Give back what nobody has seen, uncounted, if it is still ours."""
+        """Release unseen deliveries, uncounted, if they are still held."""
         ours = [one for one in deliveries if self.has(one)]
         for queue_id in {one.queue_id for one in ours}:
             unseen = [one for one in ours if one.queue_id == queue_id]
@@ -86,18 +86,18 @@ class Holding:
                     now=self.now(),
                 )
             except LockLost:
-                continue  # the end of the unit of work will tell
+                continue  # the end of the unit of work will report it
             for one in unseen:
                 self.unmark(one)
                 self.work.forget(one)
 
     def remove(self, removing: Removing) -> None:
-        """Take a poison message away at the commit."""
+        """Move a poison message at the commit."""
         self.unmark(removing.delivery)
         self.work.remove(removing)
 
     def remove_now(self, removing: Removing, last: Last) -> None:
-        """Take a poison message away in a transaction of its own."""
+        """Move a poison message in a transaction of its own."""
         try:
             self.work.remove_now(removing, last=last)
         except LockLost:
@@ -107,12 +107,12 @@ class Holding:
             self.commit()
 
     def unmark(self, delivery: Delivery) -> None:
-        """A get whose message is not handed to the application uses up no mark."""
+        """Remove the mark of a message that is not given to the application."""
         if self.work.mark is delivery:
             self.work.marked, self.work.mark = False, None
 
     def commit(self) -> None:
-        """As ``UnitOfWork.commit``, of all since the last end that anybody knows of."""
+        """As ``UnitOfWork.commit``; it fails if an earlier part was lost unreported."""
         if self.lost is not None:
             lost = self.lost
             self.back_out(LOST)
@@ -120,7 +120,8 @@ class Holding:
         self.take_leave().commit()
 
     def back_out(self, error: str) -> None:
-        """As the application asks. What skips the backout is held next."""
+        """Back out for the application. The next unit of work holds a marked
+        message."""
         self.lost = None
         work = self.take_leave()
         try:
@@ -131,12 +132,12 @@ class Holding:
             self.work = work.skipped
 
     def close(self, error: str, *, counted: bool, at_once: bool) -> None:
-        """End for good; no mark counts.
+        """End at the session's close; marks are ignored.
 
         Args:
-            error: why, for the operator.
-            counted: whether what was received counts as backed out.
-            at_once: whether it comes back without a delay.
+            error: the reason, for the operator.
+            counted: whether received messages count as backed out.
+            at_once: whether they are redelivered without a delay.
         """
         work = self.take_leave()
         if counted:
@@ -147,5 +148,5 @@ class Holding:
 
 
 def is_open(work: UnitOfWork) -> bool:
-    """Whether the system has left it alone."""
+    """Whether the system has not backed the unit of work out."""
     return work.id is None or UnitRow.objects.filter(pk=work.id).exists()

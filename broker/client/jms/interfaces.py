@@ -1,6 +1,6 @@
-"""What producers, consumers and browsers call of their session and its connection.
+"""Protocols: what producers, consumers and browsers use of session and connection.
 
-For type checkers alone.
+For type checkers only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from broker.security.authorities import Principal
 
 
 class ConnectionContext(Protocol):
-    """A ``Connection``, as what belongs to its sessions knows it."""
+    """The part of ``Connection`` that parts of its sessions use."""
 
     user: Principal
     client_id: str
@@ -27,7 +27,7 @@ class ConnectionContext(Protocol):
 
 
 class SessionContext(Protocol):
-    """A ``Session``, as what belongs to it knows it."""
+    """The part of ``Session`` that its parts use."""
 
     user: Principal
     prefetch: int

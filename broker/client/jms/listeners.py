@@ -16,11 +16,11 @@ from broker.transactions.scope import describe
 
 logger = logging.getLogger(__name__)
 
-AWAY_S = 1.0  # how long a queue or database is left alone that gave an error
+AWAY_S = 1.0  # delay after an error of a queue or the database
 
 
 class Listening:
-    """Hands a session's messages to its listeners, one at a time, until it closes."""
+    """Passes a session's messages to its listeners, one at a time, until it closes."""
 
     def __init__(self, session: ConsumerSession) -> None:
         self.session = session
@@ -37,7 +37,7 @@ class Listening:
             connection.close()
 
     def go_on(self) -> None:
-        """One message of each queue; or wait for one."""
+        """Pass on one message of each queue; if there is none, wait."""
         consumers = [one for one in self.session.consumers if one.listener is not None]
         seen = {one.queue.pk: notifications.version(one.queue.pk) for one in consumers}
         try:
@@ -47,7 +47,7 @@ class Listening:
                 if not self.session.closing.is_set():
                     notifications.wait_for_any(seen, longest_s=longest_s)
         except LockLost as error:
-            self.session.holding.lost = error.uow  # its next commit will tell
+            self.session.holding.lost = error.uow  # its next commit reports it
             logger.warning("%s", error)
         except BrokerError as error:
             logger.error("A listener cannot go on: %s", error)
@@ -59,7 +59,7 @@ class Listening:
             self.session.closing.wait(AWAY_S)
 
     def hand_next(self, consumer: Consumer) -> bool:
-        """Hand out the next message; say if there was one."""
+        """Pass on the next message; return whether there was one."""
         session = self.session
         with session.in_use:
             if session.closing.is_set() or consumer.closed:

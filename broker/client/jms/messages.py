@@ -1,4 +1,4 @@
-"""What a consumer is given: one delivery, with the names that JMS and IBM MQ have."""
+"""Received messages, with the names of JMS and IBM MQ."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Body = TypeVar("Body")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as it was delivered.
+    """One delivered message.
 
-    Everything in it was written by its sender, who may be hostile.
+    Its contents come from the sender and are untrusted.
     """
 
     delivery: Delivery
-    received_at: datetime | None = None  # known of those that expire
+    received_at: datetime | None = None  # only for those that expire
 
     @property
     def message_id(self) -> str:
@@ -104,7 +104,7 @@ class Message:
 
     @property
     def header_bytes(self) -> bytes:
-        """IBM MQ's headers, as they stand before the body."""
+        """IBM MQ's headers before the body, encoded."""
         return self.delivery.headers or b""
 
     @property
@@ -119,21 +119,21 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The body in the characters that its content type names, or UTF-8.
+        """The body as text, in the charset of its content type, or UTF-8.
 
         Raises:
-            ValueError: it is not text in these.
+            ValueError: it is no text in that charset.
         """
         try:
             return self.body.decode(charset_of(self.content_type))
         except LookupError as error:
-            raise ValueError(f"Nobody knows these characters: {error}.") from error
+            raise ValueError(f"The character set is unknown: {error}.") from error
 
     def body_as(self, kind: type[Body]) -> Body:
-        """The body as ``bytes``, as ``str``, or as what its JSON makes.
+        """The body as ``bytes``, as ``str``, or as a type of its JSON value.
 
         Raises:
-            ValueError: it is nothing of this kind.
+            ValueError: it is not of this type.
         """
         found: Any
         if kind is bytes:
@@ -149,10 +149,10 @@ class Message:
         return found
 
     def json(self) -> Any:
-        """What the body says in JSON.
+        """The JSON value of the body.
 
         Raises:
-            ValueError: it is no JSON, or too deep.
+            ValueError: it is no JSON, or nested too deep.
         """
         try:
             return json.loads(self.text)
@@ -166,4 +166,4 @@ def charset_of(content_type: str) -> str:
         parsed["Content-Type"] = content_type
         return parsed.get_content_charset("utf-8")
     except (ValueError, TypeError, AttributeError, IndexError):
-        return "utf-8"  # what no header may hold
+        return "utf-8"  # an invalid content type

@@ -1,4 +1,4 @@
-"""Producers: what sends to one destination."""
+"""Producers: send to one destination."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ Content = bytes | str | Mapping[str, Any] | Sequence[Any]
 
 
 class SendOptions(TypedDict, total=False):
-    """How a message is sent; each may be said for a producer, or for one message."""
+    """Options of a send, for a producer or for one message."""
 
-    priority: int  # 0 to 9; 9 goes first; 4 if not said
+    priority: int  # 0 to 9; 9 goes first; default 4
     time_to_live: timedelta | None  # from the put, even in a unit of work; None: ever
-    delivery_delay: timedelta  # not handed out before
+    delivery_delay: timedelta  # no delivery before
     delivery_mode: Persistence  # as the queue has it: persistent
     correlation_id: str
     reply_to: str
@@ -66,8 +66,8 @@ class Producer:
         """Send one message.
 
         Args:
-            body: bytes, text, or what JSON can say.
-            options: where it differs from the producer's.
+            body: bytes, text, or a JSON value.
+            options: options that override the producer's.
 
         Returns:
             The message's id, as ``ID:`` and 48 hexadecimal digits.
@@ -121,7 +121,7 @@ class Producer:
         )
 
     def close(self) -> None:
-        """Nothing is held; this is for those who close everything."""
+        """Do nothing, as nothing is held."""
 
     def __enter__(self) -> Self:
         return self
@@ -131,7 +131,7 @@ class Producer:
 
 
 def guarded_name(destination: str, address: str) -> str:
-    """The name that authorities are about: the queue's, or else the address's."""
+    """The name that authorities apply to: the queue's, or else the address's."""
     try:
         return local_queue(destination).name
     except NoSuchQueue:
@@ -139,7 +139,7 @@ def guarded_name(destination: str, address: str) -> str:
 
 
 def encoded(body: Content) -> tuple[bytes, str]:
-    """The bytes of a body, and its type where that is known."""
+    """The bytes of a body, and its content type if known."""
     if isinstance(body, bytes):
         return body, ""
     if isinstance(body, str):
@@ -148,7 +148,7 @@ def encoded(body: Content) -> tuple[bytes, str]:
 
 
 def described(options: SendOptions) -> dict[str, Any]:
-    """The fields of the MQMD that are not the usual ones."""
+    """The fields of the MQMD that differ from the defaults."""
     descriptor = dict(options.get("descriptor", {}))
     if report := options.get("report"):
         descriptor["report"] = int(report)
@@ -162,6 +162,6 @@ def later(now: datetime | None, span: timedelta | None) -> datetime | None:
 
 
 def new_id() -> str:
-    """A MsgId as a queue manager makes it: its name, and what nobody else has."""
+    """A new MsgId like a queue manager's: its name, and a unique part."""
     raw = b"AMQ " + padded(settings.BROKER_NAME, 12) + secrets.token_bytes(8)
     return f"ID:{raw.hex()}"

@@ -1,4 +1,4 @@
-"""Sessions: gets and puts in one order, and what ends a delivery."""
+"""Sessions: ordered gets and puts, and acknowledgement of messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROLLED_BACK = "The application rolled its session back."
 
 
 class SessionMode(Enum):
-    """What ends a delivery well."""
+    """What accepts a message."""
 
     AUTO = "auto"  # the return of the receive call, or of the listener
     CLIENT = "client"  # ``acknowledge``, with all that was delivered so far
@@ -38,7 +38,7 @@ class SessionMode(Enum):
 
 
 class SessionConnection(ConnectionContext, Protocol):
-    """A ``Connection``, as its sessions know it."""
+    """The part of ``Connection`` that sessions use."""
 
     sessions: list[Session]
 
@@ -46,8 +46,8 @@ class SessionConnection(ConnectionContext, Protocol):
 class Session:
     """A single thread's gets and puts. Use it in one thread at a time.
 
-    Once a consumer has a listener, the session is the listeners' thread's, and only
-    ``close`` may be called from elsewhere; that waits for a listener at work.
+    Once a consumer has a listener, the session belongs to the listeners' thread. Other
+    threads may only call ``close``, which waits for a running listener.
     """
 
     def __init__(
@@ -75,24 +75,24 @@ class Session:
         self.closed = False
 
     def producer(self, destination: str, **options: Unpack[SendOptions]) -> Producer:
-        """What sends to an address, a queue, or an alias of either.
+        """Create a producer for an address, a queue, or an alias of either.
 
         Args:
             destination: its name.
-            options: for every message that says nothing else.
+            options: defaults for its messages.
 
         Raises:
-            NoSuchAddress: nothing has this name.
+            NoSuchAddress: there is no such destination.
             NotAuthorized: the user may not put there.
         """
         with self.using():
             return Producer(self, destination, options)
 
     def consumer(self, destination: str, selector: str = "") -> Consumer:
-        """What gets from a queue, or from the one that an alias means.
+        """Create a consumer for a queue, by its name or an alias.
 
         Raises:
-            NoSuchQueue: no queue is meant.
+            NoSuchQueue: there is no such queue.
             NotAuthorized: the user may not get from it.
             InvalidSelector: the selector cannot be read.
         """
@@ -102,7 +102,7 @@ class Session:
             return self.add(Consumer(self, queue, selector))
 
     def subscribe(self, topic: str, selector: str = "") -> Consumer:
-        """What gets all that is sent to an address from now on, until it is closed.
+        """Subscribe to an address, until the consumer is closed.
 
         Raises:
             NoSuchAddress: there is no such address.
@@ -114,10 +114,10 @@ class Session:
             return self.subscribed(topic, selector)
 
     def subscribe_durable(self, topic: str, name: str, selector: str = "") -> Consumer:
-        """The same, and it keeps what is sent while it is closed, by its name.
+        """Subscribe durably: messages are kept while the consumer is closed.
 
         Raises:
-            SubscriptionInUse: it would have to begin anew, and has a consumer.
+            SubscriptionInUse: it would have to be replaced, but has a consumer.
             NoSuchAddress: as in ``subscribe``, and so on.
         """
         with self.using():
@@ -138,11 +138,11 @@ class Session:
         return self.add(Consumer(self, subscription.queue, subscription=subscription))
 
     def unsubscribe(self, name: str) -> None:
-        """End a durable subscription, and what it kept.
+        """End a durable subscription, and delete its messages.
 
         Raises:
             NoSuchSubscription: the client has none of this name.
-            SubscriptionInUse: it has a consumer, or one holds messages of it.
+            SubscriptionInUse: it has a consumer, or a consumer holds messages of it.
         """
         with self.using():
             subscriptions.unsubscribe(
@@ -150,10 +150,10 @@ class Session:
             )
 
     def browser(self, queue: str, selector: str = "") -> Browser:
-        """What looks at a queue's messages and takes none.
+        """Create a browser for a queue.
 
         Raises:
-            NoSuchQueue: no queue is meant.
+            NoSuchQueue: there is no such queue.
             NotAuthorized: the user may not browse it.
             InvalidSelector: the selector cannot be read.
         """
@@ -165,7 +165,7 @@ class Session:
 
         Raises:
             LockLost: the system had backed it out before; reason 2003.
-            BackedOut: it could not be made; the system has backed it out now; 2003.
+            BackedOut: the commit failed, and it was backed out; reason 2003.
             ValueError: the session is not transacted.
         """
         self.must_be_transacted(is_so=True)
@@ -174,10 +174,10 @@ class Session:
             self.holding.commit()
 
     def rollback(self, error: str = "") -> None:
-        """Back out what was received, and forget what was put.
+        """Back out received messages, and discard puts.
 
-        A message that was received with a mark is not given back: it is the first of
-        the next unit of work, which must be ended, too.
+        A message received with a mark is not backed out: it becomes part of the next
+        unit of work, which must be ended, too.
 
         Args:
             error: what went wrong, for the operator.
@@ -200,10 +200,10 @@ class Session:
                 self.holding.commit()
 
     def recover(self) -> None:
-        """Have all again, in order, that was delivered and not accepted.
+        """Redeliver all messages that were delivered and not accepted, in order.
 
-        Each of these counts as backed out. In a listener of an AUTO session that is the
-        message it was called with.
+        Each counts as backed out. In a listener of an AUTO session this is the current
+        message.
 
         Raises:
             ValueError: the session is transacted.
@@ -212,13 +212,13 @@ class Session:
         self.back_out(RECOVERED)
 
     def close(self, error: str = "") -> None:
-        """Give everything back, and end. Harmless twice.
+        """Give all messages back, and end. May be called twice.
 
         Unread messages are not counted. Others count as backed out, without a delay;
         see ``Connection.session``.
 
         Args:
-            error: why, for the operator, where something went wrong.
+            error: the reason, for the operator, if there was an error.
         """
         if self.listening is not None and self.listening.is_here():
             raise ValueError("A listener cannot close its own session.")
@@ -253,7 +253,7 @@ class Session:
 
     @contextmanager
     def using(self) -> Iterator[None]:
-        """Keep the session for this thread; refuse those that it is not for."""
+        """Lock the session for this thread; refuse threads that may not use it."""
         if self.listening is not None and not self.listening.is_here():
             raise ValueError("A session with a listener is its thread's alone.")
         with self.in_use:
@@ -287,15 +287,15 @@ class Session:
             self.holding.back_out(error)
 
     def returned(self, message: Message) -> bool:
-        """A message has been handed to the application without an error.
+        """Accept a message given to the application, in an AUTO session.
 
         Returns:
-            Whether it was still ours to hand out, as far as this is the moment to ask.
+            Whether it was still held; always True in other modes.
         """
         return not self.is_auto or self.holding.accept(message.delivery)
 
     def raised(self, error: str) -> None:
-        """A listener did not get through its message."""
+        """Back out the message of a listener that raised, in an AUTO session."""
         if self.is_auto:
             self.back_out(error)
 
@@ -305,5 +305,5 @@ class Session:
             self.listening.thread.start()
 
     def moment(self) -> datetime:
-        """Now, by the clock that decides."""
+        """The current time, of the database's clock."""
         return self.connection.now or database_now()
