@@ -29,7 +29,7 @@ CONTENT = Struct(
 LONG = Struct(">Q")
 OCTET = Struct("B")
 COUNT = Struct(">I")
-TEXT = Struct(">cI")  # in a table: its type, and bytes
+TEXT = Struct(">cI")  # in a table: type and length
 SURROGATES = "surrogatepass"  # codec error handler for texts
 FIELDS = tuple(  # name, flag, and type of each property
     (name, 1 << (15 - place), kind)

@@ -1,4 +1,4 @@
-"""Whether what a transformer returned can be sent."""
+"""Validation of the result of a transformer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from broker.formats.mq.descriptor import check_put
 from broker.models import RoutingType
 from broker.queueing.store import NewMessage
 
-# Of these types themselves: how their subclasses are stored is a matter of their own.
+# Exactly these types: it is unknown how their subclasses would be stored.
 KINDS: Mapping[str, tuple[type, ...]] = {
     "body": (bytes,),
     "content_type": (str,),

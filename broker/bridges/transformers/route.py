@@ -1,4 +1,4 @@
-"""``route``: what is in a message decides where it goes.
+"""``route``: choose the destination of a message by selectors.
 
     when.1 = region = 'north' AND amount > 100
     to.1 = queue:orders.north
@@ -6,10 +6,10 @@
     to.2 = refuse
     otherwise = topic:orders.others
 
-The selectors are asked in the order of their numbers; the first that matches decides.
-``queue:NAME`` and ``topic:NAME`` are destinations at the target, ``target`` is the one
-that the link has anyway, and ``refuse`` consumes the message and sends nothing. Without
-``otherwise``, what no selector matches goes to ``target``.
+The selectors are evaluated in the order of their numbers; the first that matches
+decides. ``queue:NAME`` and ``topic:NAME`` are destinations at the target, ``target`` is
+the link's own destination, and ``refuse`` consumes the message without sending it. A
+message that no selector matches goes to ``otherwise``, by default ``target``.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from broker.queueing.store import NewMessage
 
 NUMBERED = re.compile(r"(when|to)\.([1-9][0-9]{0,5})")
 OTHERWISE, REFUSE, TARGET = "otherwise", "refuse", "target"
-KEPT = 64  # plans that are not made again
+KEPT = 64  # cached plans
 
 Way = Destination | NoTransfer | None  # None: to the link's own destination
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where messages go."""
+    """The parsed cases."""
 
     cases: tuple[tuple[Selector, Way], ...]
     otherwise: Way
@@ -66,10 +66,10 @@ def route(message: NewMessage, context: Context) -> Outcome:
 
 @lru_cache(KEPT)
 def planned(pairs: tuple[tuple[str, str], ...]) -> Plan:
-    """What the properties of a target ask for.
+    """Parse the properties of a target.
 
     Raises:
-        ValueError: what is wrong with one, or which is missing.
+        ValueError: one is invalid, or missing.
     """
     otherwise: Way = None
     found: dict[str, dict[int, str]] = {"when": {}, "to": {}}
@@ -104,7 +104,7 @@ def selector(number: int, text: str) -> Selector:
 
 
 def way_of(key: str, text: str) -> Way:
-    """Where a property says that messages go."""
+    """The destination that a property names."""
     if text == TARGET:
         return None
     if text == REFUSE:

@@ -1,7 +1,7 @@
-"""One message through one transformer, in this process or in a worker.
+"""Run a transformer for a message, in this process or in a worker process.
 
-The transformer gets a copy. The message itself stays as it was: if anything goes wrong,
-it is what the dead message queue gets.
+The transformer gets a copy. The original stays unchanged, for the dead message queue if
+anything fails.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VALUES = attrgetter(*(one.name for one in fields(NewMessage)))
 
 
 class Mine(threading.local):
-    """The worker of each thread that runs a link; it ends with the thread."""
+    """The worker of each link's thread; it ends with the thread."""
 
     def __init__(self) -> None:
         self.worker = Worker()
@@ -36,19 +36,20 @@ MINE = Mine()
 def transform(
     name: str, message: NewMessage, context: Context, *, time_limit_s: float | None
 ) -> Outcome:
-    """What a transformer makes of a message.
+    """Transform a message, and validate the result.
 
     Args:
-        name: of the transformer.
-        message: which stays as it is.
-        context: for whom.
-        time_limit_s: how long it may take, in a worker process that is killed then. To
-            start the worker takes seconds, which do not count. None: as long as it
-            likes, in this thread.
+        name: the name of the transformer.
+        message: the message, which is not changed.
+        context: the link's context.
+        time_limit_s: the time limit; then it runs in a worker process, which is killed
+            when the time is over. The start of the worker does not count. None: no
+            limit, in this thread.
 
     Raises:
         NoSuchTransformer: there is none of this name.
-        TransformerFailed: it raised, took too long, or returned what cannot be sent.
+        TransformerFailed: it raised an error, took too long, or returned an invalid
+            result.
     """
     if time_limit_s is None:
         return checked(name, call(name, message, context), message)
@@ -63,16 +64,16 @@ def transform(
 
 
 def close_worker() -> None:
-    """End the worker of this thread, if it has one: its link has stopped."""
+    """End the worker of this thread, if it has one, as its link has stopped."""
     MINE.worker.close()
 
 
 def call(name: str, message: NewMessage, context: Context) -> object:
-    """What a transformer returns for a copy of a message, whatever that is.
+    """Call a transformer with a copy of a message; the result is not validated.
 
     Raises:
         NoSuchTransformer: there is none of this name.
-        TransformerFailed: it raised.
+        TransformerFailed: it raised an error.
     """
     transform = transformer(name).transform
     try:
@@ -82,7 +83,7 @@ def call(name: str, message: NewMessage, context: Context) -> object:
 
 
 def copied(message: NewMessage) -> NewMessage:
-    """A message that shares nothing that can change with the other."""
+    """A copy of a message that shares no mutable value with it."""
     copy = NewMessage(*VALUES(message))
     copy.properties = copied_json(copy.properties)
     if copy.descriptor is not None:
@@ -91,7 +92,7 @@ def copied(message: NewMessage) -> NewMessage:
 
 
 def copied_json(value: Any) -> Any:
-    """A JSON value that shares no list and no object with the other."""
+    """A deep copy of a JSON value."""
     if isinstance(value, Mapping):
         return {
             name: copied_json(one) if isinstance(one, dict | list) else one

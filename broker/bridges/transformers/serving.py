@@ -1,6 +1,6 @@
-"""What a worker process does: it transforms one message after the other.
+"""The loop of a worker process: transform one message after the other.
 
-The code that it runs is anybody's, and may do what it likes to this process.
+It runs foreign code, which may do anything to this process.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from broker.errors.bridges import NoSuchTransformer, TransformerFailed
 
 
 def serve(channel: socket.socket) -> None:
-    """Answer what is asked, until nobody is there to ask."""
+    """Answer requests until the channel is closed."""
     os.register_at_fork(after_in_child=channel.close)
-    with suppress(EOFError, OSError):  # nobody asks any more, or waits for the answer
+    with suppress(EOFError, OSError):  # the channel is closed
         while True:
             asked = receive(channel)
-            close_old_connections()  # as before a request: one may have broken since
+            close_old_connections()  # one may have broken since the last request
             this = os.getpid()
             reply = answer(asked)
             if os.getpid() != this:  # the transformer forked, and both returned

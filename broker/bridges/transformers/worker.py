@@ -2,7 +2,7 @@
 
     python -m broker.bridges.transformers.worker CHANNEL LIFELINE
 
-Both are numbers of open files: a socket for frames, and the pipe of ``lifeline``.
+Both are file descriptors: a socket for frames, and the pipe of ``lifeline``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from broker.bridges.transformers.frames import framed, send
 
 
 def main(channel: socket.socket) -> None:
-    """Say that it is ready, or why not; then answer what is asked."""
+    """Report that it is ready, or the error; then answer requests."""
     try:
         django.setup()
         from broker.bridges.transformers import (  # noqa: PLC0415 -- models need Django
@@ -27,7 +27,7 @@ def main(channel: socket.socket) -> None:
         )
 
         registry.discover()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 -- of anybody's module
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- from foreign code
         send(channel, framed({"is_ready": False, "why": described(error)}))
         return
     send(channel, framed({"is_ready": True}))

@@ -1,9 +1,8 @@
-"""The worker process of one link, in which transformers run that have a time limit.
+"""The worker process of one link, for transformers with a time limit.
 
-It is started when it is first needed, in its own process group, with nothing of this
-process but its environment: no connection, no lock, no terminal. What it runs can kill
-it, stop it, or fork; here that is a message that failed, and the next gets another
-process.
+It is started at its first use, in its own process group. It inherits only the
+environment: no connection, no lock, no terminal. Foreign code may kill or stop it, or
+fork; then the current message fails, and the next one gets a new process.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ from broker.bridges.transformers.registry import Outcome
 from broker.errors.bridges import TransformerFailed
 
 PROGRAM = "broker.bridges.transformers.worker"
-STARTS_WITHIN_S = 60.0  # Django and all applications are read in; it takes seconds
-ENDS_WITHIN_S = 10.0  # once killed; it takes milliseconds
+STARTS_WITHIN_S = 60.0  # loading Django and all applications takes seconds
+ENDS_WITHIN_S = 10.0  # after a kill; it takes milliseconds
 FAULTS = (EOFError, LookupError, OSError, RecursionError, TypeError, ValueError)
-STDERR = 2  # where what it prints goes, too
+STDERR = 2  # its output goes there, too
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A process that runs, and how it is reached."""
+    """A running process, and its channel."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
     lifeline: int  # the end that keeps it alive
 
     def is_waiting(self) -> bool:
-        """Whether it is there, and has not said anything that nobody asked."""
+        """Whether it runs, and has sent nothing unexpected."""
         self.channel.settimeout(0)
         try:
             self.channel.recv(1, socket.MSG_PEEK)
@@ -51,7 +50,7 @@ class Started:
         return False
 
     def end(self) -> None:
-        """Kill it, with all that it forked."""
+        """Kill its process group."""
         self.channel.close()
         os.close(self.lifeline)
         with suppress(ProcessLookupError, PermissionError):
@@ -69,19 +68,19 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """Of the process, if there is one."""
+        """The id of the process, if there is one."""
         return None if self._started is None else self._started.process.pid
 
     def ask(self, name: str, request: bytes, time_limit_s: float) -> Outcome:
-        """What a transformer makes of a message; not checked.
+        """Have a transformer run in the process; the result is not validated.
 
         Args:
-            name: of the transformer.
+            name: the name of the transformer.
             request: the frame; see ``carrying.asked``.
-            time_limit_s: how long it may take, without the start of the process.
+            time_limit_s: the time limit, without the start of the process.
 
         Raises:
-            TransformerFailed: it did not do it, or not in time.
+            TransformerFailed: it failed, or took too long.
         """
         started = self._ready(name)
         until = time.monotonic() + time_limit_s
@@ -94,7 +93,7 @@ class Worker:
         except FAULTS as error:
             late = f"It took longer than {time_limit_s:g} s and was stopped."
             self._fail(name, error, late)
-        except BaseException:  # or it would answer the next message with this one
+        except BaseException:  # a late answer must not be read as the next one's
             self.close()
             raise
         raise TransformerFailed(name, why)
@@ -106,7 +105,7 @@ class Worker:
         self._started = self._end = None
 
     def _ready(self, name: str) -> Started:
-        """The process, which is waiting to be asked."""
+        """The process, ready for a request; started if need be."""
         if self._started is not None and self._started.is_waiting():
             return self._started
         self.close()
@@ -127,10 +126,10 @@ class Worker:
         return started
 
     def _fail(self, name: str, error: BaseException, late: str) -> NoReturn:
-        """Kill the process, and say why it is of no use any more.
+        """Kill the process, and raise the reason.
 
         Args:
-            late: what to say if it was too late.
+            late: the sentence for a time-out.
         """
         started = self._started
         self.close()
@@ -146,10 +145,10 @@ class Worker:
 
 
 def start() -> Started:
-    """A new process, which says when it is ready.
+    """Start a process, which reports when it is ready.
 
     Raises:
-        OSError: this machine has no room for it.
+        OSError: the machine lacks resources for it.
     """
     ours, theirs = socket.socketpair()
     alive, lifeline = os.pipe()
@@ -176,7 +175,7 @@ def how(code: int | None) -> str:
     """How a process ended, as the end of a sentence.
 
     Args:
-        code: as ``subprocess`` has it; None: it could not even be killed.
+        code: the return code of ``subprocess``; None: it could not be killed.
     """
     if code is None:
         return "cannot be killed"

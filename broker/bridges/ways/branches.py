@@ -1,11 +1,12 @@
-"""Transactions with two ends: what is prepared at one of them, the other decides.
+"""Distributed transactions: prepared at one end, decided by the other.
 
-Where the other provider can prepare, it does so first. Then this database commits the
-link's work and the decision with it, and the provider is told. Where it cannot, this
-broker prepares, and the provider's own transaction decides: its marker tells how.
+If the other provider can prepare, it does so first. Then this database commits the
+link's work together with the decision, and the provider is told to commit. If it
+cannot prepare, this broker prepares, and the provider's own transaction decides: its
+marker tells the result.
 
-What dies in between leaves a row (``Branch``), which whoever runs the link next settles
-before anything else (``recover``).
+A crash in between leaves a row (``Branch``). The next run of the link settles it before
+anything else (``recover``).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ UNSURE = "It was told to commit, and has not answered. It is told again: {}"
 
 
 def decide(link: Link, xid: str, messages: int) -> None:
-    """Write into the open transaction that the other provider is to commit."""
+    """Store the decision to commit at the other provider, in the open transaction."""
     Branch.objects.create(
         xid=xid,
         link=link,
@@ -53,10 +54,10 @@ def decide(link: Link, xid: str, messages: int) -> None:
 def commit_there(
     carrier: Carrier, session: ProviderSession, xid: str, received: Sequence[Received]
 ) -> None:
-    """Tell the other provider what was decided, and forget it once that is done.
+    """Commit at the other provider, and then delete the stored decision.
 
     Raises:
-        ProviderLost: it cannot be told now; it will be when it is back.
+        ProviderLost: it does not answer; the commit is repeated when it is back.
     """
     try:
         session.commit_prepared(xid)
@@ -70,14 +71,14 @@ def commit_there(
 def promise(
     carrier: Carrier, batch: Batch, work: UnitOfWork, *, at_source: bool
 ) -> str:
-    """Prepare this broker's part of a batch, with all that its books will need.
+    """Prepare this broker's part of a batch, with the data for its records.
 
     Args:
-        work: holds what was got here; of what comes from elsewhere it is empty.
-        at_source: whether the messages come from here.
+        work: the unit of work of messages from here; empty if the source is elsewhere.
+        at_source: whether the source is this broker.
 
     Returns:
-        The name of what was prepared.
+        The name of the prepared transaction.
 
     Raises:
         SendRefused: this broker could not commit it; nothing was done.
@@ -119,7 +120,7 @@ def promise(
 
 
 def told(dead: Dead) -> dict[str, Any]:
-    """What the books need of a dead message, as JSON."""
+    """The data of a dead message for the records, as JSON."""
     one = dead.received
     return {
         "reason": dead.reason,
@@ -147,10 +148,10 @@ def dead_of(said: dict[str, Any], at: datetime) -> Dead:
 
 @transaction.atomic
 def keep_promise(carrier: Carrier, xid: str) -> None:
-    """Commit what was prepared here: the other provider has committed.
+    """Commit what was prepared here, as the other provider has committed.
 
     Raises:
-        LinkTakenOver: another process runs the link, and does it.
+        LinkTakenOver: another process runs the link, and will commit it.
     """
     branch = Branch.objects.select_for_update().filter(xid=xid).first()
     if branch is None:
@@ -179,7 +180,7 @@ def write_puts(
     *,
     is_counted: bool,
 ) -> None:
-    """Write the books of what a prepared unit of work has put."""
+    """Write the records of messages that a prepared unit of work has put."""
     put = detail.get("target", [])
     entries = [
         TransferEntry(
@@ -205,10 +206,10 @@ def write_puts(
 
 @transaction.atomic
 def break_promise(xid: str, why: str, *, counted: bool) -> None:
-    """Undo what was prepared here: the other provider has not committed.
+    """Roll back what was prepared here, as the other provider has not committed.
 
     Args:
-        counted: whether this was a failed attempt of the message.
+        counted: whether this counts as a failed attempt of the message.
     """
     try:
         if counted:
@@ -221,18 +222,17 @@ def break_promise(xid: str, why: str, *, counted: bool) -> None:
 
 
 def recover(carrier: Carrier, session: ProviderSession, marker: int | None) -> int:
-    """Settle what an earlier turn of the link has left between its two ends.
+    """Settle transactions that an earlier run of the link left in doubt.
 
     Args:
-        session: with the other provider.
-        marker: the number of the last batch that it has committed; None where it can
-            prepare.
+        session: the session with the other provider.
+        marker: the number of the last batch committed there; None if it can prepare.
 
     Returns:
-        How many transactions were settled.
+        The number of settled transactions.
 
     Raises:
-        ProviderLost: the connection broke; what is left is settled next time.
+        ProviderLost: the connection broke; the rest is settled next time.
     """
     settled = 0
     for branch in Branch.objects.filter(link=carrier.link).order_by("began_at"):
@@ -247,7 +247,7 @@ def recover(carrier: Carrier, session: ProviderSession, marker: int | None) -> i
     if marker is None:
         for xid in session.in_doubt(carrier.xid_prefix):
             settled += 1
-            session.roll_back_prepared(xid)  # presumed: nobody had decided
+            session.roll_back_prepared(xid)  # presumed abort: no decision was stored
     if settled:
         logger.info("%s: settled %d transactions of before", carrier.name, settled)
     return settled

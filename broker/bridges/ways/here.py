@@ -29,12 +29,11 @@ class Here:
         self.source = source
 
     def carry(self, batch: Batch) -> None:
-        """Send and acknowledge, with all that is written of it.
+        """Send, acknowledge and write the records, in one transaction.
 
         Raises:
-            SendRefused: the target does not take one of them, and the link is
-                transacted. A message that is alone is backed out; others stay as they
-                were.
+            SendRefused: the target refuses one of them, and the link is transacted. A
+                single message is backed out; several are released uncounted.
             DeadMessageRefused: nothing was done.
             LinkTakenOver: nothing was done.
         """
@@ -73,9 +72,9 @@ class Here:
 
 
 def address(carrier: Carrier, batch: Batch) -> None:
-    """Give each message a new id, and the address that its destination means here.
+    """Set the new id and the address of each message.
 
-    What means none keeps its name: the put says what is wrong with it.
+    An unknown destination keeps its name: the put then raises the error.
     """
     addresses, producer = carrier.addresses, carrier.actor
     for one, message_id in zip(batch.sends, new_ids(len(batch.sends)), strict=True):
@@ -87,10 +86,10 @@ def address(carrier: Carrier, batch: Batch) -> None:
 
 
 def after_refusal(carrier: Carrier, batch: Batch, refusal: SendRefused) -> None:
-    """What a link without transactions does about what this broker does not take.
+    """Handle a refusal of this broker for a link without transactions.
 
     Raises:
-        SendRefused: it is to be tried again, and each try is a dead message.
+        SendRefused: the link retries; each try sends a notice.
     """
     if carrier.link.on_send_failure == RETRY:
         first = [batch.sends[0].received]
@@ -100,9 +99,9 @@ def after_refusal(carrier: Carrier, batch: Batch, refusal: SendRefused) -> None:
 
 
 def bury_refused(carrier: Carrier, batch: Batch) -> None:
-    """Have dead messages in place of those that this broker does not take.
+    """Make the messages that this broker refuses dead messages.
 
-    Each is put alone, and that is undone.
+    To find them, each is put alone, and that put is rolled back.
     """
     refused = []
     for one in list(batch.sends):
@@ -117,7 +116,7 @@ def bury_refused(carrier: Carrier, batch: Batch) -> None:
 
 
 def undo(work: UnitOfWork, batch: Batch, refusal: SendRefused) -> None:
-    """Count the failed attempt of a message that was alone; of others nobody knows."""
+    """Back out a single message, counted; release several, as the cause is unknown."""
     if len(batch.received) == 1:
         local.back_out(work, refusal.why)
     else:
@@ -127,11 +126,11 @@ def undo(work: UnitOfWork, batch: Batch, refusal: SendRefused) -> None:
 def source_entries(
     batch: Batch, receipts: Sequence[Receipt] = (), buried: Sequence[Receipt] = ()
 ) -> list[TransferEntry]:
-    """What left its queue here, for the journal.
+    """Journal entries of messages that left their queue here.
 
     Args:
-        receipts: of what was put here; none where the target is elsewhere.
-        buried: of what was put on the built-in dead message queue.
+        receipts: receipts of puts here; empty if the target is elsewhere.
+        buried: receipts of puts on the built-in dead message queue.
     """
     sent = {id(one.received): one for one in batch.sends}
     copies = {
@@ -161,7 +160,7 @@ def source_entries(
 def target_entries(
     batch: Batch, receipts: list[Receipt], *, counted: bool
 ) -> list[TransferEntry]:
-    """What was put here, for the journal: each on the first queue that took it."""
+    """Journal entries of messages put here, each on its first queue."""
     return [
         TransferEntry(
             receipt.queue_ids[0],

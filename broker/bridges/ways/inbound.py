@@ -25,7 +25,7 @@ from broker.transactions.scope import UnitOfWork
 
 
 class Inbound:
-    """What all ways from another provider have in common."""
+    """The common base of ways from another provider."""
 
     def __init__(
         self, carrier: Carrier, source: ProviderSubscription, session: ProviderSession
@@ -35,10 +35,10 @@ class Inbound:
         self.session = session
 
     def carry(self, batch: Batch) -> None:
-        """Put what was received here, and acknowledge it there.
+        """Put the messages here, and acknowledge them at the source.
 
         Raises:
-            SendRefused: this broker does not take one of them; see ``ways``.
+            SendRefused: this broker refuses one of them; see ``ways``.
             ProviderLost: the connection broke.
             DeadMessageRefused, LinkTakenOver: nothing was done here.
         """
@@ -72,7 +72,7 @@ class Inbound:
 
 
 class Acknowledged(Inbound):
-    """Without transactions: at least once; by the ids of its messages, effectively
+    """Without transactions: at least once; with duplicate detection, effectively
     once."""
 
     def put_and_acknowledge(self, batch: Batch) -> None:
@@ -86,8 +86,9 @@ class Acknowledged(Inbound):
             raise
 
     def put_each(self, batch: Batch) -> None:
-        """Step 6; what this broker refuses is a dead message, by the link's choice with
-        each try, or once and for good."""
+        """Step 6. A refused message becomes a dead message, or the link retries and
+        each
+        try sends a notice."""
         try:
             self.put_new(batch)
         except SendRefused as refusal:
@@ -102,7 +103,7 @@ class Acknowledged(Inbound):
 
 
 class Prepared(Inbound):
-    """By prepare and commit: the source prepares, this database decides."""
+    """By two-phase commit: the source prepares, this database decides."""
 
     def put_and_acknowledge(self, batch: Batch) -> None:
         xid = self.carrier.next_xid()
@@ -141,8 +142,8 @@ class Marked(Inbound):
         xid = branches.promise(self.carrier, batch, work, at_source=False)
         try:
             self.session.begin()
-            # First: whoever waits for the marker gets it only when what follows is
-            # undone, too, and then gets the batch in its place.
+            # The marker comes first: another process that waits for it can get it only
+            # after all of this is rolled back, and then gets the whole batch.
             self.marker.advance(self.carrier.batch_number)
             self.source.acknowledge(batch.taken)
             self.session.commit()

@@ -1,8 +1,8 @@
-"""What tells whether a provider that cannot prepare has committed a batch.
+"""The marker: tells whether a provider without prepare has committed a batch.
 
-A queue of the link's own, at that provider, holds exactly one message: the number of
-the last batch that was committed there. Each transaction takes it away and sends the
-next number, so it changes if, and only if, the batch is committed.
+A queue of the link at that provider holds exactly one message: the number of the last
+batch committed there. Each transaction consumes it and sends the next number, so it
+changes if and only if the batch is committed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from broker.errors.bridges import ProviderLost, WrongFactory
 from broker.queueing.store import NewMessage
 
 PREFIX = "backout.bridge."
-WAIT_S = 10.0  # for the marker to be given; another connection may just be losing it
+WAIT_S = 10.0  # for the marker; a dying connection may still hold it
 MISSING = (
     "The marker of the link is not on the queue {queue!r} there. Another process may"
     " still be connected; the link tries again. If nobody is, put a message with the"
@@ -29,8 +29,8 @@ class Marker:
     """The marker of one link, held by this connection.
 
     Attributes:
-        number: of the last batch that the provider has committed.
-        is_stale: what was tried was rolled back; the session is to be opened anew.
+        number: the number of the last batch that the provider has committed.
+        is_stale: a transaction was rolled back; a new session is needed.
     """
 
     def __init__(self, session: ProviderSession, key: str, factory: str) -> None:
@@ -46,13 +46,13 @@ class Marker:
         self.next = 0
 
     def read(self, last: int) -> int:
-        """Take the marker, or make it if the link has never had one.
+        """Receive the marker; create it if the link has never had one.
 
         Args:
-            last: the number of the last batch that this broker knows of.
+            last: the last batch number known to this broker.
 
         Raises:
-            ProviderLost: it is not there, though it was.
+            ProviderLost: it is missing, although it existed.
         """
         if self.take(WAIT_S if last else 1.0):
             return self.number
@@ -77,14 +77,14 @@ class Marker:
         return True
 
     def advance(self, number: int) -> None:
-        """Within a transaction, put the number of its batch in place of the last."""
+        """Replace the marker by the batch's number, in the open transaction."""
         assert self.held is not None, "it was read first"
         self.subscription.acknowledge([self.held])
         self.session.send([self.message(number)], self.queue)
         self.next = number
 
     def advanced(self) -> None:
-        """The transaction is committed: take the marker that it sent.
+        """Receive the new marker, after the commit.
 
         Raises:
             ProviderLost: it does not come.

@@ -27,7 +27,7 @@ RETRY = Link.OnSendFailure.RETRY
 
 
 class Outbound:
-    """What all ways to another provider have in common."""
+    """The common base of ways to another provider."""
 
     def __init__(
         self, carrier: Carrier, source: LocalSubscription, target: ProviderSession
@@ -40,7 +40,7 @@ class Outbound:
         """Send, and end the deliveries here.
 
         Raises:
-            SendRefused: the target does not take one of them; see ``ways``.
+            SendRefused: the target refuses one of them; see ``ways``.
             ProviderLost: the connection broke.
             DeadMessageRefused, LinkTakenOver: nothing was done here.
         """
@@ -64,7 +64,7 @@ class Outbound:
         raise NotImplementedError
 
     def send(self, batch: Batch) -> None:
-        """Step 6, of all; a refusal is raised.
+        """Step 6, for all messages; the first refusal is raised.
 
         Raises:
             SendRefused, ProviderLost: as ``interface.Session.send``.
@@ -75,7 +75,7 @@ class Outbound:
                     raise refusal
 
     def send_run(self, run: Sequence[Sending]) -> list[SendRefused | None]:
-        """Send what has one destination, and note the ids that it was given there."""
+        """Send messages of one destination, and note their ids there."""
         messages = [one.message for one in run]
         refusals = self.target.send(messages, run[0].destination)
         for one, given in zip(run, self.target.sent_ids, strict=False):
@@ -109,8 +109,9 @@ class Acknowledged(Outbound):
             raise
 
     def send_each(self, batch: Batch) -> None:
-        """Step 6; what the target refuses is a dead message, by the link's choice with
-        each try, or once and for good."""
+        """Step 6. A refused message becomes a dead message, or the link retries and
+        each
+        try sends a notice."""
         again = self.carrier.link.on_send_failure == RETRY
         for run in batch.runs():
             for one, refusal in zip(run, self.send_run(run), strict=True):
@@ -126,7 +127,7 @@ class Acknowledged(Outbound):
 
 
 class Prepared(Outbound):
-    """By prepare and commit: the target prepares, this database decides."""
+    """By two-phase commit: the target prepares, this database decides."""
 
     def send_and_end(self, batch: Batch, work: UnitOfWork) -> None:
         xid = self.carrier.next_xid()

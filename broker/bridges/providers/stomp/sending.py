@@ -1,4 +1,4 @@
-"""Messages on their way to a server, and which of them it takes."""
+"""Sending of messages, and their outcomes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from broker.bridges.providers.stomp.transactions import Transaction
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
 from broker.queueing.store import NewMessage
 
-Outcomes = list[SendRefused | None]  # of each message; None: it is taken
+Outcomes = list[SendRefused | None]  # of each message; None: accepted
 
 
 def send(

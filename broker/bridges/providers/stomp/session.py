@@ -38,7 +38,7 @@ class StompSession:
         self.dialect = dialect if options.maps else replace(dialect, maps=False)
         self.connection.dialect = self.dialect
         self.capabilities = dialect.capabilities
-        self.sent_ids: Sequence[str] = ()  # the broker gives them, and does not tell
+        self.sent_ids: Sequence[str] = ()  # set by the server; unknown here
         self.transaction: Transaction | None = None
         self.alone: list[StompSubscription] = []  # with connections of their own
 
