@@ -1,7 +1,7 @@
-"""What would become of the entries of a unit of work if it ended badly now.
+"""Preview of a backout: the outcome of each entry if its unit of work failed now.
 
-The functions are asked that will decide then: nothing is guessed, and nothing is locked
-or changed. It holds until somebody changes a setting, or a queue fills.
+It calls the functions that decide in a real backout. It takes no lock and changes
+nothing. The result is valid until a setting changes or a queue becomes full.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from broker.settlement.redelivery_policy import (
 from broker.settlement.redelivery_schedule import Span
 from broker.settlement.settle import parted
 
-DECIDING = (  # of the settings, in the order in which they decide
+DECIDING = (  # the settings that decide, in the order in which they apply
     "poison_policy",
     "max_delivery_attempts",
     "dead_letter_address",
@@ -45,11 +45,11 @@ GONE = "its queue was deleted"
 
 
 class Ending(Enum):
-    """The ways in which a unit of work ends badly."""
+    """How a unit of work can end without a commit."""
 
     BACK_OUT = "back_out"  # its holder, its deadline or an operator backs it out
     LOST = "lost"  # the process or the client that holds it is gone
-    RELEASE = "release"  # it gives back what it took ahead
+    RELEASE = "release"  # it releases prefetched entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ class Expire:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Which queues take a dead letter."""
+    """The queues that a dead letter is routed to."""
 
     on: Sequence[str] = ()  # all of these
     one_of: Sequence[str] = ()  # and one of these
-    made: str = ""  # one that is made for it
-    why_not: str = ""  # nobody takes it, and it is discarded
+    made: str = ""  # a queue that would be created for it
+    why_not: str = ""  # why no queue takes it; then it is discarded
 
     @property
     def is_anywhere(self) -> bool:
@@ -80,24 +80,24 @@ class Landing:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What would become of one entry."""
+    """The outcome that one entry would have."""
 
     entry: TakenEntry  # as it is now
     queue: str  # its name; empty where it is gone
     outcome: Disposition | Uncounted | Expire
-    attempts: int  # that failed by then
+    attempts: int  # failed attempts, this one included
     limit: int | None = None  # of attempts; None: there is none
-    waits: Span | None = None  # of what comes back after a while
+    waits: Span | None = None  # the redelivery delay, if it has one
     landing: Landing | None = None  # of a dead letter
-    kept_s: int = 0  # that the discard bin keeps it, if it is discarded
-    threshold: int = 0  # of its consumers; 0: they move nothing away
+    kept_s: int = 0  # seconds in the discard bin, if it is discarded
+    threshold: int = 0  # backout threshold of its consumers; 0: they have none
     removal: Removal | None = None  # what its next consumer does with it
     decided_by: Mapping[str, str] | None = None  # patterns of settings, by field
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What is asked once for all entries."""
+    """Settings and queues, read once for all entries."""
 
     rules: Mapping[int, AddressSetting]
     queues: Mapping[int, Queue]
@@ -108,15 +108,15 @@ class Knowledge:
 def rehearse(
     held: Sequence[TakenEntry], uow: int, ending: Ending, *, now: datetime | None = None
 ) -> list[Foreseen]:
-    """What would become of entries of a unit of work, in their order.
+    """The outcome of each entry of a unit of work, in the order of the entries.
 
-    Which entry counts as the oldest of a lost client, only the client knows; the one
-    with the lowest number is taken for it.
+    If a client is lost, the attempt of its oldest entry counts. Only the client knows
+    which that is; this preview assumes the entry with the lowest number.
 
     Args:
-        held: as it holds them.
-        uow: which.
-        ending: how.
+        held: the entries that the unit of work holds.
+        uow: its number.
+        ending: how it ends.
         now: when; the database's clock when not given.
     """
     known = knowledge({entry.queue_id for entry in held})
@@ -167,7 +167,7 @@ def foreseen(
     known: Knowledge,
     landings: Mapping[tuple[int, int], Landing],
 ) -> Foreseen:
-    """What becomes of an entry that counts, or has expired."""
+    """The outcome of an entry whose attempt counts, or which has expired."""
     queue, rule = known.queues.get(entry.queue_id), known.rules.get(entry.queue_id)
     name = name_of(entry, known)
     if entry.expired:
@@ -205,8 +205,9 @@ def foreseen(
 def removal_of(
     entry: TakenEntry, uow: int, queue: Queue, rule: AddressSetting | None
 ) -> tuple[int, Removal | None]:
-    """The threshold of a queue's consumers, and what the next does with an entry that
-    has reached it; as the application itself, whatever user it runs as."""
+    """The backout threshold of a queue's consumers, and what the next consumer does
+    with an entry that has reached it. Authorities are those of this application, not
+    of the user that the consumer runs as."""
     if rule is None or rule.poison_policy not in (Policy.IBM, Policy.BOTH):
         return 0, None
     attributes = poison.attributes_of(queue.name)
@@ -224,7 +225,7 @@ def removal_of(
 def landings_of(
     entries: Sequence[TakenEntry], known: Knowledge, now: datetime | None
 ) -> dict[tuple[int, int], Landing]:
-    """Where those land that become dead letters, or are discarded."""
+    """The destinations of the entries that become dead letters or are discarded."""
     found: dict[tuple[int, int], Landing] = {}
     letters: dict[str, list[TakenEntry]] = defaultdict(list)
     for entry in entries:
@@ -275,7 +276,7 @@ def landed(
 
 
 def to_be_made(rule: AddressSetting) -> str:
-    """The queue that is made for dead letters of an address; empty where none is."""
+    """The queue that would be created for dead letters of an address, or ""."""
     if not rule.auto_create_dead_letter_resources:
         return ""
     prefix, suffix = rule.dead_letter_queue_prefix, rule.dead_letter_queue_suffix

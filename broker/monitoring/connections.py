@@ -1,7 +1,7 @@
-"""Clients on the wire: which are connected, and how a listener is asked to close one.
+"""AMQP connections: list them, and ask a listener to close one.
 
-A listener writes its clients down once a second, and then looks which it is to close.
-Nothing here waits for that.
+A listener records its connections once a second, and then reads which of them it is
+asked to close. The functions here do not wait for it.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ EVERY_QUEUE = "#"
 
 @dataclass(frozen=True, slots=True)
 class ClientQuery:
-    """Which clients are looked for.
+    """A search for connections.
 
-    ``text`` is a part of whatever names a client or one of its endpoints; ``ids`` are
-    those of connections. A list begins after a connection, and the endpoints of each
-    after an endpoint.
+    ``text`` is part of a name of the client or of one of its endpoints; ``ids`` are
+    ids of connections. A list begins after the connection ``after``, and the endpoints
+    of each after ``endpoints_after``.
     """
 
     text: str = ""
@@ -66,7 +66,10 @@ class ClientQuery:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a client has open, in numbers; those that one may not see are only told."""
+    """How many endpoints and sessions a client has open, and what they carry.
+
+    Endpoints that the user may not see are only counted, as ``hidden``.
+    """
 
     endpoints: int = 0
     hidden: int = 0
@@ -78,22 +81,22 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A client, and the first of its endpoints, as they were a second ago."""
+    """A client and the first of its endpoints, at most about a second old."""
 
     connection: ClientConnection
     endpoints: Sequence[ClientEndpoint]
     used: Used
-    may_close: bool  # as far as the queues go that it uses
-    closable: frozenset[int]  # the endpoints, likewise
+    may_close: bool  # whether the user may set each queue that it uses
+    closable: frozenset[int]  # ids of the endpoints that the user may close
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What somebody may see of the clients."""
+    """Which clients and endpoints a user may see."""
 
     user: Principal
     held: GrantedAuthorities
-    nodes: Collection[str] | None  # where they may see any; None: everywhere
+    nodes: Collection[str] | None  # whose endpoints they may see; None: all
 
     @property
     def endpoints(self) -> Q:
@@ -101,7 +104,8 @@ class Sight:
 
     @property
     def connections(self) -> Q:
-        """Those with an endpoint on a queue that may be inquired, and one's own."""
+        """The user's own connections, and those with an endpoint on a queue that the
+        user may inquire."""
         if self.nodes is None:
             return Q()
         known = ClientEndpoint.objects.filter(connection=OuterRef("pk"))
@@ -110,11 +114,11 @@ class Sight:
 
 
 def connections(user: Principal, wanted: ClientQuery | None = None) -> list[Connected]:
-    """The clients that a person may see, the oldest first. Seven queries at most.
+    """The connections that a user may see, the oldest first. Seven queries at most.
 
-    One sees the connections that use a queue which one may inquire, and one's own; and
-    of their endpoints those on such queues. Where a text is looked for, the endpoints
-    that have it come first.
+    These are the user's own connections, and those that use a queue which the user may
+    inquire. Only endpoints on such queues are listed. With a search text, the endpoints
+    that contain it come first.
     """
     wanted = wanted or ClientQuery()
     sight = sight_of(user)
@@ -130,7 +134,7 @@ def connections(user: Principal, wanted: ClientQuery | None = None) -> list[Conn
 
 
 def count(user: Principal) -> int:
-    """How many clients a person may see."""
+    """How many clients a user may see."""
     return ClientConnection.objects.filter(sight_of(user).connections).count()
 
 
@@ -141,14 +145,14 @@ def close_connection(
 
     Args:
         connection_id: of ``ClientConnection``.
-        user: who asks; they must be allowed to set each queue that the client uses.
+        user: who asks; needs the authority ``set`` for each queue the client uses.
         reason: why, for the audit.
 
     Returns:
-        since when this is asked for, which may be longer; None if the client is gone.
+        When the close was first requested; None if the client is gone.
 
     Raises:
-        NotAuthorized: nothing was asked for.
+        NotAuthorized: the close was not requested.
     """
     rows = ClientConnection.objects.filter(pk=connection_id)
     with transaction.atomic():
@@ -160,19 +164,19 @@ def close_connection(
 def close_endpoint(
     endpoint_id: int, user: Principal, *, reason: str = ""
 ) -> datetime | None:
-    """Ask the listener to close one endpoint of a client, and leave it the others.
+    """Ask the listener to close one endpoint of a client, and keep the others open.
 
     Args:
         endpoint_id: of ``ClientEndpoint``.
-        user: who asks; they must be allowed to set the queues of this endpoint, and
-            where it has none, those of all its connection.
+        user: who asks; needs the authority ``set`` for the queues of this endpoint or,
+            if it has none, for all queues of its connection.
         reason: why, for the audit.
 
     Returns:
-        since when this is asked for, which may be longer; None if it is gone.
+        When the close was first requested; None if the endpoint is gone.
 
     Raises:
-        NotAuthorized: nothing was asked for.
+        NotAuthorized: the close was not requested.
     """
     rows = ClientEndpoint.objects.filter(pk=endpoint_id)
     with transaction.atomic():
@@ -190,7 +194,7 @@ def require_set(user: Principal, endpoints: QuerySet[ClientEndpoint]) -> None:
 
 
 def ask(rows: QuerySet[Any], user: Principal, act: Act, reason: str) -> datetime | None:
-    """Note who wants this closed; whoever was the first stays so."""
+    """Record the request to close, unless there is an earlier one."""
     asked = None if user is None else user.pk
     rows.filter(close_requested_at=None).update(
         close_requested_at=Now(), close_requested_by=asked
@@ -221,9 +225,10 @@ def may_set(held: GrantedAuthorities, queues: Collection[str]) -> bool:
 
 
 def queues_behind(nodes: Iterable[str]) -> dict[str, frozenset[str]]:
-    """The queues that each node stands for: itself, or those that the address feeds.
+    """The queues of each node: the queue of that name, or the queues of the address.
 
-    One query. A node without a queue stands for the queue that it might become.
+    One query. A node without a queue counts as a queue of its own name, which may be
+    created later.
     """
     behind: dict[str, set[str]] = {node: set() for node in nodes}
     known = Q(name__in=list(behind)) | Q(address__name__in=list(behind))
@@ -235,7 +240,7 @@ def queues_behind(nodes: Iterable[str]) -> dict[str, frozenset[str]]:
 
 
 def naming(text: str, fields: Iterable[str]) -> Q:
-    """Rows of which one of the fields has the text in it."""
+    """Condition: one of the fields contains the text."""
     return reduce(or_, (Q(**{f"{one}__icontains": text}) for one in fields))
 
 
@@ -277,7 +282,7 @@ def connected(
 
 
 def used_by(ids: Sequence[int], sight: Sight) -> dict[int, Used]:
-    """In numbers, by connection."""
+    """What each connection has open, by the id of the connection."""
     seen = sight.endpoints
     rows = (
         ClientEndpoint.objects.filter(connection__in=ids)
@@ -308,9 +313,9 @@ def used_by(ids: Sequence[int], sight: Sight) -> dict[int, Used]:
 def first_endpoints(
     ids: Sequence[int], sight: Sight, wanted: ClientQuery
 ) -> QuerySet[ClientEndpoint]:
-    """Some of each connection, those first that have the text which is looked for.
+    """The first endpoints of each connection; those with the search text come first.
 
-    Each has ``queue_name``: of the queue it is on, or that is called like its node.
+    Each has ``queue_name``: of its queue, or of the queue named like its node.
     """
     named = Queue.objects.filter(name=OuterRef("node"))
     has_text = naming(wanted.text, OF_ENDPOINTS) if wanted.text else Q(pk__gt=0)

@@ -1,8 +1,9 @@
-"""The counters of a queue, as ActiveMQ Artemis' operators know them.
+"""The counters of a queue, as in ActiveMQ Artemis.
 
-What was done is counted by the journal, and never forgotten with it; what is there now
-is what came less what left. A reset writes down what a counter had come to, and later
-counts are less that: it changes nothing in the journal, nor in any other count.
+They are sums over the journal, and stay when old journal events are deleted. The
+number of entries present is entries added less entries removed. A reset stores the
+current value of a counter, and later reads subtract it. It changes neither the journal
+nor any other counter.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from broker.models import Act, CounterReset, Kind, Place, Queue
 from broker.security import audit
 from broker.sql.clock import database_now
 
-# A dead letter, or a message dropped for want of a place for one, was an attempt that
-# failed, whoever's rule moved it; what expired or was removed by a person was none.
+# A dead letter, or a message discarded because no queue took it as one, was a failed
+# attempt, whichever rule moved it. An expired message, or one that an operator
+# removed, was not.
 KILLS = (Kind.DEAD_LETTER, Kind.DISCARD)
 ATTEMPTS = (Kind.ACCEPT, Kind.BACK_OUT, *KILLS)
 
@@ -35,7 +37,7 @@ class Totals:
     messages_killed: int = 0  # dead letters, and what was dropped instead
 
     def note(self, kind: Kind, came_from: int, went_to: int, entries: int) -> None:
-        """Count one sum of the journal."""
+        """Add one sum of journal events."""
         if not came_from and went_to:
             self.messages_added += entries
         if kind == Kind.ACCEPT:
@@ -52,8 +54,8 @@ class Totals:
 class Counters(Totals):
     """All counters of one queue, at one moment."""
 
-    delivering: int = 0  # in somebody's hands
-    scheduled: int = 0  # waiting for their time
+    delivering: int = 0  # claimed by a consumer
+    scheduled: int = 0  # not due yet
     message_count: int = 0  # on the queue in all
 
 
@@ -62,7 +64,7 @@ ALL = tuple(one.name for one in fields(Counters))
 
 
 def counted(queue_id: int) -> Counters:
-    """What a queue's counters have come to since it exists. One query."""
+    """The counters of a queue since it was created. One query."""
     counters = Counters()
     for kind, came_from, went_to, entries in sql.run(
         "counters", {"queue_id": queue_id}
@@ -76,10 +78,10 @@ def counted(queue_id: int) -> Counters:
 
 
 def shown(queue_id: int) -> tuple[Counters, Mapping[str, datetime]]:
-    """A queue's counters since they were reset, and when that was. Two queries.
+    """A queue's counters since their last reset, and its time. Two queries.
 
     Returns:
-        The counters, and by name when those were reset that ever were.
+        The counters, and the time of the last reset of each that has one, by name.
     """
     resets = resets_of(queue_id)  # first: what is counted meanwhile came later
     counters = counted(queue_id)
@@ -101,7 +103,7 @@ def reset(
     reason: str = "",
     now: datetime | None = None,
 ) -> Mapping[str, int]:
-    """Begin to count anew.
+    """Reset counters to zero.
 
     Args:
         queue: whose counters.
@@ -110,10 +112,11 @@ def reset(
         now: when; the database's clock when not given.
 
     Returns:
-        What each had come to since it was reset before, by name.
+        The value of each counter before this reset, by name.
 
     Raises:
-        ValueError: there is no such counter, or it is of what is there now.
+        ValueError: there is no such counter, or it cannot be reset because it counts
+            the entries present.
     """
     if unknown := set(names) - set(RESETTABLE):
         raise ValueError(f"{', '.join(sorted(unknown))} cannot be reset")

@@ -1,8 +1,8 @@
-"""Groups of dead letters as work that somebody has: owned, acknowledged, put off.
+"""Groups of dead letters as work items: owned, acknowledged, snoozed.
 
-A group asks for somebody while letters of it lie on a queue and nobody said that they
-know. Once somebody did, it asks again only if that is over: the time has come, it has
-grown, or it is found where it was not known.
+A group needs attention while it has letters on a queue and is neither acknowledged nor
+snoozed. It needs attention again when the snooze ends, when it has grown past a given
+number, or when it appears on another queue or with another cause.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from broker.sql.clock import database_now
 LONGEST_SNOOZE = timedelta(days=365)
 LONGEST_TICKET = 500
 LONGEST_NOTE = 4000
-HOURS = 24  # that the trend tells of
-SEVERAL = 3  # letters in an hour that are worth a word
-SAMPLE = 200  # letters of a group whose story is looked up
+HOURS = 24  # of a trend
+SEVERAL = 3  # letters in the last hour from which a group may count as growing
+SAMPLE = 200  # letters of a group whose journal events are read
 
 Known = Iterable[tuple[str, str]]  # queue and cause
 
 
 class Attention(StrEnum):
-    """Whether a group asks for somebody."""
+    """Whether a group needs attention."""
 
     NEW = "new"
-    BACK = "back"  # somebody knew, but that is over
+    BACK = "back"  # was acknowledged or snoozed, but that no longer holds
     ACKNOWLEDGED = "acknowledged"
     SNOOZED = "snoozed"
 
@@ -55,7 +55,7 @@ class Attention(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a group stands, and why it is back."""
+    """The attention a group needs, and the reason if it needs it again."""
 
     attention: Attention
     why: str = ""
@@ -77,15 +77,15 @@ class Trend:
 
     @property
     def is_growing(self) -> bool:
-        """Whether several died in the last hour, and more than twice as many as in
-        those before, on average."""
+        """Whether several died in the last hour, and more than twice the average of
+        the hours before."""
         before = sum(self.hours[:-1]) / (len(self.hours) - 1)
         return self.last_hour >= SEVERAL and self.last_hour > 2 * before
 
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """Letters of a group that are in the discard bin, and when the first one leaves."""
+    """Letters of a group in the discard bin, and when the first is deleted from it."""
 
     letters: int
     until: datetime | None
@@ -93,8 +93,8 @@ class Archived:
 
 @dataclass(frozen=True, slots=True)
 class LastResubmit:
-    """The last operation that sent letters of a group back, and what became of them, as
-    far as the newest letters tell."""
+    """The last operation that resubmitted letters of a group, and its result, among
+    the newest letters."""
 
     operation_id: int
     sent: int
@@ -104,11 +104,11 @@ class LastResubmit:
 def standing(
     said: DeadLetterGroup | None, groups: Sequence[DeadLetterCount], now: datetime
 ) -> Standing:
-    """How a group stands, of what was said and what lies there now.
+    """The attention that a group needs, by its row and its letters now on queues.
 
     Args:
         said: its row, if there is one.
-        groups: its parts, all that lie on a queue.
+        groups: its parts on all queues.
         now: when.
     """
     if said is None or (said.acknowledged_at is None and said.snoozed_until is None):
@@ -122,7 +122,7 @@ def standing(
 def reasons(
     said: DeadLetterGroup, groups: Sequence[DeadLetterCount], now: datetime
 ) -> Iterator[str]:
-    """Why what was said of a group is over."""
+    """Why the acknowledgement or the snooze of a group no longer holds."""
     if said.snoozed_until is not None and said.snoozed_until <= now:
         yield "it was put off, and that time is over"
     letters = sum(group.messages for group in groups)
@@ -136,7 +136,7 @@ def reasons(
 
 
 def said_of(fingerprints: Iterable[str]) -> dict[str, DeadLetterGroup]:
-    """What was said of groups, by fingerprint. One query."""
+    """The rows of groups that have one, by fingerprint. One query."""
     people = DeadLetterGroup.objects.select_related(
         "owner", "acknowledged_by", "snoozed_by"
     )
@@ -161,10 +161,10 @@ def describe(
     ticket: str = "",
     now: datetime | None = None,
 ) -> DeadLetterGroup:
-    """Say who looks after a group, what is known, and where it is written down.
+    """Set the owner, the note and the ticket link of a group.
 
     Raises:
-        InvalidTicket: the link is none to follow.
+        InvalidTicket: it is not a plain HTTP link.
         NoSuchGroup: no letter ever had this fingerprint.
     """
     ticket = ticket.strip()
@@ -177,12 +177,12 @@ def describe(
 def acknowledge(
     fingerprint: str, user: Any, known: Known, *, now: datetime | None = None
 ) -> DeadLetterGroup:
-    """Say that somebody knows; until it comes up on another queue, or by another cause.
+    """Acknowledge a group, until it appears on another queue or with another cause.
 
     Args:
         fingerprint: of the group.
-        user: who knows.
-        known: the queues and causes that were seen.
+        user: who acknowledges it.
+        known: the queues and causes that the user saw.
         now: when; the database's clock when not given.
 
     Raises:
@@ -207,19 +207,19 @@ def snooze(
     above: int | None = None,
     now: datetime | None = None,
 ) -> DeadLetterGroup:
-    """Put a group off. It is back when the time comes, by the database's clock; at once
-    when it comes up on another queue or by another cause, or has more letters.
+    """Snooze a group until a time, by the database's clock. The snooze ends earlier if
+    the group appears on another queue, with another cause, or has more letters.
 
     Args:
         fingerprint: of the group.
-        user: who does so.
-        known: the queues and causes that were seen.
-        until: when it is back.
-        above: letters; with more it is back at once. None: however many.
+        user: who snoozes it.
+        known: the queues and causes that the user saw.
+        until: when the snooze ends.
+        above: number of letters above which it ends at once. None: no limit.
         now: when; the database's clock when not given.
 
     Raises:
-        InvalidSnooze: the time is over, or too far away.
+        InvalidSnooze: the time is in the past, or too far in the future.
         NoSuchGroup: no letter ever had this fingerprint.
     """
     at = now or database_now()
@@ -237,7 +237,7 @@ def snooze(
 
 
 def ask_again(fingerprint: str, *, now: datetime | None = None) -> DeadLetterGroup:
-    """Take back that somebody knows, or that it is put off."""
+    """Cancel the acknowledgement or the snooze of a group."""
     return say(fingerprint, now, known=[], **AWAKE, **UNACKNOWLEDGED)
 
 
@@ -247,7 +247,7 @@ UNACKNOWLEDGED = {"acknowledged_by": None, "acknowledged_at": None}
 
 @transaction.atomic
 def say(fingerprint: str, now: datetime | None, **fields: Any) -> DeadLetterGroup:
-    """Write it into the row of a group, which is made if it is the first word."""
+    """Write fields of the row of a group, which is created if there is none."""
     known = DeadLetter.objects.filter(fingerprint=fingerprint).exists()
     if not (known or DeadLetterGroup.objects.filter(pk=fingerprint).exists()):
         raise NoSuchGroup(fingerprint)
@@ -260,10 +260,10 @@ def say(fingerprint: str, now: datetime | None, **fields: Any) -> DeadLetterGrou
 
 
 def check_ticket(link: str) -> None:
-    """Refuse what is no plain link to a page.
+    """Refuse a text that is not a plain HTTP link.
 
     Raises:
-        InvalidTicket: it is none.
+        InvalidTicket: it is not one.
     """
     try:
         parts = urlsplit(link)
@@ -282,8 +282,8 @@ def trends(
     *,
     now: datetime | None = None,
 ) -> Mapping[str, Trend]:
-    """How many letters died in each hour of the last day, by fingerprint; also those
-    that lie there no more. One query."""
+    """How many letters died in each hour of the last day, by fingerprint, including
+    those that have left their queue. One query."""
     hours: dict[str, list[int]] = defaultdict(lambda: [0] * HOURS)
     rows = sql.run(
         "dead_letter_hours",
@@ -300,14 +300,14 @@ def trends(
 
 
 def consumers_of(fingerprint: str, within: Iterable[int]) -> list[tuple[str, int]]:
-    """In whose hands the newest letters of a group died, by the journal, the most
-    first; an empty name is nobody's."""
+    """The consumers that the newest letters of a group died with, by the journal, the
+    most frequent first. An empty name: no consumer is known."""
     letters = newest(fingerprint, within)
     return journalled("died_with", [origin for _, origin, _ in letters], None)
 
 
 def last_resubmit(fingerprint: str, within: Iterable[int]) -> LastResubmit | None:
-    """The last operation that sent any of the newest letters back."""
+    """The last operation that resubmitted any of the newest letters."""
     ids = [message_id for message_id, *_ in newest(fingerprint, within)]
     found = journalled("sent_by", ids, int(Kind.RESUBMIT))
     if not found:
@@ -321,13 +321,13 @@ def last_resubmit(fingerprint: str, within: Iterable[int]) -> LastResubmit | Non
 
 
 def archived(fingerprint: str, within: Iterable[int]) -> Archived:
-    """What is in the discard bin of a group: taken off its queue, and restorable."""
+    """The letters of a group that are in the discard bin, and can be restored."""
     asked = {"fingerprint": fingerprint, "within": list(within)}
     return Archived(*sql.fetch_one("archived_of_group", **asked))
 
 
 def pattern_of(fingerprint: str, within: Iterable[int]) -> str | None:
-    """What the errors of a group have in common; None where it never had a letter."""
+    """The error pattern of a group; None if it never had a letter."""
     found = newest(fingerprint, within, limit=1)
     return found[0][2] if found else None
 
@@ -335,14 +335,14 @@ def pattern_of(fingerprint: str, within: Iterable[int]) -> str | None:
 def newest(
     fingerprint: str, within: Iterable[int], *, limit: int = SAMPLE
 ) -> list[tuple[int, int, str]]:
-    """The newest letters of a group, what they are copies of, and the pattern of each;
-    also those that lie there no more."""
+    """The newest letters of a group, the original and the error pattern of each,
+    including those that have left their queue."""
     asked = {"fingerprint": fingerprint, "within": list(within), "limit": limit}
     return sql.run("newest_of_group", asked)
 
 
 def journalled(statement: str, ids: Iterable[int], kind: int | None) -> list[Any]:
-    """What the journal says of messages."""
+    """Run a statement over the journal events of messages."""
     named = sorted(set(ids))
     if not named:
         return []

@@ -1,4 +1,4 @@
-"""Dead letters as work to be done: in groups of one cause, and one by one."""
+"""List and count dead letters: in groups with the same error, and one by one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from broker import sql
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which dead letters are meant. What is None selects by nothing."""
+    """A selection of dead letters. A field that is None does not restrict it."""
 
     fingerprint: str | None = None
     origin_queue: str | None = None
     cause: str | None = None
-    queue_id: int | None = None  # where they lie
-    within: tuple[int, ...] | None = None  # the queues that are looked at, by id
+    queue_id: int | None = None  # the queue they are on
+    within: tuple[int, ...] | None = None  # ids of the queues to search
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -32,7 +32,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterCount:
-    """Dead letters with one error, from one queue, that lie on one queue."""
+    """Number of dead letters on a queue with the same error and the same origin."""
 
     fingerprint: str
     pattern: str
@@ -53,7 +53,7 @@ class DeadLetterCount:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One dead letter, with its story in short."""
+    """One dead letter: its cause, error, origin and counts."""
 
     message_id: int
     queue_id: int
@@ -74,13 +74,13 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Growing:
-    """Dead letters with one error that came lately."""
+    """Recent dead letters with the same error."""
 
     fingerprint: str
     pattern: str
     origin_queue: str
     queue_id: int
-    messages: int  # of those that were looked at
+    messages: int  # among the newest that were read
     first_died_at: datetime
     last_died_at: datetime
 
@@ -93,11 +93,11 @@ WALKED = 200  # letters that are looked up one by one
 
 
 def groups(fingerprint: str | None = None) -> list[DeadLetterCount]:
-    """The dead letters that lie on a queue now, the largest group first.
+    """The dead letters that are on a queue now, the largest group first.
 
     Args:
-        fingerprint: of an error, where only letters that died of it are meant. It costs
-            what those are many; all groups cost what all dead letters are.
+        fingerprint: of an error, to read only its letters. The cost grows with the
+            number of dead letters that are read: those of the error, or all.
     """
     if fingerprint is None:
         return sql.fetch("dead_letter_groups", DeadLetterCount)
@@ -105,11 +105,11 @@ def groups(fingerprint: str | None = None) -> list[DeadLetterCount]:
 
 
 def deaths(hours: int, *, now: datetime | None = None) -> list[Deaths]:
-    """How many letters died in each of the last hours, of all errors and queues; also
-    those that lie there no more. It costs what all dead letters are.
+    """How many letters died in each of the last hours, of all errors and queues,
+    including those that have left their queue. Cost: all dead letters.
 
     Args:
-        hours: up to now.
+        hours: how many, up to now.
         now: when; the database's clock when not given.
     """
     return sql.run("deaths_by_hour", {"hours": hours, "now": now})
@@ -118,13 +118,12 @@ def deaths(hours: int, *, now: datetime | None = None) -> list[Deaths]:
 def growing(
     within: Iterable[int], *, limit: int = 5, now: datetime | None = None
 ) -> list[Growing]:
-    """Which groups grew in the last hour, the one that grew most first.
+    """The groups that grew in the last hour, the one that grew most first.
 
-    Only the newest dead letters are looked at, so that it costs the same however many
-    there are.
+    Only the newest dead letters are read, so the cost does not grow with their number.
 
     Args:
-        within: the queues where they lie, by id.
+        within: ids of the queues they are on.
         limit: groups at most.
         now: when; the database's clock when not given.
     """

@@ -1,4 +1,4 @@
-"""Messages that wait for their time, of many queues in one list."""
+"""Scheduled and delayed messages of many queues, in one list."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Scheduled:
 
     @property
     def is_redelivery(self) -> bool:
-        """Whether it waits because it was backed out; its sender asked otherwise."""
+        """Whether it is delayed by a backout, and not by its sender."""
         return self.backout_count > 0
 
     @property
     def cursor(self) -> str:
-        """Where the list goes on after this entry; give it to ``scheduled``."""
+        """The ``after`` of the page that follows this entry."""
         due_at = f"{self.due_at.timestamp():.6f}"
         return f"{due_at}{BETWEEN}{self.message_id}{BETWEEN}{self.queue_id}"
 
@@ -42,7 +42,7 @@ class Scheduled:
 def scheduled(
     queue_ids: Iterable[int], *, after: str = "", limit: int = 50
 ) -> list[Scheduled]:
-    """One page of what is delayed on these queues, the next due first.
+    """One page of the delayed entries of these queues, the earliest due first.
 
     Raises:
         ValueError: ``after`` is not a cursor of this list.

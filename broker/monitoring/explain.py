@@ -1,7 +1,4 @@
-"""Why a message is not being delivered: what stands in its way, and what to do.
-
-Looking changes nothing, and takes at most seven queries, however long the queue is.
-"""
+"""Why a message is not delivered, and what to do. Read-only, at most seven queries."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ BY_ITSELF = "Nothing: its attempt is counted, and it comes back by itself within
 
 @dataclass(frozen=True, slots=True)
 class EntryLocation:
-    """One place where the message is, and what is known of its queue and holder."""
+    """An entry of the message, with facts about its queue and its holder."""
 
     queue_id: int
     queue: str  # empty once it is gone
@@ -60,25 +57,25 @@ class EntryLocation:
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """Who is known to get messages of a queue."""
+    """A known consumer of a queue."""
 
-    queue_id: int  # 0: a dispatcher, of whatever queues
-    handler: str  # empty where only the process is known
+    queue_id: int  # 0: a dispatcher, whatever its queues are
+    handler: str  # empty if only the process is known
     selector: str
     retains_unwanted: bool
     process: str
 
 
 def explain(message_id: int, *, now: datetime | None = None) -> list[Explanation]:
-    """What stands between a message and its next delivery, for each queue it is on, and
-    how it ended on the others; on each queue first what must be solved first.
+    """Why a message is not delivered from each queue it is on, and its outcome on the
+    others. The obstacles of a queue are in the order in which to remove them.
 
     Args:
         message_id: the broker's number.
         now: when; the database's clock when not given.
 
     Returns:
-        At least one for each queue; nothing of a message that nobody remembers.
+        At least one for each queue; none if the broker does not know the message.
     """
     entries = sql.fetch(
         "explain",
@@ -102,7 +99,7 @@ def explain(message_id: int, *, now: datetime | None = None) -> list[Explanation
 
 
 def consumers_of(entries: Sequence[EntryLocation]) -> list[Consumer]:
-    """Who consumes the queues where the message waits."""
+    """The known consumers of the queues on which the message is not claimed."""
     waits_on = {entry.queue_id for entry in entries if not entry.is_held}
     if not waits_on:
         return []
@@ -120,7 +117,7 @@ def of_entry(
     events: Sequence[LifelineEvent],
     consumers: Sequence[Consumer],
 ) -> Iterator[Explanation]:
-    """What stands in the way of one entry; of one in somebody's hands, only that."""
+    """Obstacles to the delivery of one entry; of a claimed entry only the claim."""
     if entry.xid is not None:
         yield prepared(entry)
     elif entry.place == Place.CLAIMED:
@@ -158,7 +155,7 @@ def prepared(entry: EntryLocation) -> Explanation:
 
 
 def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanation:
-    """Who has it, and until when; or that nobody has it any more."""
+    """The unit of work that has claimed it: open, overdue, or of a dead process."""
     actors = [one.actor for one in events if one.uow == entry.uow and one.actor]
     sentence = f"A consumer of {entry.label} has it, in unit of work {entry.uow}."
     remedy = (
@@ -190,7 +187,7 @@ def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanatio
 
 
 def by_policy(entry: EntryLocation) -> Iterator[Explanation]:
-    """What holds for everything on the queue."""
+    """Obstacles for every entry of the queue: it is paused, or delivery stopped."""
     if entry.is_paused:
         yield entry.say(
             "paused",
@@ -232,7 +229,7 @@ def by_time(entry: EntryLocation) -> Iterator[Explanation]:
 def by_consumers(
     entry: EntryLocation, message_id: int, consumers: Sequence[Consumer]
 ) -> Iterator[Explanation]:
-    """Whether anybody is known who would take it."""
+    """Whether a known consumer would take it."""
     known = [one for one in consumers if one.queue_id == entry.queue_id]
     handlers = [one for one in known if one.handler]
     others = {one.process for one in known} - {one.process for one in handlers}
@@ -275,7 +272,7 @@ def nobody(entry: EntryLocation, *, dispatchers: bool) -> Iterator[Explanation]:
 def is_wanted(
     entry: EntryLocation, message_id: int, handlers: Sequence[Consumer]
 ) -> bool:
-    """Whether the selector of a handler matches; also where nobody can tell."""
+    """Whether the selector of a handler matches; also true if the message is gone."""
     if any(not one.selector for one in handlers):
         return True
     row = Message.objects.defer("body", "headers").filter(pk=message_id).first()
@@ -312,7 +309,7 @@ def unwanted(entry: EntryLocation, handlers: Sequence[Consumer]) -> Explanation:
 def by_refusal(
     entry: EntryLocation, events: Sequence[LifelineEvent]
 ) -> Iterator[Explanation]:
-    """Whether the last who had it cannot have it again, and nobody took it since."""
+    """Whether its last consumer released it with an error, and none took it since."""
     here = [one for one in events if one.queue_id == entry.queue_id]
     last = next((one for one in reversed(here) if one.kind != Kind.WAKE), None)
     if last is None or last.kind != Kind.RELEASE or "error" not in last.detail:

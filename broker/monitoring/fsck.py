@@ -1,4 +1,4 @@
-"""Checks that nothing is lost: every message in exactly one place, or at one end.
+"""Consistency check: each entry is in exactly one place, or has exactly one outcome.
 
 It reads everything in one snapshot and changes nothing, so it may run at any time.
 """
@@ -16,7 +16,7 @@ SHOWN = 10  # violations of each rule
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something that must not be."""
+    """A violation of one of the rules of consistency."""
 
     rule: str  # a short name of the broken rule
     sentence: str
@@ -24,25 +24,25 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What happened to all entries, by the journal, and where they are."""
+    """How many entries had each outcome, by the journal, and how many are present."""
 
     put: int
     accepted: int
-    backed_out: int  # came back to be delivered again
+    backed_out: int  # returned to their queue for redelivery
     dead_lettered: int
     resubmitted: int
     expired: int
     discarded: int
     moved: int  # by an operator, to another queue
     removed: int  # by an operator, into the discard bin
-    taken_back: int  # copies that an undo ended
-    restored: int  # from the discard bin, so that it did not end after all
-    reinstated: int  # by an undo, so that it did not end after all
+    taken_back: int  # copies that an undo removed
+    restored: int  # from the discard bin, which cancels their outcome
+    reinstated: int  # by an undo, which cancels their outcome
     present: int  # on a queue now
 
     @property
     def balance(self) -> int:
-        """Entries put, less those that ended and those that are here; zero."""
+        """Entries put, less those with an outcome and those present. It must be 0."""
         begun = self.put + self.restored + self.reinstated
         ended = self.accepted + self.dead_lettered + self.expired + self.discarded
         by_operators = self.resubmitted + self.moved + self.removed + self.taken_back
@@ -50,7 +50,7 @@ class Sums:
 
 
 def violations() -> list[Violation]:
-    """Every broken rule, at most ``SHOWN`` times each; nothing in health."""
+    """The violations of each rule, at most ``SHOWN`` of each; none in good state."""
     return [*misplaced(), *miscounted(), *orphaned(), *misbinned()]
 
 
@@ -105,7 +105,7 @@ def misbinned() -> list[Violation]:
 
 
 def sums() -> Sums:
-    """The four sums and the rest; they balance."""
+    """All sums, over all queues; their ``balance`` must be 0."""
     depths = journal.depths().values()
 
     def done(kind: Kind) -> int:

@@ -1,4 +1,4 @@
-"""Links of bridges as consumers of a queue here, and why they take nothing of it."""
+"""Bridge links as consumers of a queue of this broker, and why they take nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from broker.models import BridgeDestination, BridgeProcess, Link, LinkState, LinkStatus
 from broker.models.bridge_names import RESUBMITS, THIS_BROKER
 
-SILENT_AFTER = timedelta(seconds=30)  # a process says every few seconds that it lives
+SILENT_AFTER = timedelta(seconds=30)  # a process writes a heartbeat every few seconds
 STANDS = {  # by state: why a link takes nothing, and what to do
     LinkState.UNINITIALIZED: ("was never started", "Start the link under Bridges."),
     LinkState.PAUSING: ("is paused", "Resume the link under Bridges."),
@@ -25,7 +25,7 @@ NO_PROCESS = "Start a bridge process: python manage.py broker_bridge."
 
 @dataclass(frozen=True, slots=True)
 class Standstill:
-    """Why no link takes from a queue."""
+    """Why no link takes messages from a queue."""
 
     link: Link  # one of them
     sentence: str
@@ -33,13 +33,13 @@ class Standstill:
 
 
 def is_anybody_at_work() -> bool:
-    """Whether a process that runs links said so lately."""
+    """Whether a bridge process has written a recent heartbeat."""
     return BridgeProcess.objects.filter(heartbeat_at__gt=Now() - SILENT_AFTER).exists()
 
 
 def taking_from(queue: str) -> list[LinkStatus]:
-    """How those links do that take from a queue here: it is their source, or has what
-    goes through them again. One query."""
+    """The status of the links that take from a queue of this broker: the queue is their
+    source or their resubmit queue. One query."""
     every = LinkStatus.objects.select_related("link__bridge").order_by("link")
     is_source = Q(
         link__source_factory__provider=THIS_BROKER,
@@ -53,8 +53,8 @@ def taking_from(queue: str) -> list[LinkStatus]:
 
 
 def standstill(statuses: list[LinkStatus], queue: str) -> Standstill | None:
-    """Why none of the links that take from a queue does; None where one does, or is
-    about to. One query."""
+    """Why none of the links of a queue takes messages from it; None if one does, or is
+    starting. One query."""
     stands = [stand_of(one) for one in statuses]
     named = [
         f"{one.link} {why}" for one, (why, _) in zip(statuses, stands, strict=True)
@@ -74,7 +74,7 @@ def standstill(statuses: list[LinkStatus], queue: str) -> Standstill | None:
 
 
 def stand_of(status: LinkStatus) -> tuple[str, str]:
-    """Why a link takes nothing, and what to do; empty where it does, or is about to."""
+    """Why a link takes nothing, and what to do; empty if it runs or is starting."""
     if status.state == LinkState.STARTING and status.failures:
         return CANNOT_CONNECT
     return STANDS.get(LinkState(status.state), ("", ""))

@@ -1,4 +1,4 @@
-"""All messages with one id of their sender: what was sent, and what it became."""
+"""All messages with the same sender's message id: the original and its copies."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Incarnations:
-    """What was found."""
+    """Messages with the same sender's id."""
 
     message_ids: list[int]  # the newest first
-    goes_on: int  # below this number there may be more; 0: there is none
+    goes_on: int  # there may be more below this number; 0: there are no more
 
 
 def incarnations(client_message_id: str, *, before: int | None = None) -> Incarnations:
-    """The messages with an id that their sender gave them, of the newest million.
+    """The messages with a sender's id, among the newest million.
 
     Args:
         client_message_id: as the sender wrote it.
-        before: the number below which to look; from the newest, when not given.
+        before: the number below which to search; from the newest when not given.
 
     Raises:
         SearchTooLong: the database took too long for one step.

@@ -1,4 +1,4 @@
-"""How a message ended on a queue, in a sentence, and what can still be done."""
+"""The outcome of a message on a queue, in a sentence, and what can still be done."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENDS = {
     Kind.REMOVE: "removed",
     Kind.UNDO: "taken-back",
 }
-AFTERWARDS = {  # what to do about an end, where no copy lives on
+AFTERWARDS = {  # what to do after an outcome that left no copy
     "accepted": "Nothing: it was processed.",
     "expired": "To keep such messages, set an expiry address under Settings.",
     "discarded": "Restore it from the discard bin, if that still has it.",
@@ -31,7 +31,7 @@ NOTHING = "Nothing."
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One thing that is true of a message on one queue, or of its end there."""
+    """One fact about a message on a queue, or about its outcome there."""
 
     queue: str  # its name; empty once it is gone
     code: str  # stable and safe to match on
@@ -43,11 +43,11 @@ class Explanation:
 def endings(
     events: Sequence[LifelineEvent], elsewhere: set[int]
 ) -> Iterator[Explanation]:
-    """How it ended on the queues where it is no more.
+    """The outcome of a message on each queue that it has left.
 
     Args:
-        events: of this message, as they happened.
-        elsewhere: the queues where it still is.
+        events: of this message, in order.
+        elsewhere: ids of the queues that it is still on.
     """
     last = {one.queue_id: one for one in events if one.queue_id not in elsewhere}
     names = dict(Queue.objects.filter(pk__in=last).values_list("pk", "name"))
@@ -60,7 +60,7 @@ def endings(
 
 
 def departures(events: Sequence[LifelineEvent]) -> dict[int, Hop]:
-    """By queue the links that took it from there."""
+    """The transfers by bridge links away from each queue, by queue."""
     hops = [
         (event.queue_id, hop_of(event.detail))
         for event in events
@@ -70,7 +70,7 @@ def departures(events: Sequence[LifelineEvent]) -> dict[int, Hop]:
 
 
 def taken(event: LifelineEvent, queue: str, hop: Hop) -> Explanation:
-    """How it ended where a link accepted it."""
+    """The outcome on a queue from which a bridge link took it."""
     where = queue or f"queue {event.queue_id} (gone)"
     told = {
         "at": event.at,

@@ -1,6 +1,6 @@
-"""How long messages have waited that could be got, and which are not ready in time.
+"""Age of the oldest ready message of each queue, and delayed messages that are late.
 
-Looking changes nothing, and costs the same however long a queue is.
+It reads only, and the cost does not grow with the length of a queue.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from datetime import datetime, timedelta
 
 from broker import sql
 
-PATIENCE = timedelta(seconds=10)  # before what is due and not ready is late
+PATIENCE = timedelta(seconds=10)  # after which a due entry that is not ready is late
 COUNTED = 1000  # late entries of a queue
 
 
 @dataclass(frozen=True, slots=True)
 class QueueWait:
-    """One queue."""
+    """The wait times of one queue."""
 
     queue_id: int
-    oldest_at: datetime | None  # when the oldest ready entry was put; None: none is
+    oldest_at: datetime | None  # when the oldest ready entry was put; None: none
     late: int  # delayed entries that should be ready, counted to ``COUNTED``
-    late_since: datetime | None  # the first of them was due then
+    late_since: datetime | None  # when the first of them was due
 
 
 def waiting(
     queue_ids: Iterable[int], *, now: datetime | None = None
 ) -> dict[int, QueueWait]:
-    """By queue. One query."""
+    """The wait times of queues, by id. One query."""
     found = sql.fetch(
         "waiting",
         QueueWait,

@@ -1,17 +1,17 @@
-"""Finding messages by a filter, wherever they are: lists, counts and plans.
+"""Search for messages by a filter, in all states: lists, counts and keys for plans.
 
-    Filter ── scopes ──▶ where to look: queues, places, numbers of messages
-          └── conditions ──▶ what to ask of each entry, as SQL
-                 walking ──▶ looks of bounded cost, by cursor, never by offset
+    Filter ── scopes ──▶ where to search: queues, states, ranges of message numbers
+          └── conditions ──▶ the condition on each entry, as SQL
+                 walking ──▶ steps of bounded cost, by cursor, never by offset
                    pages ──▶ a list, a count, the keys for a plan
-                 tallies ──▶ the values that a key has, for completion
+                 tallies ──▶ the values of a key, for completion
 
-Looking changes nothing: no row, no order, no count, and takes no lock.
+A search reads only, and takes no lock.
 
-The states of an entry are apart from each other: a dead letter is *dead* while it lies
-ready, and what is in the discard bin is *discarded*, if its queue is still there. What
-has ended otherwise is on no list; its own page knows it. What only dead letters have,
-such as an error, finds only them.
+An entry has exactly one state. A ready dead letter is *dead*, not *ready*. An entry in
+the discard bin is *discarded*, if its queue still exists. A message with another
+outcome is on no list; it has only its own page. A term on what only dead letters have,
+such as an error, finds only dead letters.
 """
 
 from __future__ import annotations

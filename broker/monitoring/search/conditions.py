@@ -1,7 +1,7 @@
-"""What a filter asks of one entry, as a condition of SQL.
+"""A filter as an SQL condition on one entry.
 
-The text of a condition is put together here from parts that are written here. What a
-person wrote goes apart from it, as a parameter, whatever it is.
+The text of the condition consists only of parts written in this module. Whatever the
+user wrote is passed as a parameter.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ COLUMNS: dict[str, SQL] = {
 ELSEWHERE = (
     "state",
     "queue",
-)  # these say where to look; see ``broker.monitoring.search.scopes``
+)  # these say where to search; see ``broker.monitoring.search.scopes``
 OF_MESSAGES = {
     name for name, column in COLUMNS.items() if "message." in column.as_string()
 } | {PROPERTY.name, WORD.name, "body"}
@@ -69,7 +69,7 @@ TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def reads_messages(wanted: Filter) -> bool:
-    """Whether it takes the message itself to tell."""
+    """Whether the filter needs the row of the message, not only the entry."""
     return any(term.key.name in OF_MESSAGES for term in wanted.terms)
 
 
@@ -78,7 +78,7 @@ def reads_bodies(wanted: Filter) -> bool:
 
 
 class Condition:
-    """All terms of a filter: the text, and the values that go apart from it."""
+    """All terms of a filter as SQL text, with its parameters in ``values``."""
 
     def __init__(self, wanted: Filter, now: datetime) -> None:
         self.now = now
@@ -91,7 +91,7 @@ class Condition:
         self.text: Composable = SQL(" AND ").join(found) if found else SQL("true")
 
     def apart(self, value: str | bytes | int | Decimal | datetime) -> Composable:
-        """A value's place in the text."""
+        """Add a value to the parameters; return its placeholder."""
         name = f"value_{len(self.values)}"
         self.values[name] = value
         return SQL("{}::{}").format(Placeholder(name), TYPES[type(value)])
@@ -117,7 +117,7 @@ class Condition:
         return self.measured(column, one)
 
     def alike(self, column: Composable, text: Text) -> Composable:
-        """A text that is compared as it stands."""
+        """Compare a whole text, which may have wildcards."""
         if text.is_exact:
             return SQL("{} = {}").format(column, self.apart(text.parts[0]))
         return SQL("{} LIKE {}").format(column, self.apart(pattern(text)))
@@ -155,7 +155,7 @@ class Condition:
         )
 
     def measured(self, column: Composable, one: Alternative) -> Composable:
-        """A value that has a place on a scale."""
+        """Compare a number, a time or a duration."""
         match one:
             case Is(Moment() as moment):
                 return self.measured(column, Between(moment, moment))
@@ -187,12 +187,13 @@ def text_of(one: Alternative) -> Text:
 
 
 def pattern(text: Text) -> str:
-    """For LIKE, in which three signs mean something."""
+    """A pattern for LIKE; its three special characters are escaped."""
     return "%".join(re.sub(r"([\\%_])", r"\\\1", part) for part in text.parts)
 
 
 def documents(name: str, text: str) -> list[str]:
-    """What properties may hold that is written so: a text, a number, a truth value."""
+    """JSON of a property with this value, as a text and, if it is one, as a number or
+    truth value."""
     found = [json.dumps({name: text})]
     if NUMBER.fullmatch(text) or text in ("true", "false"):
         found.append(f"{{{json.dumps(name)}: {text}}}")

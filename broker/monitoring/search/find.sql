@@ -1,14 +1,16 @@
--- Look at the next entries on some queues, the newest message first, and find those that
--- meet a condition. What stands in braces is composed for each filter, its values apart.
+-- Read the next entries of some queues, the newest message first, and return those that
+-- match a condition. The parts in braces are composed for each filter; its values are
+-- parameters.
 --
--- Each source is asked for as many as are looked at in all. Lanes are looked at together
--- down to a floor; one that was cut off before makes the floor higher.
+-- Each source is read up to the limit of the whole. All lanes are read down to the same
+-- floor; a lane that reached its limit earlier raises the floor.
 --
--- Order    message, then queue, descending; from one of each on.
--- Locks    none: looking changes nothing.
+-- Order    message, then queue, descending, from a cursor on.
+-- Locks    none.
 -- Index    broker_ready_pkey, broker_delayed_pkey, broker_discarded_pkey,
 --          broker_dead_letter_pkey, broker_message_pkey
--- Returns  the fields of broker.monitoring.search.walking.Look; without a row of a list, once.
+-- Returns  the fields of broker.monitoring.search.walking.SearchStep; one row with no entry
+--          if none matches.
 WITH ready AS MATERIALIZED (
     SELECT lane.number, found.*
     FROM unnest(%(lane_queues)s::integer[], %(lane_priorities)s::smallint[],
@@ -75,7 +77,7 @@ found AS MATERIALIZED (
     SELECT seen.number, seen.id, seen.queue_id, seen.place, seen.until, entry.*,
         {of_dead}
     FROM seen
-    -- Each is looked up one by one, however many the planner believes there are.
+    -- LATERAL with LIMIT: one index lookup for each, whatever the planner estimates.
     LEFT JOIN LATERAL (
         SELECT * FROM broker_dead_letter
         WHERE message_id = seen.id AND queue_id = seen.queue_id AND seen.place = 1

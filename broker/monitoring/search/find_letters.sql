@@ -1,4 +1,4 @@
--- Dead letters by themselves, as one source of find.sql; in it, after the others.
+-- Dead letters read from their own index: an additional source in find.sql.
 --
 -- Index    broker_dead_letter_fingerprint, broker_dead_letter_late
 UNION ALL

@@ -1,7 +1,7 @@
-"""Which lanes have anything between two numbers of messages.
+"""Which lanes have entries between two message numbers.
 
-There may be thousands of lanes, and most have nothing just there. So it is known of
-each where its next entry stands, and only those are looked at that have one.
+There may be thousands of lanes, and most have no entry in a given range. So the
+position of the next entry of each lane is kept, and only lanes with an entry are read.
 """
 
 from __future__ import annotations
@@ -12,39 +12,38 @@ from typing import NamedTuple
 
 from broker import sql
 
-RETURNED = 2**62  # by which entries that came back stand lower than their numbers
+RETURNED = 2**62  # message number less position, of entries that were backed out
 
 
 class LaneSegment(NamedTuple):
-    """Of one lane what is new, or what came back."""
+    """The new entries of a lane, or its backed-out entries."""
 
     queue_id: int
     priority: int
-    moved: int  # by how much positions differ from numbers of messages
+    moved: int  # position less message number
 
 
 class Lanes:
-    """The way down through all lanes, the newest message first.
+    """Iteration down through all lanes, the newest message first.
 
-    What comes to a lane meanwhile may be left out, as what leaves it may be: neither
-    was there all the time.
+    Entries that arrive or leave meanwhile may be missed.
     """
 
     def __init__(self, lanes: Iterable[tuple[int, int, int]]) -> None:
         """Args:
         lanes: queue, priority, and the last position of each.
         """
-        self.passed: list[LaneSegment] = []  # of which the next entry is not known
+        self.passed: list[LaneSegment] = []  # whose next entry is not known
         self.next: list[
             tuple[int, LaneSegment]
-        ] = []  # a heap: the number of it, negative
+        ] = []  # a heap: the number of the next entry, negative
         for queue_id, priority, last in lanes:
             self.passed.append(LaneSegment(queue_id, priority, -RETURNED))
             if last >= 0:
                 heappush(self.next, (-last, LaneSegment(queue_id, priority, 0)))
 
     def highest(self, beyond: int) -> int:
-        """The highest number that any lane has below one; 0 where none has."""
+        """The highest number below ``beyond`` in any lane; 0 if there is none."""
         while self.next and -self.next[0][0] >= beyond:
             self.passed.append(heappop(self.next)[1])
         if self.passed:
@@ -52,7 +51,7 @@ class Lanes:
         return -self.next[0][0] if self.next else 0
 
     def find(self, beyond: int) -> None:
-        """Find where each part goes on that was looked at."""
+        """Find the next entry of each segment that was passed."""
         tops = sql.run(
             "lane_tops",
             {
@@ -71,7 +70,7 @@ class Lanes:
         self.passed = []
 
     def down_to(self, floor: int) -> list[LaneSegment]:
-        """Pass those that have an entry from a number on."""
+        """Pass and return the segments with an entry at ``floor`` or above."""
         while self.next and -self.next[0][0] >= floor:
             self.passed.append(heappop(self.next)[1])
         return list(self.passed)

@@ -1,4 +1,4 @@
-"""Lists, counts and plans of what a filter asks for."""
+"""List, count, and keys of the entries that match a filter."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from broker.monitoring.search.walking import (
 )
 from broker.queueing.browse import bigint
 
-LOOKS = 25  # statements for one page; of bodies fewer entries each
-MOST = 1000  # that are counted
-BATCH = 2000  # entries of a plan that are found at once
+LOOKS = 25  # steps for one page; a step reads fewer entries if it reads bodies
+MOST = 1000  # the default limit of a count
+BATCH = 2000  # keys for a plan that one step returns
 STATES = {
     Place.READY.value: "ready",
     Place.CLAIMED.value: "in-flight",
     Place.DELAYED.value: "delayed",
 }
-AT_HAND = (Place.READY.value, Place.DELAYED.value)  # where nobody has an entry
+AT_HAND = (Place.READY.value, Place.DELAYED.value)  # where an entry is not claimed
 LISTED = Columns(
     SQL(
         "dead.message_id IS NOT NULL AS is_dead, dead.cause, dead.error,"
@@ -55,10 +55,10 @@ LISTED = Columns(
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is looked at before a search stops and says so."""
+    """The limit of a search, after which it stops before its end."""
 
-    looks: int | None = None  # ``LOOKS`` when not given
-    seconds: float = inf  # after which no further look begins
+    looks: int | None = None  # steps; ``LOOKS`` when not given
+    seconds: float = inf  # after which no further step begins
 
 
 USUAL = Effort()
@@ -66,14 +66,14 @@ USUAL = Effort()
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One entry that meets a filter."""
+    """One entry that matches a filter."""
 
     message_id: int
     queue_id: int
     state: str  # one of broker.formats.filters.keys.STATES
     priority: int
     tries: int  # times backed out; of a dead letter, before it died
-    until: datetime | None  # when its delay, its unit of work or its keeping ends
+    until: datetime | None  # end of its delay, its unit of work or its retention
     expires_at: datetime | None
     put_at: datetime | None
     address: str | None
@@ -96,21 +96,21 @@ class Found:
 
     @property
     def is_at_hand(self) -> bool:
-        """Whether nobody has it, and it is there: an operation can be about it."""
+        """Whether it is on a queue and not claimed: an operation can take it."""
         return self.state not in ("in-flight", "discarded")
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many there are."""
+    """How many entries match a filter."""
 
     messages: int
     is_exact: bool  # otherwise there may be more
-    looked_at: int  # entries
-    at_hand: int  # those of them to which something can be done: nobody has them
+    looked_at: int  # entries read
+    at_hand: int  # matching entries that are not claimed: an operation can take them
 
     def __add__(self, rest: Count) -> Count:
-        """With what follows."""
+        """This count and the count of what follows it."""
         return Count(
             self.messages + rest.messages,
             rest.is_exact,
@@ -121,17 +121,17 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """Some of what was found, the newest message first."""
+    """One page of results, the newest message first."""
 
     rows: list[Found]
-    after: str  # where the list goes on; "" where it ends
-    looked_at: int  # entries
-    is_limited: bool  # there was more to look at, and it stopped
+    after: str  # the cursor of the next page; "" if this is the last
+    looked_at: int  # entries read
+    is_limited: bool  # the search stopped at its limit before its end
     lanes: Lanes | None = field(default=None, repr=False, compare=False)  # to go on
 
     @property
     def count(self) -> Count:
-        """How many there are up to the end of this page, if it is the first."""
+        """The count up to the end of this page, if it is the first page."""
         at_hand = sum(one.is_at_hand for one in self.rows)
         return Count(len(self.rows), not self.after, self.looked_at, at_hand)
 
@@ -145,17 +145,17 @@ def find(
     effort: Effort = USUAL,
     now: datetime | None = None,
 ) -> SearchPage:
-    """One page of the entries that meet a filter, the newest message first.
+    """One page of the entries that match a filter, the newest message first.
 
-    Nothing is changed, and nobody has to wait. A page looks at a bounded number of
-    entries; where that was not enough to fill it, it says so, and goes on from there.
+    It reads only, and takes no lock. A page reads a bounded number of entries. If these
+    do not fill it, it is marked as limited, and the next page continues there.
 
     Args:
         wanted: the filter.
-        within: the queues that may be looked at: their names, by id.
-        after: where the page before ended.
+        within: the queues to search: their names, by id.
+        after: the cursor of the page before.
         limit: entries at most.
-        effort: after which it stops.
+        effort: the limit of the search.
         now: from when ages are counted; the database's clock when not given.
 
     Raises:
@@ -185,14 +185,14 @@ def count(
     effort: Effort = USUAL,
     now: datetime | None = None,
 ) -> Count:
-    """How many entries meet a filter, up to a number, and to a number looked at.
+    """How many entries match a filter, within a limit of matches and of effort.
 
     Args:
         wanted: the filter.
-        within: the queues that may be looked at: their names, by id.
+        within: the queues to search: their names, by id.
         after: a page, to count what follows it.
-        most: at which counting ends.
-        effort: after which it stops.
+        most: the limit of the count.
+        effort: the limit of the search.
         now: from when ages are counted; the database's clock when not given.
 
     Raises:
@@ -211,8 +211,8 @@ def count(
 def keys(
     wanted: Filter, *, within: Mapping[int, str], now: datetime | None = None
 ) -> Iterator[list[tuple[int, int]]]:
-    """Message and queue of all that meet a filter, some at a time; for a plan, which
-    is not to end before it is whole."""
+    """Message and queue of all entries that match a filter, in batches. For a plan,
+    which must be complete: it has no limit of effort."""
     walk = Walk(wanted, within, ONLY_KEYS, now=now)
     walk.is_whole = True
     while not walk.at_end:
@@ -222,8 +222,8 @@ def keys(
 def looks(
     walk: Walk, limit: int, effort: Effort = USUAL
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """What is found by a bounded number of looks, until there is enough or the time is
-    over; by one look at least."""
+    """The matches of each step, until there are enough, or the limit of effort is
+    reached. It makes at least one step."""
     missing, began_s = limit, monotonic()
     for number in range(effort.looks or LOOKS):
         is_late = number > 0 and monotonic() - began_s > effort.seconds

@@ -1,5 +1,5 @@
-"""Where to look for what a filter asks: on which queues, in which places, and between
-which numbers of messages. What this leaves out is not looked at."""
+"""Where a filter needs to search: which queues, which states, and which ranges of
+message numbers. Everything else is not read."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from broker.formats.filters.values import (
     Text,
 )
 
-BEYOND = 2**62  # every number of a message is below
-SLACK = timedelta(minutes=1)  # by which numbers and times may differ in their order
-Range = tuple[int, int]  # from a number on, up to one that is left out
+BEYOND = 2**62  # greater than every message number
+SLACK = timedelta(minutes=1)  # by how much order by number and by time may differ
+Range = tuple[int, int]  # of message numbers; the end is exclusive
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to look."""
+    """Where to search."""
 
     queue_ids: tuple[int, ...]
     states: frozenset[str]
     ranges: tuple[Range, ...]  # of messages
-    letter_ranges: tuple[Range, ...]  # of dead letters, where those are wanted alone
-    late_ranges: tuple[Range, ...]  # of dead letters that keep the time of their put
-    fingerprints: tuple[str, ...]  # of those; empty is any
+    letter_ranges: tuple[Range, ...]  # of dead letters, if no other ready entries
+    late_ranges: tuple[Range, ...]  # of dead letters that keep their time of put
+    fingerprints: tuple[str, ...]  # of dead letters; empty: any
 
     @property
     def top(self) -> int:
-        """No message of this number or beyond is wanted."""
+        """All message numbers to search are below this one."""
         return max((high for _, high in self.ranges + self.late_ranges), default=0)
 
     @property
     def bottom(self) -> int:
-        """No message below is wanted."""
+        """All message numbers to search are this one or above."""
         return min((low for low, _ in self.ranges + self.late_ranges), default=0)
 
     @property
@@ -52,15 +52,16 @@ class Scope:
 
 
 def scope_of(wanted: Filter, queues: Mapping[int, str], now: datetime) -> Scope:
-    """Where to look for what a filter asks.
+    """Where a filter needs to search.
 
-    Dead letters lie ready. So they are met among what is ready; where nothing else that
-    is ready is wanted, they are looked for by themselves. By IBM MQ's rules they keep
-    the time of their put, and so may be found beyond the numbers of that time.
+    Dead letters are ready entries, so a search of ready entries finds them. If no other
+    ready entries are wanted, they are read from their own index. A dead letter by IBM
+    MQ's rules keeps its time of put, so its number may be greater than those of that
+    time.
 
     Args:
         wanted: the filter.
-        queues: that may be looked at: their names, by id.
+        queues: the queues to search: their names, by id.
         now: from when ages are counted.
     """
     states = states_of(wanted)
@@ -84,7 +85,7 @@ def terms_of(wanted: Filter, *keys: str) -> Iterable[Term]:
 
 
 def states_of(wanted: Filter) -> frozenset[str]:
-    """The states in which a message can be that meets the filter."""
+    """The states that a matching entry can have."""
     states = set(STATES)
     for term in wanted.terms:
         named = {str(one) for one in term.alternatives}
@@ -113,7 +114,7 @@ def matches(one: Alternative, name: str) -> bool:
 
 
 def fingerprints_of(wanted: Filter) -> tuple[str, ...]:
-    """Those that have to be had, where all of them are named in full."""
+    """The fingerprints that a match must have, if all are given without wildcards."""
     for term in terms_of(wanted, "fingerprint"):
         texts = [
             one.value
@@ -126,7 +127,7 @@ def fingerprints_of(wanted: Filter) -> tuple[str, ...]:
 
 
 def ranges_of(wanted: Filter) -> list[Range]:
-    """The numbers of messages that the filter names."""
+    """The ranges of message numbers that the filter allows."""
     ranges: list[Range] = [(1, BEYOND)]
     for term in terms_of(wanted, "id"):
         if not term.is_negated:
@@ -147,7 +148,7 @@ def range_of(one: Alternative) -> Range:
 
 
 def union(ranges: Iterable[Range]) -> list[Range]:
-    """The same numbers, in ranges that do not meet."""
+    """The same numbers as sorted ranges that do not overlap."""
     apart: list[Range] = []
     for low, high in sorted(ranges):
         if apart and low <= apart[-1][1]:
@@ -170,7 +171,7 @@ Times = tuple[datetime | None, datetime | None]
 
 
 def times_of(wanted: Filter, now: datetime) -> Times:
-    """Between which times a message was put that meets the filter; None is any."""
+    """The earliest and latest time of put of a match; None: no bound."""
     lows: list[datetime] = []
     highs: list[datetime] = []
     for term in terms_of(wanted, "at", "age"):
@@ -205,7 +206,7 @@ def times_between(one: Alternative, now: datetime) -> Times:
 
 
 def numbers_between(since: datetime | None, until: datetime | None) -> Range:
-    """The numbers of messages that came between two times, and of some around them."""
+    """The range of message numbers put between two times, ``SLACK`` added."""
     low, high = 1, BEYOND
     if since is not None:
         (low,) = sql.fetch_one("first_since", at=since - SLACK)

@@ -1,4 +1,4 @@
-"""Which values a key has among the newest messages, for whoever types a filter."""
+"""The values of a key among the newest messages, to complete a filter being typed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from broker.monitoring.search.walking import (
     patiently,
 )
 
-NEWEST = 2000  # messages of which the values are told
+NEWEST = 2000  # messages whose values are counted
 EFFORT = Effort(looks=3)
-LONGEST = 200  # characters; nobody picks a longer value from a list
+LONGEST = 200  # characters of a value to offer
 
 
 def values(
@@ -34,14 +34,14 @@ def values(
     within: Mapping[int, str],
     now: datetime | None = None,
 ) -> Counter[str]:
-    """The values that a key has, each with how often, in the newest messages that meet
-    a filter. A bounded look: what is older or rarer is not told.
+    """The values of a key, with their frequency, in the newest messages that match a
+    filter. The effort is bounded: values of older messages may be missing.
 
     Args:
         wanted: the filter.
-        key: with a text; or the key of properties.
-        name: of the property; None asks for the names of properties themselves.
-        within: the queues that may be looked at: their names, by id.
+        key: a key of text, or the key of properties.
+        name: of the property; None returns the names of properties instead.
+        within: the queues to search: their names, by id.
         now: from when ages are counted; the database's clock when not given.
 
     Raises:
@@ -56,7 +56,7 @@ def values(
 
 
 def columns_of(key: Key, name: str | None) -> Columns:
-    """A value, cut one character behind the longest that is told."""
+    """The value, cut one character after the longest that is offered."""
     of_dead: Composable = SQL("NULL AS nothing")
     of_message: Composable = SHOWN
     column: Composable

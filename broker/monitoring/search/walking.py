@@ -1,4 +1,4 @@
-"""Going through entries, the newest message first, in looks of bounded cost."""
+"""Read entries, the newest message first, in steps of bounded cost."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from broker.monitoring.search.conditions import Condition, reads_bodies, reads_m
 from broker.monitoring.search.lanes import RETURNED, Lanes, LaneSegment
 from broker.monitoring.search.scopes import BEYOND, Scope, scope_of
 
-FIRST_SCAN = 250  # entries that the first look is at: most pages are found at once
-SCAN = 5000  # that further ones are at
-OF_MESSAGES = 2000  # the same, where each message is read
-OF_BODIES = 500  # and where each body is
-WIDER = 8  # times as many numbers, after a look that saw few
-MOST_LANES = 20_000  # times ranges
-PATIENCE = timedelta(seconds=10)  # of the database, for one look
+FIRST_SCAN = 250  # entries that the first step reads: enough for most pages
+SCAN = 5000  # entries that each further step reads
+OF_MESSAGES = 2000  # the same, if it reads each message
+OF_BODIES = 500  # the same, if it reads each body
+WIDER = 8  # factor of the range of numbers, after a step that read few
+MOST_LANES = 20_000  # lanes times ranges in one step
+PATIENCE = timedelta(seconds=10)  # statement timeout of one step
 
 FOLDER = Path(__file__).parent
 STATEMENT = SQL((FOLDER / "find.sql").read_text())
 LETTERS = SQL((FOLDER / "find_letters.sql").read_text())
 MESSAGE = """{} LATERAL (
-    -- Looked up one by one, however many the planner believes there are.
+    -- LATERAL with LIMIT: one index lookup for each, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = {}.id LIMIT 1
 ) AS {} ON true"""
 LOOKED_AT = SQL(MESSAGE.format("LEFT JOIN", "seen", "message"))
@@ -42,17 +42,17 @@ SHOWN = SQL(MESSAGE.format("LEFT JOIN", "found", "message"))
 CAUSES = SQL(", ").join(map(Literal, DeadLetter.IBM_CAUSES))  # keep the time of a put
 KEYS = SQL("found.number, found.id, found.queue_id, found.place")
 SET = "SELECT set_config('statement_timeout', %s, true)"
-Cursor = tuple[int, int]  # message and queue: before these
+Cursor = tuple[int, int]  # message and queue; a walk reads entries before them
 START: Cursor = (BEYOND, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What is told of an entry."""
+    """The columns that a walk returns for each entry, as SQL."""
 
-    of_dead: Composable  # kept for the rest
-    all: Composable  # after its number
-    of_message: Composable  # from where the rest comes
+    of_dead: Composable  # columns of the dead letter, which ``all`` may name
+    all: Composable  # all columns, the number first
+    of_message: Composable  # the join of the message, if a column needs it
 
 
 ONLY_KEYS = Columns(SQL("NULL AS nothing"), KEYS, SQL(""))
@@ -60,20 +60,20 @@ ONLY_KEYS = Columns(SQL("NULL AS nothing"), KEYS, SQL(""))
 
 @dataclass(frozen=True, slots=True)
 class SearchStep:
-    """What one statement saw."""
+    """The result of one step."""
 
-    seen: int  # entries, of which it tells those that meet the filter
-    last: Cursor | None  # of those it saw; None where there was nothing
-    floor: int  # the message down to which it looked
-    rows: list[tuple[Any, ...]]  # number in what was seen, message, queue, …
+    seen: int  # entries it read
+    last: Cursor | None  # the last entry it read; None if there was none
+    floor: int  # the message number down to which it read
+    rows: list[tuple[Any, ...]]  # the matches: number in the step, message, queue, …
 
 
 @contextmanager
 def patiently(patience: timedelta) -> Iterator[None]:
-    """Let no statement in here take longer.
+    """A block with a statement timeout, in a transaction.
 
     Raises:
-        SearchTooLong: one did.
+        SearchTooLong: a statement took longer.
     """
     try:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -90,7 +90,7 @@ def patiently(patience: timedelta) -> Iterator[None]:
 
 
 class Walk:
-    """One way through what a filter asks for, from a cursor on."""
+    """A search for the entries that match a filter, from a cursor on, in steps."""
 
     def __init__(
         self,
@@ -104,11 +104,11 @@ class Walk:
     ) -> None:
         """Args:
         wanted: the filter.
-        queues: that may be looked at: their names, by id.
-        columns: what is told of an entry.
-        before: where to begin.
+        queues: the queues to search: their names, by id.
+        columns: what to return for each entry.
+        before: the cursor to begin at.
         now: from when ages are counted; the database's clock when not given.
-        lanes: of a walk for the same that ended here, where this one goes on.
+        lanes: of an earlier walk with the same filter that stopped at the cursor.
         """
         at: datetime = now or sql.fetch_one("now")[0]
         self.scope: Scope = scope_of(wanted, queues, at)
@@ -123,11 +123,11 @@ class Walk:
         self.before = min(before, (min(last + 1, self.scope.top), 0))
         self.looked_at = 0
         self.at_end = self.scope.is_empty
-        self.is_whole = False  # all lanes are looked at everywhere, as they are by then
+        self.is_whole = False  # each step reads all lanes in their present state
         self.known_lanes = lanes
 
     def on(self, limit: int) -> list[tuple[Any, ...]]:
-        """Go on with one look; return the next that meet the filter, in order."""
+        """Make one step; return its matches, in order."""
         look = self.look(limit)
         if len(look.rows) == limit:
             number, message_id, queue_id = look.rows[-1][:3]
@@ -171,7 +171,7 @@ class Walk:
 
     @cached_property
     def letters(self) -> Composable:
-        """Dead letters that are not looked for in lanes."""
+        """The sources of dead letters that are not read from lanes."""
         alike = SQL("true")
         if self.scope.fingerprints:
             alike = SQL("fingerprint = ANY (%(fingerprints)s::text[])")
@@ -187,7 +187,7 @@ class Walk:
     def values(self) -> dict[str, Any]:
         scope = self.scope
         beyond = self.before[0] + 1
-        # Without lanes each source is in order by itself.
+        # Without lanes no floor is needed: each source is in order.
         floor, parts = 0, list[LaneSegment]()
         if self.is_whole and "ready" in scope.states:
             floor = max(beyond - 1 - self.width, 0) if self.all_lanes else 0
@@ -222,14 +222,14 @@ class Walk:
 
     @cached_property
     def all_lanes(self) -> list[tuple[Any, ...]]:
-        """Queue, priority and last position of what is ready."""
+        """Queue, priority and last position of each lane of ready entries."""
         wanted = set(self.scope.queue_ids)
         bounds = {"lowest": min(wanted, default=0), "highest": max(wanted, default=0)}
         return [lane for lane in sql.run("lanes", bounds) if lane[0] in wanted]
 
     @cached_property
     def priorities(self) -> list[int]:
-        """Those on which dead letters may lie that are looked for by themselves."""
+        """Priorities to look up for dead letters that are not read from lanes."""
         has_letters = self.scope.letter_ranges or self.scope.late_ranges
         return sorted({one for _, one, _ in self.all_lanes}) if has_letters else []
 
@@ -238,7 +238,7 @@ class Walk:
         return self.known_lanes or Lanes(self.all_lanes)
 
     def within(self, parts: list[LaneSegment]) -> list[tuple[int, int, int, int, int]]:
-        """Queue, priority and positions; and by how much those differ from numbers."""
+        """Queue, priority, low and high position, and position less message number."""
         ranges = self.scope.ranges
         if len(ranges) * len(parts) > MOST_LANES:
             ranges = ((ranges[0][0], ranges[-1][1]),)
