@@ -1,4 +1,4 @@
-"""What is stored: the map of addresses, the messages on it, and the journal."""
+"""The tables: addresses and queues, messages, the journal, operations, bridges."""
 
 from __future__ import annotations
 

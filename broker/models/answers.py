@@ -1,4 +1,4 @@
-"""What was answered to requests that may come again."""
+"""Stored responses to requests with an idempotency key."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from django.db.models.functions import Now
 
 
 class KeptAnswer(models.Model):
-    """The answer to a key, for as long as it may be asked for again."""
+    """The response to an idempotency key, kept while the request may be repeated."""
 
     asker = models.CharField(max_length=64)  # user 7, credential 12
     key = models.CharField(max_length=255)
-    digest = models.BinaryField()  # SHA-256 of what was asked for
-    status = models.SmallIntegerField(null=True)  # null while it is being done
+    digest = models.BinaryField()  # SHA-256 of the request
+    status = models.SmallIntegerField(null=True)  # null while the request runs
     content_type = models.TextField(default="", db_default="")
     body = models.BinaryField(null=True)
     asked_at = models.DateTimeField(db_default=Now())

@@ -1,4 +1,4 @@
-"""What a second person has to agree to before it is done."""
+"""Approvals of operations by a second person."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from broker.models.operations import Operation
 
 
 class Approval(models.Model):
-    """One frozen plan that waits for, or has, the consent of somebody else.
+    """The approval of one frozen plan: requested, or given.
 
-    The seal is a digest of the plan: who agrees, agrees to exactly that.
+    The seal is a digest of the plan, so that the approval is for exactly this plan.
     """
 
     operation = models.OneToOneField(
@@ -21,7 +21,7 @@ class Approval(models.Model):
     )
     seal = models.TextField()  # hexadecimal
     asked_at = models.DateTimeField(db_default=Now())
-    expires_at = models.DateTimeField()  # neither approved nor started from then on
+    expires_at = models.DateTimeField()  # after it, no approval and no start
     approved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
     )

@@ -1,4 +1,4 @@
-"""Who did what: the audit, which is only ever added to."""
+"""The audit log: who did what. Records are only appended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 
 class Act(models.TextChoices):
-    """What can be done that leaves a record; the words stand after somebody's name."""
+    """The acts that are recorded. A label is read after the name of the actor."""
 
     PLAN = "operation.plan", "planned an operation"
     START = "operation.start", "started an operation"
@@ -64,19 +64,19 @@ class Act(models.TextChoices):
 
 
 WORDS: dict[str, str] = {one.value: str(one.label) for one in Act}
-REFUSED: dict[str, str] = {Act.SIGN_IN: "tried to sign in"}  # what was not done
+REFUSED: dict[str, str] = {Act.SIGN_IN: "tried to sign in"}  # labels if refused
 
 
 class AuditRecord(models.Model):
-    """One act, or the attempt at one. ``docs/audit.md`` says how records are chained.
+    """One act, or the attempt at one. ``docs/audit.md`` describes the hash chain.
 
-    ``number`` and ``hash`` are given by the database when the act is committed; until
-    then, nobody else sees the record. Whoever and whatever it names may be gone: it
-    keeps their names, and refers to nothing.
+    The database sets ``number`` and ``hash`` when the transaction of the act commits.
+    A record stores names and ids without foreign keys: the actor and the object may be
+    deleted later.
     """
 
     class Actor(models.TextChoices):
-        """What it was that acted."""
+        """The kind of actor."""
 
         USER = "user", "somebody who had signed in"
         CREDENTIAL = "credential", "an application, by its credential"
@@ -92,14 +92,14 @@ class AuditRecord(models.Model):
     actor_kind = models.TextField(choices=Actor)
     actor_id = models.BigIntegerField(null=True)  # of a user or a credential
     actor = models.TextField()  # its name
-    source = models.TextField()  # the host it came from; empty for commands
+    source = models.TextField()  # the client's host; empty for commands
     act = models.TextField()  # one of ``Act``
-    object_kind = models.TextField()  # what it was done to: queue, operation, …
+    object_kind = models.TextField()  # queue, operation, …
     object_id = models.TextField()
     object_name = models.TextField()
     outcome = models.TextField(choices=Outcome)
     reason = models.TextField()  # why it was done, or why it was refused
-    detail = models.TextField()  # JSON, spelled as docs/audit.md says
+    detail = models.TextField()  # JSON, formatted as docs/audit.md says
     operation_id = models.BigIntegerField(null=True)
     hash = models.TextField(null=True)  # hexadecimal
 
@@ -132,7 +132,7 @@ class AuditRecord(models.Model):
 
     @property
     def words(self) -> str:
-        """What was done, as it stands after the name of who did it."""
+        """What was done, to be read after the name of the actor."""
         words = WORDS.get(self.act, self.act)
         return REFUSED.get(self.act, words) if self.is_refused else words
 
@@ -148,12 +148,12 @@ class AuditRecord(models.Model):
 
 
 class AuditCheck(models.Model):
-    """How far the chain was looked at last, and what was wrong. One row."""
+    """The last verification of the hash chain, and the fault it found. One row."""
 
-    number = models.BigIntegerField()  # of the last record that was looked at
+    number = models.BigIntegerField()  # of the last record that was verified
     hash = models.TextField()
     checked_at = models.DateTimeField(db_default=Now())
-    fault = models.TextField(blank=True, default="")  # a sentence; empty in health
+    fault = models.TextField(blank=True, default="")  # a sentence; empty: none
 
     class Meta:
         default_permissions = ()

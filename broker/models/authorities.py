@@ -1,4 +1,4 @@
-"""Who may do what on which queues."""
+"""Authorities: what a user or a group may do on which queues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker.models.fields import CheckedCharField
 
 
 class Authority(models.Model):
-    """What a user, or everybody in a group, may do on the queues that a pattern names.
+    """The authorities of a user or of a group for the queues that a pattern matches.
 
     Source:
         IBM MQ, ``setmqaut``: the object authorities of queues.

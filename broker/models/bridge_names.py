@@ -1,4 +1,4 @@
-"""Names within a bridge, and those that nobody may take."""
+"""Names within a bridge, and reserved names."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ THIS_BROKER = "this-broker"  # as the provider of a connection factory
 BUILT_IN_DMQ = "built-in-dmq"
 BUILT_IN_QUEUE = "imq.bridge.jms.dmq"  # on this broker
 AS_SOURCE = "AS_SOURCE"
-RESUBMITS = "bridge."  # how the names of queues begin that links read before others
-LINK_PROPERTY = "_BRK_LINK"  # of a dead message: which link could not carry it
+RESUBMITS = "bridge."  # prefix of the names of links' resubmit queues
+LINK_PROPERTY = "_BRK_LINK"  # of a dead message: the link that could not transfer it
 RESERVED = (BUILT_IN_DMQ, BUILT_IN_QUEUE, AS_SOURCE)
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that is reserved, or that could not be told from others.
+    """Refuse a name that is reserved, or that looks like another name.
 
     Raises:
-        ValidationError: it cannot be taken.
+        ValidationError: the name is not allowed.
 
     Source:
         Open MQ, Administration Guide: reserved names of JMS bridges.

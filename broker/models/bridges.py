@@ -1,4 +1,4 @@
-"""Bridges as they are configured: the providers that their links connect.
+"""The configuration of bridges: the providers and destinations of their links.
 
 The attributes are those of Open MQ's ``jmsbridge`` document, with its defaults.
 
@@ -45,7 +45,7 @@ class Bridge(models.Model):
 
 
 class ConnectionFactory(models.Model):
-    """How a provider is reached, and who logs in there."""
+    """How to connect to a provider: URL, user and password."""
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="factories")
     name = CheckedCharField(
@@ -110,7 +110,7 @@ class ConnectionFactory(models.Model):
 
 
 class BridgeDestination(models.Model):
-    """A queue or a topic at a provider, by the name that links refer to."""
+    """A queue or a topic of a provider; links refer to it by ``ref_name``."""
 
     class Kind(models.TextChoices):
         QUEUE = "queue"
@@ -145,8 +145,8 @@ class BridgeDestination(models.Model):
 
 
 class DeadMessageQueue(models.Model):
-    """A further place for messages that a bridge cannot carry; the built-in one is
-    always the first."""
+    """An additional queue for messages that a bridge cannot transfer. The built-in one
+    always comes first."""
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="dead_queues")
     name = CheckedCharField(max_length=100, validators=[check_name])

@@ -1,4 +1,4 @@
-"""Clients on the wire: who is connected, through what, and with which credentials."""
+"""AMQP clients: credentials, connections, and their endpoints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ASKED_TO_CLOSE = {"close_requested_at__isnull": False}
 
 
 def check_patterns(text: str) -> None:
-    """Refuse a line that is no pattern of queue names.
+    """Refuse text with a line that is not a pattern of queue names.
 
     Raises:
         ValidationError: as ``check_pattern``.
@@ -29,10 +29,10 @@ def check_patterns(text: str) -> None:
 
 
 class Credential(models.Model):
-    """A name and a secret for a machine, which may do less than the user it stands for.
+    """A name and a secret of an application. It has at most its user's authorities.
 
-    The secret itself is not kept. It is random and long, so that a plain digest of it
-    is enough; what SCRAM needs is derived from it once.
+    The secret itself is not stored. It is random and long, so a plain digest of it is
+    enough. The keys for SCRAM are derived from it once.
     """
 
     name = models.CharField(
@@ -88,10 +88,10 @@ class Credential(models.Model):
 
 
 class ClientConnection(models.Model):
-    """A client's connection to a listener; gone with it, or with its process."""
+    """A client's connection to a listener; deleted when it closes or its process ends."""
 
     owner_id = models.IntegerField()  # the listener's process
-    container_id = models.TextField()  # what the client calls itself
+    container_id = models.TextField()  # AMQP: as the client sent it
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
@@ -120,10 +120,10 @@ class ClientConnection(models.Model):
 
 
 class ClientEndpoint(models.Model):
-    """One of the ways in a session by which messages go, as it was a second ago."""
+    """An AMQP link of a client, at most about a second old."""
 
     class Kind(models.TextChoices):
-        """What it does for the client."""
+        """What the client does with it."""
 
         PUTS = "puts", "puts"
         GETS = "gets", "gets"
@@ -134,16 +134,16 @@ class ClientEndpoint(models.Model):
         ClientConnection, models.CASCADE, related_name="endpoints"
     )
     session = models.IntegerField()  # the channel
-    name = models.TextField()  # the client's
+    name = models.TextField()  # given by the client
     kind = models.TextField(choices=Kind)
-    node = models.TextField()  # the queue or address; empty where each message says it
+    node = models.TextField()  # queue or address; empty if each message names its own
     queue = models.ForeignKey(
         "broker.Queue", models.CASCADE, null=True, related_name="endpoints"
-    )  # of one that gets
+    )  # only if it gets
     is_exclusive = models.BooleanField(default=False)
     credit = models.BigIntegerField(default=0)
     unsettled = models.IntegerField(default=0)
-    messages = models.BigIntegerField(default=0)  # that went through
+    messages = models.BigIntegerField(default=0)  # transferred so far
     opened_at = models.DateTimeField(db_default=Now())
     close_requested_at = models.DateTimeField(null=True)
     close_requested_by = models.ForeignKey(

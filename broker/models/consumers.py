@@ -1,4 +1,4 @@
-"""ConnectionConsumers at work, and the queues where they had to stop."""
+"""Running ConnectionConsumers, and the queues on which their delivery stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker.models.queues import Queue
 
 
 class ConnectionConsumer(models.Model):
-    """Server sessions of one process that feed on one queue; gone with its process."""
+    """Server sessions of one process on one queue; deleted when the process ends."""
 
     owner_id = models.IntegerField()
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="consumers")
@@ -26,15 +26,16 @@ class ConnectionConsumer(models.Model):
 
 
 class Stoppage(models.Model):
-    """Delivery that stopped because one message could be put nowhere; until cleared."""
+    """Delivery from a queue has stopped until an operator clears it: a poison message
+    could be put neither to the backout queue nor to a dead letter queue."""
 
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="stoppages")
-    message_id = models.BigIntegerField()  # that could not be put anywhere
+    message_id = models.BigIntegerField()  # of the message that could not be put
     reason = models.IntegerField()  # IBM MQ's code: why the last put failed
-    why = models.TextField()  # for people
+    why = models.TextField()  # the reason as a sentence
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
-    )  # whose authorities were missing, or would have done; null is the application
+    )  # whose authorities the put used; null is the application
     stopped_at = models.DateTimeField(db_default=Now())
     cleared_at = models.DateTimeField(null=True)
     cleared_by = models.ForeignKey(

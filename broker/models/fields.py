@@ -1,7 +1,7 @@
 """Fields whose values are checked by functions of the broker.
 
-A function can change; a migration that is applied cannot. Migrations therefore do not
-name these functions: they see the plain field of Django.
+A function can be renamed; an applied migration cannot change. Therefore migrations do
+not name these functions: they contain Django's plain field.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from django.db import models
 
 
 class Checked(models.Field):
-    """Adds to a field that migrations do not see its functions among ``validators``."""
+    """Mixin: leaves functions among ``validators`` out of migrations."""
 
     def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
         name, _, args, options = super().deconstruct()

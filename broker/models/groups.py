@@ -1,4 +1,4 @@
-"""What people say of groups of dead letters: who looks after one, and what is known."""
+"""Groups of dead letters as work items: owner, note, acknowledgement, snooze."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ USER = settings.AUTH_USER_MODEL
 
 
 class DeadLetterGroup(models.Model):
-    """What was said of one group. It belongs to the fingerprint, not to its letters, so
-    it is there when they come back; there is no row where nobody said anything."""
+    """Owner, note and attention of one group. The key is the fingerprint, so the row
+    still applies when letters with the error come back. A new group has no row."""
 
     fingerprint = models.TextField(primary_key=True)
     owner = models.ForeignKey(USER, models.SET_NULL, null=True, related_name="+")
@@ -25,10 +25,10 @@ class DeadLetterGroup(models.Model):
     snoozed_until = models.DateTimeField(null=True)
     snoozed_above = models.PositiveBigIntegerField(
         null=True
-    )  # letters: then it is over
+    )  # the snooze ends above this number of letters
     known = models.JSONField(
         default=list
-    )  # [queue, cause], as it was when that was said
+    )  # [queue, cause] of its parts when it was acknowledged or snoozed
     changed_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -1,9 +1,9 @@
-"""The journal: what happened to every entry, and what that adds up to.
+"""The journal: the events of all entries, their sums, and readers' watermarks.
 
-One row says it for all entries of one statement. Rows are never changed, so whoever
-follows the journal reads windows of transaction ids below ``pg_snapshot_xmin``:
-complete and final. Never ``id > last``: sequence order is not commit order, and rows
-are lost.
+One row is the event of all entries of one statement. Rows never change. A reader of the
+journal reads windows of transaction ids below ``pg_snapshot_xmin``: these are complete
+and final. It must not read ``id > last``: sequence order is not commit order, so it
+would miss rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from django.db import models
 
 
 class Place(models.IntegerChoices):
-    """Where an entry is. Nowhere (null) is before its put and after its end."""
+    """The state of an entry. It is null before its put and after its outcome."""
 
     READY = 1
     CLAIMED = 2
@@ -21,7 +21,7 @@ class Place(models.IntegerChoices):
 
 
 class Kind(models.IntegerChoices):
-    """What was done to the entries; the words operators read."""
+    """What was done to the entries. The labels are for operators."""
 
     PUT = 1, "put"
     GET = 2, "got"
@@ -47,8 +47,8 @@ class Kind(models.IntegerChoices):
 class Event(models.Model):
     """One row of the journal. Partitioned by day.
 
-    The entries went from ``came_from`` to ``went_to``, so the sum over all rows is the
-    depth of every queue, and an entry that went nowhere has ended.
+    The entries went from ``came_from`` to ``went_to``. So the sum over all rows is the
+    depth of each queue, and an entry whose ``went_to`` is null has left its queue.
     """
 
     seq = models.BigIntegerField(primary_key=True)  # for order within a transaction
@@ -70,7 +70,7 @@ class Event(models.Model):
 
 
 class Tally(models.Model):
-    """Sums of the journal below the watermark ``tally``, by what was done."""
+    """Sums of the journal below the watermark ``tally``, by kind of event."""
 
     pk = models.CompositePrimaryKey("queue_id", "kind", "came_from", "went_to")
     queue_id = models.IntegerField()
@@ -85,7 +85,7 @@ class Tally(models.Model):
 
 
 class Watermark(models.Model):
-    """How far a reader of the journal has come: all below ``xid`` is read."""
+    """Position of a reader of the journal: it has read all events below ``xid``."""
 
     reader = models.CharField(max_length=32, primary_key=True)
     xid = models.BigIntegerField(default=0, db_default=0)

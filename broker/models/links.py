@@ -1,4 +1,4 @@
-"""Links: what each carries and how, how it is doing, and what it is about to commit.
+"""Bridge links: their configuration, status, processes and decision log.
 
 Source:
     Open MQ, ``sun_jmsbridge_1_0.dtd``; Administration Guide, "Bridge Services".
@@ -24,10 +24,10 @@ LARGEST_BATCH = 1000
 
 
 class Link(models.Model):
-    """Carries messages from a source to a target, one way and in order."""
+    """Transfers messages from a source to a target, in one direction and in order."""
 
     class TransformFailure(models.TextChoices):
-        """What becomes of a message whose transformer failed; Open MQ's releases."""
+        """What to do with a message whose transformer failed; by Open MQ's release."""
 
         TRANSFER = (
             "4.4",
@@ -36,7 +36,7 @@ class Link(models.Model):
         BY_ATTRIBUTE = "4.4u1", "4.4u1: the link stops, unless the message is consumed"
 
     class OnSendFailure(models.TextChoices):
-        """What becomes of a message that the target refuses, without transactions."""
+        """What to do with a message that the target refuses, without transactions."""
 
         ACKNOWLEDGE = "dmq-and-ack", "one dead message, and the link goes on"
         RETRY = "dmq-and-retry", "a dead message for each try; the sixth stops the link"
@@ -172,10 +172,10 @@ class Link(models.Model):
 
     @property
     def resubmit_queue(self) -> str:
-        """The name of the queue from which it takes what goes through it again.
+        """The name of its resubmit queue, which it reads in addition to its source.
 
-        Dots end words in names; where a bridge's or a link's has one, the link's key
-        tells two links apart whose words would be the same.
+        The name joins the names of bridge and link by a dot. If one of them has a dot
+        itself, the link's key is added, so that no two links share a name.
         """
         names = f"{self.bridge.name}.{self.name}"
         key = f".{self.key.hex[:8]}" if names.count(".") > 1 else ""
@@ -195,10 +195,10 @@ class LinkState(models.TextChoices):
 
 
 class LinkStatus(models.Model):
-    """How a link is doing. Its runner writes it; commands change ``wanted`` only.
+    """Status of a link. Its runner writes it; commands change only ``wanted``.
 
-    ``epoch`` is the fence: each process that takes the link over raises it, and what a
-    runner does here holds only if the epoch is still its own.
+    ``epoch`` is a fence: a process that takes the link over increments it. A runner
+    commits here only while the epoch is still its own.
     """
 
     link = models.OneToOneField(
@@ -225,7 +225,7 @@ class LinkStatus(models.Model):
     waiting = models.BigIntegerField(null=True)  # messages at the source
     oldest_at = models.DateTimeField(null=True)  # of these
     looked_at = models.DateTimeField(null=True)  # when the source was asked
-    # What came of the messages, at each step; since the link was made.
+    # Messages at each step of the transfer, since the link was created.
     received = models.BigIntegerField(default=0, db_default=0)
     duplicates = models.BigIntegerField(default=0, db_default=0)
     looped = models.BigIntegerField(default=0, db_default=0)
@@ -244,10 +244,10 @@ class LinkStatus(models.Model):
 
 
 class BridgeProcess(models.Model):
-    """A process that runs links, and when it said so last.
+    """A process that runs links, and its last heartbeat.
 
-    One that dies frees its lock at once (``broker.queueing.processes``). One that hangs
-    keeps it, and is known by its silence.
+    A process that dies releases its lock at once (``broker.queueing.processes``). One
+    that hangs keeps the lock, but its heartbeat gets old.
     """
 
     owner_id = models.IntegerField(primary_key=True)
@@ -261,14 +261,14 @@ class BridgeProcess(models.Model):
 
 
 class Branch(models.Model):
-    """The decision log: one row for a transaction of a link with two ends.
+    """The decision log: one row for each two-phase transaction of a link.
 
-    The row is written in the database transaction that does the link's work here, and
-    goes when both ends are known to have ended.
+    The row is written in the database transaction that does the link's work in this
+    broker. It is deleted when both branches are known to have ended.
     """
 
     class Kind(models.TextChoices):
-        """What was done here, and what decides the other end."""
+        """State of the branch here, and what decides the branch of the provider."""
 
         DECIDED = "decided", "committed here; to be committed at the other provider"
         PREPARED = "prepared", "prepared here; the marker at the other provider decides"
@@ -277,7 +277,7 @@ class Branch(models.Model):
     link = models.ForeignKey(Link, models.CASCADE, related_name="branches")
     kind = models.CharField(max_length=8, choices=Kind)
     messages = models.PositiveIntegerField()
-    detail = models.JSONField(default=dict)  # what the books need once it is committed
+    detail = models.JSONField(default=dict)  # for the journal and counters at commit
     began_at = models.DateTimeField()
 
     class Meta:
@@ -289,9 +289,9 @@ class Branch(models.Model):
 
 
 class SeenMessage(models.Model):
-    """An id of a message that a link has carried into this broker already.
+    """The id of a message that a link has already transferred into this broker.
 
-    Kept for a while, and as many as the settings say.
+    For duplicate detection; kept for the time and number that the settings give.
     """
 
     pk = models.CompositePrimaryKey("link_id", "message_id")

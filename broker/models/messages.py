@@ -1,17 +1,19 @@
-"""Messages, and the places where an entry can be.
+"""Messages, and the tables of the states of an entry.
 
-An *entry* is one message on one queue. Which table holds its row is its state; moving
-it is deleting here and inserting there, in one transaction with its row of the journal:
+An *entry* is one message on one queue. The table that holds its row is its state. A
+change of state deletes the row in one table and inserts it in another, in one
+transaction with its row of the journal:
 
-    put ──▶ ready ──get──▶ claim ──accept──▶ (no row: it ended)
+    put ──▶ ready ──get──▶ claim ──accept──▶ (no row)
               ▲              │
               │          back out ──▶ a copy on the dead letter address
               │              ▼
               └───due──── delayed
 
-The tables are made by SQL (migration 0002): partitions, orders of index columns and
-storage parameters are beyond Django's models, which serve the pages. No table here
-refers to another by a foreign key: locks on parents would tie consumers together.
+The tables are created by SQL (migration 0002): Django's models cannot express their
+partitions, index orders and storage parameters. The models here are for reading. There
+are no foreign keys between these tables: locks on parent rows would make consumers wait
+for each other.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from django.db import models
 
 
 class Message(models.Model):
-    """What was sent; immutable. Partitioned by id; partitions are dropped whole."""
+    """A message as it was sent; immutable. Partitioned by id; old partitions are
+    dropped."""
 
     id = models.BigIntegerField(primary_key=True)
     address = models.TextField()
@@ -41,8 +44,8 @@ class Message(models.Model):
     body = models.BinaryField()
     copied_from = models.BigIntegerField(null=True)  # the message this is a copy of
     descriptor = models.JSONField(null=True)  # fields of the MQMD that differ
-    headers = models.BinaryField(null=True)  # IBM's, chained, before the body
-    envelope = models.BinaryField(null=True)  # what AMQP sent around the body
+    headers = models.BinaryField(null=True)  # IBM MQ's chained headers before the body
+    envelope = models.BinaryField(null=True)  # other AMQP sections of the message
 
     class Meta:
         managed = False
@@ -53,7 +56,7 @@ class Message(models.Model):
 
 
 class Ready(models.Model):
-    """An entry that a get may take. ``pos`` is the id, or less for what came back."""
+    """An entry that a get may take. ``pos`` is its id, or lower after a backout."""
 
     pk = models.CompositePrimaryKey("queue_id", "priority", "pos")
     queue_id = models.IntegerField()
@@ -87,7 +90,7 @@ class Delayed(models.Model):
 
 
 class Owner(models.Model):
-    """A live process. It holds ``pg_advisory_lock(classid, id)`` while it lives."""
+    """A live process. It holds ``pg_advisory_lock(classid, id)`` while it runs."""
 
     id = models.IntegerField(primary_key=True)
     kind = models.TextField()  # dispatcher, listener, web …
@@ -101,7 +104,7 @@ class Owner(models.Model):
 
 
 class UnitOfWork(models.Model):
-    """Gets that end together, held by an owner until a deadline, if there is one."""
+    """A unit of work: claims that one owner holds, until an optional deadline."""
 
     id = models.BigIntegerField(primary_key=True)
     owner_id = models.IntegerField()
@@ -115,7 +118,7 @@ class UnitOfWork(models.Model):
 
 
 class PreparedPut(models.Model):
-    """A message that a prepared unit of work sends if it is committed."""
+    """A message that a prepared unit of work puts when it is committed."""
 
     pk = models.CompositePrimaryKey("uow", "ord")
     uow = models.BigIntegerField()
@@ -131,7 +134,7 @@ class PreparedPut(models.Model):
 
 
 class Claim(models.Model):
-    """Up to 200 entries of one queue that one get took. The arrays run in step."""
+    """Up to 200 entries of one queue that one get has claimed, in parallel arrays."""
 
     pk = models.CompositePrimaryKey("uow", "claim_id")
     uow = models.BigIntegerField()
@@ -150,10 +153,10 @@ class Claim(models.Model):
 
 
 class DeadLetter(models.Model):
-    """Why and whence a message on a dead letter queue got there, for triage.
+    """Cause and origin of a message on a dead letter queue.
 
-    Written with the copy on the dead letter address, one row for each queue that took
-    it. The row outlives the entry; housekeeping removes it with the message.
+    It is written with the copy on the dead letter address, one row for each queue of
+    it. The row stays when the entry is gone; housekeeping deletes it with the message.
     """
 
     class Cause(models.TextChoices):
@@ -175,21 +178,21 @@ class DeadLetter(models.Model):
         Cause.MALFORMED,
         Cause.UNWANTED,
         Cause.REPORT,
-    )  # what IBM MQ's rules moved keeps its properties and has headers instead
+    )  # by IBM MQ's rules: the message keeps its properties, and gets MQ headers
 
     pk = models.CompositePrimaryKey("message_id", "queue_id")
     message_id = models.BigIntegerField()  # of the copy
-    queue_id = models.IntegerField()  # where the copy lies
+    queue_id = models.IntegerField()  # of the copy
     cause = models.TextField(choices=Cause)
-    reason = models.IntegerField(null=True)  # IBM MQ's code, where one is in the header
-    error = models.TextField()  # in the consumer's words, at most 1,000 characters
-    fingerprint = models.TextField()  # same error, whatever numbers and names are in it
-    pattern = models.TextField()  # the error with those taken out, for people
+    reason = models.IntegerField(null=True)  # IBM MQ's code, if the header has one
+    error = models.TextField()  # as the consumer gave it, at most 1,000 characters
+    fingerprint = models.TextField()  # of the error without its numbers and names
+    pattern = models.TextField()  # the error without these, as text
     origin_address = models.TextField()
     origin_queue = models.TextField()
     origin_id = models.BigIntegerField()  # the message it is a copy of
     backout_count = models.IntegerField()
-    resubmit_count = models.IntegerField()  # earlier lives of the same message
+    resubmit_count = models.IntegerField()  # earlier resubmits of the same message
     died_at = models.DateTimeField()
 
     class Meta:
@@ -198,16 +201,16 @@ class DeadLetter(models.Model):
 
 
 class Discarded(models.Model):
-    """An entry in the discard bin: on no queue any more, and restorable for a while."""
+    """An entry in the discard bin: no longer on a queue, restorable for a while."""
 
     pk = models.CompositePrimaryKey("message_id", "queue_id")
     message_id = models.BigIntegerField()
-    queue_id = models.IntegerField()  # where it was
-    queue = models.TextField()  # its name then
+    queue_id = models.IntegerField()  # of the queue it was on
+    queue = models.TextField()  # the queue's name then
     discarded_at = models.DateTimeField()
     keep_until = models.DateTimeField()
     reason = models.IntegerField(null=True)  # IBM MQ's code
-    why = models.TextField()  # for people
+    why = models.TextField()  # the reason as a sentence
     priority = models.SmallIntegerField()
     backout_count = models.IntegerField()
     delivery_count = models.IntegerField()

@@ -1,7 +1,7 @@
-"""What an operator does to many messages: a frozen set, worked through and kept.
+"""Operations of an operator on many messages: a fixed set, processed item by item.
 
-The items are chosen once, before anything is done, and are afterwards the ledger of
-what became of each. Nothing outside them is touched.
+The items are chosen once, when the operation is planned. Later they record the result
+of each message. An operation touches no other message.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from broker.models.journal import Place
 
 
 class Operation(models.Model):
-    """One order of an operator, from its plan to its result."""
+    """One operation, from its plan to its result."""
 
     class Kind(models.TextChoices):
-        """What is done to each message; the words stand after "to"."""
+        """What is done to each message. A label is read after "to"."""
 
         RESUBMIT = "resubmit", "resubmit"
         MOVE = "move", "move"
@@ -42,7 +42,7 @@ class Operation(models.Model):
     )  # the queue of a move or a copy, or the new priority
     drops_header = models.BooleanField(
         default=False, db_default=False
-    )  # a move takes the MQDLH away that is before a message
+    )  # a move removes the MQDLH before the body
     undoes = models.OneToOneField(
         "self", models.PROTECT, null=True, related_name="undone_by"
     )
@@ -63,16 +63,16 @@ class Operation(models.Model):
 
 
 class OperationItem(models.Model):
-    """One entry of the frozen set, and what became of it."""
+    """One entry of the set of an operation, and its result."""
 
     class Status(models.TextChoices):
         PLANNED = "planned"
         DONE = "done"
         SKIPPED = "skipped"
-        LEFT_OUT = "left_out"  # of the plan: it was resubmitted too often before
+        LEFT_OUT = "left_out"  # not in the plan: it was resubmitted too often
 
     class Fate(models.IntegerChoices):
-        """How the copy ended that was made of it."""
+        """The outcome of the copy that was made of it."""
 
         PROCESSED = 1, "processed"
         DEAD = 2, "dead again"
@@ -91,10 +91,10 @@ class OperationItem(models.Model):
     )
     note = models.TextField(blank=True, db_default="")  # why it was skipped
     copy_id = models.BigIntegerField(null=True)  # the message it became
-    fate = models.SmallIntegerField(null=True, choices=Fate)  # none: not known yet
+    fate = models.SmallIntegerField(null=True, choices=Fate)  # null: not known yet
     died_of = models.TextField(blank=True, db_default="")  # fingerprint, of dead ones
 
-    # The entry as it was when it was taken, for the way back.
+    # The entry as it was when the operation took it, for undo.
     came_from = models.SmallIntegerField(null=True, choices=Place)
     priority = models.SmallIntegerField(null=True)
     backout_count = models.IntegerField(null=True)
@@ -109,7 +109,7 @@ class OperationItem(models.Model):
 
 
 class CounterReset(models.Model):
-    """Where an operator began to count anew: what a queue's counter had come to."""
+    """The value of a queue's counter at its last reset by an operator."""
 
     queue = models.ForeignKey(
         "broker.Queue", models.CASCADE, related_name="counter_resets"

@@ -1,4 +1,4 @@
-"""What an operation changes in the messages that it sends on."""
+"""Patches: changes that an operation makes to the messages it resubmits or moves."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from broker.models.operations import Operation
 
 
 class OperationPatch(models.Model):
-    """The repair of an operation's messages, and what a look at all of them found.
+    """The patch of an operation, and a preview of it for all messages.
 
-    It stands beside the operation, and what became of each message in its ledger: the
-    message itself knows nothing of it but that it is a copy.
+    The results are in the items of the operation. A patched message is only marked as
+    a copy.
     """
 
     operation = models.OneToOneField(
         Operation, models.CASCADE, primary_key=True, related_name="patch"
     )
     document = models.TextField()  # JSON, as broker.formats.patches reads it
-    body = models.BinaryField(null=True)  # of one message that a person edited
-    is_looked = models.BooleanField(default=False)  # at all of them
-    looked = models.IntegerField(default=0)  # items so far
+    body = models.BinaryField(null=True)  # of a single message, edited by hand
+    is_looked = models.BooleanField(default=False)  # the preview has read all items
+    looked = models.IntegerField(default=0)  # items read so far
     looked_after = models.BigIntegerField(default=0)  # the last of these
-    # Messages that are changed alike: [{"changes": …, "messages": …, "example": …}]
+    # Messages with the same changes: [{"changes": …, "messages": …, "example": …}]
     alike = models.JSONField(default=list)
 
     def __str__(self) -> str:

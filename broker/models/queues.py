@@ -1,4 +1,4 @@
-"""Addresses and the queues they feed."""
+"""Addresses, queues, model queues, aliases and subscriptions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 
 class RoutingType(models.IntegerChoices):
-    """How an address hands a message to its queues; the numbers are Artemis'."""
+    """How an address routes a message to its queues; the numbers are Artemis'."""
 
     MULTICAST = 0, "multicast: every queue"
     ANYCAST = 1, "anycast: one queue"
@@ -88,10 +88,10 @@ class CountsWhenLost(models.TextChoices):
 
 
 class Queue(Limits):
-    """A named store that an address feeds; IBM MQ's local queue."""
+    """A queue of an address; IBM MQ's local queue."""
 
     class Kind(models.IntegerChoices):
-        """Who made it."""
+        """Who created it."""
 
         LOCAL = 1, "local"  # an administrator
         MANAGED = 2, "managed"  # a subscription
@@ -168,7 +168,7 @@ class Queue(Limits):
         | ~Q(selector=""),
         output_field=models.BooleanField(),
         db_persist=True,
-    )  # a put has to look before it puts
+    )  # a put must check its limits or its selector
     description = models.TextField(
         blank=True,
         default="",
@@ -214,12 +214,13 @@ class Queue(Limits):
 
     @property
     def has_runbook(self) -> bool:
-        """Whether there is one, and a browser goes there as to any other page."""
+        """Whether it has a link to a runbook, over HTTP or HTTPS."""
         return self.runbook.startswith(("http://", "https://"))
 
 
 class ModelQueue(Limits):
-    """What queues are cloned from that the broker makes; a copy, not a bond."""
+    """A template for queues that the broker creates. Later changes of it do not change
+    these queues."""
 
     name = models.CharField(max_length=255)
     permanent = models.BooleanField(
@@ -253,7 +254,7 @@ class QueueAlias(models.Model):
 
 
 class Subscription(models.Model):
-    """A wish for what is sent to an address, and the managed queue that keeps it."""
+    """A subscription to an address, with the managed queue that holds its messages."""
 
     address = models.ForeignKey(Address, models.PROTECT, related_name="subscriptions")
     client_id = models.CharField(max_length=255, blank=True)

@@ -1,4 +1,4 @@
-"""What of messages is masked for whoever may not see it."""
+"""Redaction rules: what is masked in messages for users without ``unmask``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from broker.formats.wildcards import check_pattern
 from broker.models.fields import CheckedCharField
 
-LONGEST = 256  # characters of what is masked
+LONGEST = 256  # characters of a rule's target
 NAME = RegexValidator(
     r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z",
     "Give a name of letters, digits and . _ -, which begins with a letter or digit.",
@@ -17,10 +17,10 @@ NAME = RegexValidator(
 
 
 class RedactionRule(models.Model):
-    """One thing that is masked in the messages of some queues, wherever they go."""
+    """One value to mask in messages of some queues, also in copies on other queues."""
 
     class Kind(models.TextChoices):
-        """How the place is said."""
+        """The syntax of the target."""
 
         JSON = "json", "JSON pointer"
         XML = "xml", "path of XML elements"

@@ -1,4 +1,4 @@
-"""Standing rules for dead letters: a table for a queue, and what its passes did."""
+"""Rules tables for dead letters: one for a queue, its passes and its attempts."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ USER = settings.AUTH_USER_MODEL
 
 
 class RuleTable(models.Model):
-    """The rules of one queue, as a person wrote them: the first that fits holds."""
+    """The rules of one queue as text. The first rule that matches applies."""
 
     class Mode(models.TextChoices):
-        """What a pass does with what a rule matches."""
+        """Whether a pass runs, and whether it acts or only reports."""
 
         OFF = "off", "off"
         OBSERVE = "observe", "observe"
         ACTIVE = "active", "active"
 
     queue = models.OneToOneField(Queue, models.CASCADE, related_name="rule_table")
-    text = models.TextField()  # as IBM MQ's runmqdlq reads it, and rules of our own
+    text = models.TextField()  # in the syntax of IBM MQ's runmqdlq, with extensions
     mode = models.TextField(choices=Mode, default=Mode.OFF, db_default=Mode.OFF)
     revision = models.PositiveIntegerField(default=1, db_default=1)
     changed_by = models.ForeignKey(USER, models.SET_NULL, null=True, related_name="+")
     changed_at = models.DateTimeField(db_default=Now())
     acts_for = models.ForeignKey(
         USER, models.SET_NULL, null=True, related_name="+"
-    )  # who switched it on, with whose authority it acts
+    )  # the user who activated it; it acts with their authorities
     switched_at = models.DateTimeField(null=True)
 
-    # How far passes have come: all letters up to this one, since the last round began.
+    # Progress of passes: all letters up to this one, since the last round began.
     seen_id = models.BigIntegerField(default=0, db_default=0)
     round_began_at = models.DateTimeField(null=True)
-    trouble = models.TextField(default="", db_default="")  # why it stands still
+    trouble = models.TextField(default="", db_default="")  # why passes do not run
 
     class Meta:
         default_permissions = ("change",)
@@ -45,13 +45,13 @@ class RuleTable(models.Model):
 
 
 class RulePass(models.Model):
-    """One pass that did something, or would have."""
+    """One pass that acted on letters or, in mode ``observe``, would have."""
 
     table = models.ForeignKey(RuleTable, models.CASCADE, related_name="passes")
     mode = models.TextField(choices=RuleTable.Mode)
     revision = models.PositiveIntegerField()
     began_at = models.DateTimeField()
-    looked_at = models.PositiveIntegerField()  # letters
+    looked_at = models.PositiveIntegerField()  # letters read
     deeds = models.JSONField()  # see broker.operations.rules.runs.Deed
 
     class Meta:
@@ -63,7 +63,7 @@ class RulePass(models.Model):
 
 
 class RuleAttempt(models.Model):
-    """How often each rule was tried on a letter, in this life and in earlier ones."""
+    """How often each rule was tried on a letter and the letters it is a copy of."""
 
     message_id = models.BigIntegerField()
     queue_id = models.IntegerField()

@@ -1,4 +1,4 @@
-"""The settings of addresses: policy by pattern, as ActiveMQ Artemis has it."""
+"""Address settings: policy by address pattern, as in ActiveMQ Artemis."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ ATTEMPTS = MinValueValidator(
 
 
 def check_multiplier(value: float) -> None:
-    """Refuse what would end or turn the growth of delays.
+    """Refuse a multiplier of redelivery delays that is not positive.
 
     Raises:
-        ValidationError: it is 0 or below, or no number.
+        ValidationError: it is 0 or below, or not a finite number.
     """
     if not (math.isfinite(value) and value > 0):
         raise ValidationError(
@@ -35,7 +35,7 @@ def check_multiplier(value: float) -> None:
 
 
 def check_factor(value: float) -> None:
-    """Refuse a share that is none.
+    """Refuse a collision avoidance factor out of range.
 
     Raises:
         ValidationError: it is not from 0 to 1.
@@ -50,9 +50,9 @@ def check_factor(value: float) -> None:
 class AddressSetting(models.Model):
     """Policy for every address that a pattern matches.
 
-    A field that is null is not defined here: a less specific setting decides it, or in
-    the end ``addresses.DEFAULTS``. An empty dead letter address *is* defined: it means
-    that there is none.
+    A field that is null is not defined here: a less specific setting decides it, or
+    finally ``config.address_settings.DEFAULTS``. An empty dead letter address *is*
+    defined: it means that there is none.
     """
 
     class PoisonPolicy(models.TextChoices):
@@ -215,7 +215,7 @@ class AddressSetting(models.Model):
         | Q(max_expiry_delay_ms__isnull=False),
         output_field=models.BooleanField(),
         db_persist=True,
-    )  # a put has to look before it puts
+    )  # a put must apply these to the expiry of a message
 
     class Meta:
         ordering = ["match"]
@@ -252,7 +252,7 @@ class AddressSetting(models.Model):
         return self.match
 
     def clean(self) -> None:
-        """Refuse a dead letter address that feeds itself: a loop (DLA-8)."""
+        """Refuse an address that is its own dead letter address (DLA-8)."""
         own = configured().literal(self.match) or self.match
         if self.dead_letter_address and self.dead_letter_address == own:
             raise ValidationError(
