@@ -88,7 +88,7 @@ class Credential(models.Model):
 
 
 class ClientConnection(models.Model):
-    """A client's connection to a listener; deleted when it closes or its process ends."""
+    """A client's connection to a listener; deleted when it or its process ends."""
 
     owner_id = models.IntegerField()  # the listener's process
     container_id = models.TextField()  # AMQP: as the client sent it

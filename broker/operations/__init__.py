@@ -1,17 +1,17 @@
-"""What an operator does to many messages: planned on a frozen set, then worked through.
+"""Operations on many messages: planned on a fixed set, then processed in steps.
 
     plan ──▶ preview ──▶ start ──▶ step, step … ──▶ plan_undo ──▶ start ──▶ step …
     arrange                   pause, carry_on, cancel
 
-``plan`` chooses the entries once and stores them as items. ``start`` begins, ``step``
-works on the next items in a transaction of its own, and may be called by anybody, any
-number of times: what is done is done, and nothing outside the frozen set is touched.
-The items are the ledger, too: what became of each, and how it was before. So an undo is
-an operation like others, on the items of the one that it takes back.
+``plan`` chooses the entries once and stores them as items. ``start`` begins. ``step``
+processes the next items in its own transaction. Any process may call it, any number of
+times: an item is processed once, and no entry outside the set is touched. The items are
+also the ledger: the result of each, and its entry before. So an undo is an operation
+like others, on the items of the operation that it undoes.
 
-Each has a course: ``arrange`` says how fast it goes, and how many it tries first. Those
-it watches until they have ended, and stops itself if they die again. ``settle`` notes
-in the ledger what became of all that was sent.
+Each operation has a course. ``arrange`` sets its rate and the size of its canary. The
+operation watches the canary until each message has an outcome, and stops itself if they
+die again. ``settle`` records the outcomes of all copies in the ledger.
 """
 
 from __future__ import annotations

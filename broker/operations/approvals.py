@@ -1,9 +1,9 @@
-"""Four eyes: what is planned over a queue's limit is started once somebody else agreed.
+"""Approval of large operations by a second person (four-eyes principle).
 
-A queue says above how many of its messages an operation needs a reason, and above how
-many it needs a second person. The plan is sealed: whoever agrees, agrees to a digest of
-exactly these messages and what becomes of them, and for a time. An undo needs nobody:
-it gives back what an operation took, only while nobody touched it.
+A queue defines above how many of its messages an operation needs a reason, and above
+how many it needs approval. The plan is sealed: an approval is for a digest of these
+messages and what is done with them, and it expires. An undo needs no approval: it only
+returns entries that nobody has touched since.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CHANGED = "It is not the plan that was approved; plan it again"
 
 
 def limits_passed(operation: Operation, limit: str) -> list[str]:
-    """The queues of which it is about more messages than a limit of theirs, by name."""
+    """The names of the queues whose limit the operation exceeds."""
     if operation.undoes_id is not None:
         return []
     limited = Queue.objects.filter(**{f"{limit}__isnull": False})
@@ -59,7 +59,7 @@ def limits_passed(operation: Operation, limit: str) -> list[str]:
 
 
 def seal_of(operation: Operation) -> str:
-    """A digest of what was frozen, and what is to be done with it."""
+    """A digest of the set of an operation, and of what it does with it."""
     (items,) = sql.fetch_one("seal", operation_id=operation.pk)
     patch = OperationPatch.objects.filter(pk=operation.pk).first()
     document, body = (patch.document, patch.body) if patch else ("", None)
@@ -80,7 +80,7 @@ def ask(operation: Operation, now: datetime | None) -> Approval | None:
 
 
 def reseal(operation: Operation) -> None:
-    """A plan was changed: whoever agreed has agreed to another."""
+    """Seal a changed plan again; this cancels its approval."""
     asked = Approval.objects.filter(pk=operation.pk)
     if asked.exists():
         asked.update(seal=seal_of(operation), approved_by=None, approved_at=None)
@@ -88,15 +88,15 @@ def reseal(operation: Operation) -> None:
 
 @transaction.atomic
 def explain(operation_id: int, user: Any, reason: str) -> None:
-    """Say why a plan should be approved, for whoever looks at it.
+    """Give the reason of a plan, for the second person.
 
     Args:
         operation_id: of the plan.
         user: who planned it.
-        reason: for the second person, and for the record.
+        reason: for the second person and for the audit.
 
     Raises:
-        NotApprovable: it is not their plan, does not wait, or was approved already.
+        NotApprovable: it is not their plan, needs no approval, or has one already.
     """
     found = locked(operation_id)
     rules = [
@@ -118,19 +118,19 @@ def approve(
     reason: str = "",
     now: datetime | None = None,
 ) -> Approval:
-    """Agree to a plan, as it was looked at.
+    """Approve a plan with the given seal.
 
     Args:
         operation_id: of the plan.
-        user: who agrees; not who planned it.
-        seal: of the plan that was looked at.
+        user: who approves it; not the user who planned it.
+        seal: of the plan that this user saw.
         reason: for the audit.
         now: when; the database's clock when not given.
 
     Raises:
         OwnApproval: the user planned it.
-        NotApprovable: it is not this plan, too late, done before, or not asked for; or
-            the user lacks the permission.
+        NotApprovable: the seal differs, the time is over, it is approved already or
+            needs no approval, or the user lacks the permission.
     """
     found = locked(operation_id)
     at = now or database_now()
@@ -151,7 +151,7 @@ def approve(
 
 
 def locked(operation_id: int) -> Approval:
-    """What is asked for a plan; of two who answer, one is the first."""
+    """The approval of a plan, locked, so that concurrent decisions are serialized."""
     approvals = Approval.objects.select_for_update().select_related("operation")
     found = approvals.filter(pk=operation_id).first()
     if found is None:
@@ -166,13 +166,13 @@ def refuse_by(rules: Iterable[tuple[bool, str]], operation_id: int) -> None:
 
 
 def require(operation: Operation, now: datetime | None) -> None:
-    """Go on only if an operation may be started: with a reason and a second person, as
-    far as its queues say so now.
+    """Refuse the start of an operation without the reason or the approval that its
+    queues require now.
 
     Raises:
-        ReasonNeeded: it has none.
-        ApprovalNeeded: nobody else agreed, or not to this.
-        ApprovalExpired: somebody did, but too long ago.
+        ReasonNeeded: it has no reason.
+        ApprovalNeeded: it has no approval, or the approval is for another plan.
+        ApprovalExpired: its approval is too old.
     """
     if not operation.reason and (over := limits_passed(operation, "reason_above")):
         raise ReasonNeeded(operation.pk, over[0])

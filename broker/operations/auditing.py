@@ -1,5 +1,4 @@
-"""What the audit says of an operation: one record for each act, however many messages
-it is about."""
+"""Audit records of operations: one for each act, however many messages it affects."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ def note(
     by: Any = None,
     **detail: Any,
 ) -> None:
-    """Write down what is done with an operation, in the transaction that does it; by
-    default for the reason that the operation has."""
+    """Record an act on an operation in the audit, in the transaction of the act. The
+    default reason is that of the operation."""
     audit.record(
         act,
         Thing("operation", operation.pk, f"{operation.kind} {operation.pk}"),
@@ -40,7 +39,7 @@ def note(
 
 
 def by_queue(operation: Operation) -> dict[str, int]:
-    """How many messages of each queue it is about; of one that is gone, by number."""
+    """Number of its messages by queue name; a deleted queue is named by its number."""
     counted = operation.items.values_list("queue_id").annotate(Count("pk")).order_by()
     rows = dict(counted)
     names = dict(Queue.objects.filter(pk__in=rows).values_list("pk", "name"))

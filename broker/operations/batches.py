@@ -1,4 +1,4 @@
-"""Items of one operation that lie on one queue and go one way, and what is in it."""
+"""Batches of items of one operation with the same queue and the same target."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ EXPIRED_TOO = BY_ADDRESS | {Operation.Kind.REMOVE}
 
 @dataclass
 class ItemBatch:
-    """Items that lie on one queue and go one way, and what became of them."""
+    """Items with the same queue and the same target, and their results."""
 
     operation: Operation
     queue_id: int
-    target: str  # the queue they go to, if one is named
+    target: str  # the queue they go to, if the item names one
     items: list[Item]
     now: datetime | None
     done: dict[int, Done] = field(default_factory=dict)  # by message
@@ -47,24 +47,24 @@ class ItemBatch:
 
     @cached_property
     def queue(self) -> Queue | None:
-        """Where the entries lie; none where it was deleted."""
+        """The queue of the entries; None if it was deleted."""
         queues = Queue.objects.select_related("address")
         return queues.filter(pk=self.queue_id).first()
 
     @cached_property
     def goal(self) -> Queue | None:
-        """The queue that is named; none where it is no more."""
+        """The target queue; None if there is no such queue."""
         queues = Queue.objects.select_related("address")
         return queues.filter(name=self.target).first()
 
     @cached_property
     def rule(self) -> AddressSetting:
-        """Of the address whose queue the entries lie on, merged."""
+        """The merged settings of the address of the entries' queue."""
         return settings_for(self.queue.address.name if self.queue else "")
 
     @cached_property
     def address(self) -> str:
-        """Where the entries go; empty where they end or stay."""
+        """The address the entries go to; empty if they are deleted or stay."""
         match self.operation.kind:
             case Operation.Kind.EXPIRE:
                 return expiry_address(self.queue, self.rule) if self.queue else ""
@@ -74,10 +74,10 @@ class ItemBatch:
 
     @property
     def obstacle(self) -> Outcome | None:
-        """Why nothing can be done to any of them.
+        """Why none of the items can be processed; None if they can.
 
         Source:
-            ActiveMQ Artemis: what lies on its own dead letter address stays there.
+            ActiveMQ Artemis: a message on its own dead letter address stays there.
         """
         kind = self.operation.kind
         if self.queue is None:
@@ -97,7 +97,7 @@ class ItemBatch:
         return Record(kind, place, None, actor, detail, self.now)
 
     def taken(self) -> Iterator[tuple[Place, list[Taken]]]:
-        """Take the entries; those that were ready, and those that were delayed."""
+        """Take the entries: first the ready ones, then the delayed ones."""
         ready = self.reach.ready(self.ids)
         missing = sorted(set(self.ids).difference(one.id for one in ready))
         there = [
@@ -114,7 +114,7 @@ class ItemBatch:
         )
 
     def became(self, entries: Sequence[Taken], copies: Sequence[Copy] = ()) -> None:
-        """Note what entries were, and the copies that were made of them."""
+        """Record entries as done: their state before, and their copies."""
         copy_ids = {one.id: one.copy_id for one in copies}
         for entry in entries:
             self.done[entry.id] = Done(entry, copy_ids.get(entry.id))
@@ -123,7 +123,7 @@ class ItemBatch:
         self.skipped.update(dict.fromkeys(ids, why))
 
     def look(self, ids: Sequence[int]) -> list[Found]:
-        """Look where entries are, and note in ``known`` what can be done to them."""
+        """Read the state of entries; store the outcome of each in ``known``."""
         if not ids:
             return []
         found = self.reach.find(ids)
@@ -132,8 +132,7 @@ class ItemBatch:
         return found
 
     def states(self, ids: Sequence[int]) -> dict[int, Outcome]:
-        """What can be done to entries where they are now, or were when they were last
-        looked at; WILL_GO, or why not."""
+        """The outcome that each entry would have, as last read: WILL_GO, or why not."""
         if self.obstacle is not None:
             return dict.fromkeys(ids, self.obstacle)
         self.look([one for one in ids if one not in self.known])
@@ -153,7 +152,7 @@ class ItemBatch:
 def batches(
     operation: Operation, items: Iterable[Item], now: datetime | None
 ) -> list[ItemBatch]:
-    """Items, apart by queue and way."""
+    """Group items by queue and target."""
     by_way: dict[tuple[int, str], list[Item]] = defaultdict(list)
     for item in items:
         by_way[item.queue_id, item.target].append(item)
@@ -164,8 +163,8 @@ def batches(
 
 
 def expiry_address(queue: Queue, rule: AddressSetting) -> str:
-    """The expiry address of a queue (``broker.settlement.expiry``); empty where expired
-    messages are dropped."""
+    """The expiry address of a queue (``broker.settlement.expiry``); empty if expired
+    messages are deleted."""
     to = rule.expiry_address or ""
     is_dropped = policy_of(rule, queue.backout_threshold) is Policy.IBM
     return "" if is_dropped or to == rule.match else to

@@ -1,8 +1,8 @@
-"""Trying a few first: a canary, then parts three times as large, then the rest.
+"""Canary: an operation first sends a few messages, then parts three times as large.
 
-After each part the operation waits until all of it has ended. If messages die again of
-what they had died of before, it stops at the third; of anything else, at the first.
-What was seen of a part is judged by a pure rule; nothing here sends anything.
+After each part the operation waits until each of its messages has an outcome. It stops
+at the third message that dies of a known error, and at the first that dies of another.
+The decision is a pure function; nothing here sends a message.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from broker.operations import copy_outcomes, error_history
 Status, Fate = OperationItem.Status, OperationItem.Fate
 
 USUAL = 10  # messages of a canary
-LARGE = 100  # messages; an operation of more is tried first, if consumers get them
+LARGE = 100  # messages; a larger operation has a canary, if consumers get them
 WATCHED = 1000  # messages that can be watched at most
-GROWTH = 3  # times as many in the next part
-REPEATS = 3  # deaths of one known cause that are too many
+GROWTH = 3  # factor from one part to the next
+REPEATS = 3  # deaths of one known error at which it stops
 TRIED_FIRST = {Operation.Kind.RESUBMIT, Operation.Kind.MOVE}
 
 
 class StopReason(StrEnum):
     """Why an operation stopped itself."""
 
-    AGAIN = "again"  # they die of the same
-    NEW = "new"  # they die of something else
-    EXPIRED = "expired"  # before anybody had them
-    UNTAKEN = "untaken"  # no consumer has had them
+    AGAIN = "again"  # messages die of a known error
+    NEW = "new"  # messages die of another error
+    EXPIRED = "expired"  # all expired before a consumer got them
+    UNTAKEN = "untaken"  # no consumer got them
 
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """What an operation stopped at."""
+    """Why an operation stopped itself, with numbers."""
 
     why: StopReason
-    messages: int  # that are meant
+    messages: int  # for which the reason holds
     tried: int  # that were watched
     fingerprint: str = ""
-    pattern: str = ""  # of the error, for people
+    pattern: str = ""  # of the error, as text
 
     def stored(self) -> dict[str, Any]:
         return asdict(self)
@@ -60,13 +60,13 @@ def read(stored: Mapping[str, Any]) -> Halt:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What is known of the messages of a trial."""
+    """The outcomes of the messages of a trial, so far."""
 
-    untouched: int  # still on their queue, and nobody ever had them
-    under_way: int  # with a consumer, or to be delivered again
+    untouched: int  # on their queue, never delivered
+    under_way: int  # claimed by a consumer, or waiting for redelivery
     processed: int
     expired: int
-    others: int  # taken away by somebody, or unknown
+    others: int  # moved or removed by an operator, or unknown
     deaths: Mapping[str, int]  # by fingerprint
 
     @property
@@ -81,14 +81,14 @@ def judge(
     """Whether an operation may go on after a trial.
 
     Args:
-        watch: what was seen.
-        known: the fingerprints of what its messages had died of before.
-        waited: since the last of the trial was sent.
-        patience: for how long it waits for a consumer to take them.
+        watch: the outcomes of the trial.
+        known: fingerprints of the errors that its messages had died of before.
+        waited: since the last message of the trial was sent.
+        patience: how long it waits for a consumer to get the messages.
 
     Returns:
-        True: all of them have ended, and not badly. False: it is too early to say, and
-        what a consumer had is waited for as long as it takes. Or at what it stops.
+        True: go on, all messages have an acceptable outcome. False: wait; a message
+        that a consumer has received is waited for without limit. A Halt: stop.
     """
     if halt := too_deadly(watch, known):
         return halt
@@ -102,7 +102,7 @@ def judge(
 
 
 def too_deadly(watch: Watch, known: Collection[str]) -> Halt | None:
-    """What dies that has not died before, or again and again; the new comes first."""
+    """The error of which too many messages died; a new error takes precedence."""
     deaths = sorted(watch.deaths.items(), key=lambda death: (death[0] in known, death))
     for fingerprint, messages in deaths:
         if fingerprint not in known:
@@ -113,18 +113,18 @@ def too_deadly(watch: Watch, known: Collection[str]) -> Halt | None:
 
 
 def next_part(part: int, tried: int) -> int:
-    """How many are tried after a part that went well; 0: all the rest may go.
+    """The size of the next trial after a good one; 0: send all the rest.
 
     Args:
         part: messages of the last trial, from 1.
-        tried: messages of all trials until now.
+        tried: messages of all trials so far.
     """
     more = part * GROWTH
     return more if tried + more <= WATCHED else 0
 
 
 def check(canaries: int) -> None:
-    """Refuse a canary that could not be watched.
+    """Refuse a canary that is too large to be watched.
 
     Raises:
         InvalidCanary: it is not from 0 to ``WATCHED``.
@@ -134,12 +134,12 @@ def check(canaries: int) -> None:
 
 
 def usual(operation: Operation, messages: int, *, has_consumers: bool) -> int:
-    """How many are tried first if nobody says otherwise.
+    """The default size of the canary of an operation.
 
     Args:
         operation: that is planned.
         messages: in its set.
-        has_consumers: whether anybody ever took from the queues where they go.
+        has_consumers: whether the target queues have ever had a get.
     """
     if operation.undoes_id is not None or operation.kind not in TRIED_FIRST:
         return 0
@@ -148,7 +148,7 @@ def usual(operation: Operation, messages: int, *, has_consumers: bool) -> int:
 
 
 def pick(course: Course) -> None:
-    """Choose the canary, and take note of what its messages died of. Not saved."""
+    """Choose the canary, and the errors that its messages had died of. Not saved."""
     course.chosen = sql.fetch(
         "pick_canaries", int, operation_id=course.pk, limit=course.canaries
     )
@@ -159,7 +159,7 @@ def pick(course: Course) -> None:
 
 
 def watched(operation: Operation, course: Course, now: datetime | None) -> Watch:
-    """Look at what was sent since the last halt; what ended is noted."""
+    """Read the outcomes of the copies sent since the last halt, and record them."""
     items = copy_outcomes.open_items(operation.pk, limit=WATCHED)
     seen = copy_outcomes.look(items, now)
     copy_outcomes.note(operation, seen, now)
@@ -185,7 +185,7 @@ def watched(operation: Operation, course: Course, now: datetime | None) -> Watch
 
 
 def verdict(operation: Operation, course: Course, now: datetime) -> Halt | bool:
-    """Whether the operation may go on after its trial, as ``judge`` has it."""
+    """Whether the operation may go on after its trial; see ``judge``."""
     assert course.watched_since is not None
     watch = watched(operation, course, now)
     patience = timedelta(seconds=settings.BROKER_CANARY_PATIENCE_S)

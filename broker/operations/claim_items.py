@@ -1,4 +1,4 @@
-"""Taking the entries of items from where they wait, and putting them there."""
+"""Take the entries of items from their queues, and put them back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from broker.queueing.transfer import Record, TakenEntry, columns
 class Taken(TakenEntry):
     """An entry as it was when it was taken."""
 
-    due_at: datetime | None = None  # none, where it was ready
+    due_at: datetime | None = None  # None if it was ready
 
     @property
     def place(self) -> Place:
@@ -25,7 +25,7 @@ class Taken(TakenEntry):
 
 @dataclass(slots=True)
 class Found:
-    """An entry where it is now."""
+    """An entry as it is now."""
 
     id: int  # of its message
     place: int
@@ -38,7 +38,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which entries are taken: of one queue, by a moment."""
+    """Access to the entries of one queue at one moment."""
 
     queue_id: int
     now: datetime | None
@@ -61,7 +61,7 @@ class Reach:
         )
 
     def find(self, ids: Sequence[int]) -> list[Found]:
-        """Where entries are now; those that are nowhere are missing."""
+        """The entries with these ids that are on the queue now."""
         return sql.fetch(
             "find_entries",
             Found,
@@ -72,7 +72,7 @@ class Reach:
 
 
 def reinstate(entries: Sequence[Taken], record: Record) -> None:
-    """Put entries on their queues as they are: ready at the head, or delayed."""
+    """Put entries back on their queues: ready ones at the head, or delayed."""
     if not entries:
         return
     parameters = record.parameters()

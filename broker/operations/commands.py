@@ -1,4 +1,4 @@
-"""What an operator may order, and to which entries."""
+"""The command of an operation, and the selection of its entries."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ Entry = tuple[int, int]  # message and queue
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """Not all that was chosen, but so many: the first of them, or any."""
+    """A limit on the selection: only so many entries, the first or a random sample."""
 
     messages: int  # from 1
-    sampled: bool = False  # any
+    sampled: bool = False  # a random sample
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be done."""
+    """What to do with the selected entries."""
 
     kind: Operation.Kind
     argument: str = ""  # the queue of a move or a copy, or the new priority, "0" to "9"
-    only: Only | None = None  # none: all that was chosen
+    only: Only | None = None  # None: all selected entries
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """To which entries: those that everything here chooses. What is None or empty
-    chooses by nothing; a queue, messages or dead letters have to be named.
+    """A selection of entries by all of these conditions. A field that is None or empty
+    is no condition. A queue, messages or dead letters must be given.
 
-    Only what is ready or delayed can be chosen, never what a consumer holds.
+    It selects only ready and delayed entries, never claimed ones.
     """
 
-    queue: str | None = None  # by its name: what lies there
+    queue: str | None = None  # the name of the queue of the entries
     place: Place | None = None  # only READY, or only DELAYED
     selector: str = ""  # of JMS
-    ids: tuple[int, ...] = ()  # of messages, on whatever queues
-    letters: Selection | None = None  # dead letters that lie ready, as triage has them
+    ids: tuple[int, ...] = ()  # of messages, on any queue
+    letters: Selection | None = None  # dead letters that are ready
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """To which entries: those that a filter finds, of what can be chosen."""
+    """A selection of the entries that match a filter and are ready or delayed."""
 
     filter: Filter
     within: Mapping[int, str] = field(hash=False)  # queues: their names, by id
-    only: frozenset[Entry] | None = None  # of these
+    only: frozenset[Entry] | None = None  # restricts it to these
 
     @classmethod
     def named(cls, entries: Iterable[Entry], names: Mapping[int, str]) -> Self:
-        """Just these entries, on those of the queues that may be looked at.
+        """Exactly these entries, on the given queues.
 
         Args:
             entries: by message and queue.
-            names: of the queues, by id.
+            names: of the queues to search, by id.
         """
         only = frozenset(entries)
         queues = {queue_id for _, queue_id in only}
@@ -70,7 +70,7 @@ class Sought:
 
     @classmethod
     def numbered(cls, message_ids: Iterable[int], names: Mapping[int, str]) -> Self:
-        """These messages, on those of the queues that may be looked at."""
+        """These messages, on the given queues."""
         ids = tuple(map(Is, sorted(set(message_ids))))
         return cls(Filter((Term(KEYS["id"], ids),)), names)
 

@@ -1,8 +1,7 @@
-"""What became of the copies that an operation made: looked up, and written into the
-ledger once they have ended.
+"""Outcomes of the copies that an operation made: looked up, and recorded in the ledger.
 
-Looking is bounded: so many items in one go, by the numbers of their copies. What is
-still open is looked at again, the more seldom the longer nothing happens.
+A look-up is bounded: it reads a fixed number of items, by the numbers of their copies.
+Open items are read again later; the interval grows while nothing happens.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from broker.sql.clock import database_now
 Fate = OperationItem.Fate
 
 FOLLOWED = (Operation.Kind.RESUBMIT, Operation.Kind.MOVE, Operation.Kind.COPY)
-SWEEP = 500  # items that are looked at in one go
+SWEEP = 500  # items that one call reads
 LONGEST_REST_S = 60
 GIVEN_UP = timedelta(days=1)  # after the end of an operation
 BAD_ENDS = {Kind.DEAD_LETTER, Kind.DISCARD}
@@ -36,7 +35,7 @@ WORST = [Fate.PROCESSED, Fate.TAKEN, Fate.UNKNOWN, Fate.EXPIRED, Fate.DEAD]
 
 @dataclass(frozen=True, slots=True)
 class CopyOutcome:
-    """How the copy of one item ended."""
+    """The outcome of the copy of one item."""
 
     fate: OperationItem.Fate
     died_of: str = ""  # the fingerprint of its error, if it died
@@ -44,27 +43,27 @@ class CopyOutcome:
 
 @dataclass(slots=True)
 class OutcomeCheck:
-    """What was seen of the copies of some items."""
+    """The state of the copies of some items."""
 
     ends: dict[int, CopyOutcome] = field(default_factory=dict)  # by item
-    untouched: set[int] = field(default_factory=set)  # items: nobody ever had it
-    under_way: set[int] = field(default_factory=set)  # items: somebody had it, or has
+    untouched: set[int] = field(default_factory=set)  # items never delivered
+    under_way: set[int] = field(default_factory=set)  # items delivered, still open
 
 
 def follows(operation: Operation) -> bool:
-    """Whether consumers get what an operation makes."""
+    """Whether consumers get the copies that an operation makes."""
     return operation.undoes_id is None and operation.kind in FOLLOWED
 
 
 def open_items(operation_id: int, *, after: int = 0, limit: int = SWEEP) -> list[Item]:
-    """Items whose copies are not known to have ended, in their order."""
+    """Items whose copies have no known outcome, in their order."""
     return sql.fetch(
         "open_items", Item, operation_id=operation_id, after=after, limit=limit
     )
 
 
 def look(items: Iterable[Item], now: datetime | None = None) -> OutcomeCheck:
-    """Look where the copies of items are, or how they ended. Changes nothing."""
+    """Read the state or the outcome of the copies of items. Read-only."""
     items = list(items)
     seen = OutcomeCheck()
     parts = item_state.copies_of(items)
@@ -85,7 +84,7 @@ def look(items: Iterable[Item], now: datetime | None = None) -> OutcomeCheck:
 def waiting(
     parts: Sequence[ItemEntry], now: datetime | None
 ) -> dict[item_state.Spot, bool]:
-    """The entries that are still on their queue; whether a consumer ever had each."""
+    """The entries still on their queue, and whether each was ever delivered."""
     by_queue: dict[int, list[int]] = defaultdict(list)
     for part in parts:
         by_queue[part.queue_id].append(part.message_id)
@@ -97,7 +96,7 @@ def waiting(
 
 
 def ends_of(parts: Sequence[ItemEntry]) -> dict[int, CopyOutcome]:
-    """How the copies of items ended; of an item with several, the worst."""
+    """The outcome of each item's copies; the worst if it has several."""
     items = {part.spot: part.item.pk for part in parts}
     rows = [
         row
@@ -114,7 +113,7 @@ def ends_of(parts: Sequence[ItemEntry]) -> dict[int, CopyOutcome]:
 
 
 def letters_of(copy_ids: Iterable[int]) -> Mapping[int, tuple[str, str]]:
-    """Of messages that are dead letters: their cause, and their fingerprint."""
+    """Cause and fingerprint of the messages that are dead letters."""
     letters = DeadLetter.objects.filter(message_id__in=sorted(copy_ids))
     rows = letters.values_list("message_id", "cause", "fingerprint")
     return {message_id: (cause, found) for message_id, cause, found in rows}
@@ -126,7 +125,7 @@ def end_of(
     error: str,
     letters: Mapping[int, tuple[str, str]],
 ) -> CopyOutcome:
-    """How one entry ended, by the last thing that the journal says of it."""
+    """The outcome of one entry, by its last event in the journal."""
     cause, died_of = letters.get(copy_id or 0, ("", ""))
     if kind == Kind.EXPIRE or cause == DeadLetter.Cause.EXPIRED:
         return CopyOutcome(Fate.EXPIRED)
@@ -138,7 +137,7 @@ def end_of(
 
 
 def note(operation: Operation, seen: OutcomeCheck, now: datetime | None) -> int:
-    """Write into the ledger what ended; return how many. The caller has locked the
+    """Record outcomes in the ledger; return how many. The caller has locked the
     course."""
     if not seen.ends:
         return 0
@@ -155,7 +154,7 @@ def note(operation: Operation, seen: OutcomeCheck, now: datetime | None) -> int:
 
 
 def unsettled(now: datetime | None = None) -> list[int]:
-    """The operations whose copies are to be looked at now."""
+    """The operations whose copies are due for a look-up."""
     due = Q(look_at=None) | Q(look_at__lte=now or database_now())
     started = Course.objects.filter(due, settled_at=None).exclude(
         operation__state=Operation.State.PLANNED
@@ -167,10 +166,10 @@ def unsettled(now: datetime | None = None) -> list[int]:
 def settle(
     operation_id: int, *, limit: int = SWEEP, now: datetime | None = None
 ) -> int:
-    """Look at what became of some of the copies of an operation, and note what ended;
-    return how many did. Zero when somebody else is at it.
+    """Look up outcomes of some copies of an operation and record them; return how
+    many. Zero while another process does so.
 
-    Each call looks at the next so many, round and round, until nothing is open.
+    Each call reads the next items, and starts again after the last, until none is open.
     """
     courses = Course.objects.select_for_update(skip_locked=True, of=("self",))
     course = courses.select_related("operation").filter(pk=operation_id).first()
@@ -199,6 +198,6 @@ def settle(
 
 
 def rest(course: Course, now: datetime, *, is_idle: bool) -> None:
-    """When to look again: the later the longer nothing ended."""
+    """Set the time of the next look-up: later the longer there was no outcome."""
     course.idle_s = min(course.idle_s * 2 or 1, LONGEST_REST_S) if is_idle else 0
     course.look_at = now + timedelta(seconds=course.idle_s)

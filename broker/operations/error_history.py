@@ -1,4 +1,4 @@
-"""What the messages of an operation had died of, and what came of sending such back."""
+"""The errors of an operation's messages, and results of earlier resubmits of these."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from datetime import datetime
 
 from broker import sql
 
-MOST = 1000  # causes of one operation that are told apart
+MOST = 1000  # errors of one operation that are counted separately
 SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One error, of messages of one operation."""
+    """One error of messages of one operation."""
 
     fingerprint: str
-    pattern: str  # for people
+    pattern: str  # the error as text
     messages: int  # of the operation
-    again: int  # of them, were resubmitted before
+    again: int  # those of them that were resubmitted before
 
     # Of all operations until now.
     processed: int
     died: int
-    since: datetime | None  # when the first of them ended; none: nothing is known
+    since: datetime | None  # time of the first result; None: there is none
 
     @property
     def attempts(self) -> int:
@@ -31,7 +31,7 @@ class Cause:
 
 
 def planned(operation_id: int) -> list[Cause]:
-    """What the messages that are still to go had died of: the most frequent first."""
+    """The errors of the items that are still planned, the most frequent first."""
     return sql.fetch(
         "causes_of",
         Cause,
@@ -43,7 +43,7 @@ def planned(operation_id: int) -> list[Cause]:
 
 
 def whole(operation_id: int) -> list[Cause]:
-    """What the messages of the whole set had died of."""
+    """The errors of all items of an operation."""
     return sql.fetch(
         "causes_of",
         Cause,

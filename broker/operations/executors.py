@@ -1,4 +1,4 @@
-"""What each kind of operation does to the entries of its items."""
+"""Executors: one function for each kind of operation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BY_AN_OPERATOR = "An operator sent it to the dead letters."
 
 
 def do(operation: Operation, items: Sequence[Item], now: datetime | None) -> None:
-    """Do to each item what was ordered, and write it into the ledger."""
+    """Process items, and record the result of each in the ledger."""
     deed = DEEDS[Operation.Kind(operation.kind)]
     for batch in batches(operation, items, now):
         if batch.obstacle is None:
@@ -49,11 +49,11 @@ def do(operation: Operation, items: Sequence[Item], now: datetime | None) -> Non
 
 
 def resubmit(batch: ItemBatch) -> None:
-    """Send entries back to the queue they came from, and to no other.
+    """Send dead letters back to the queue they came from, and only there.
 
     Source:
-        ActiveMQ Artemis, QueueControl.retryMessages: to the original address, and where
-        the queue's name differs from it, to that queue alone.
+        ActiveMQ Artemis, QueueControl.retryMessages: to the original address; if the
+        queue has another name, to that queue only.
     """
     only = None if batch.target == batch.address else batch.target
     for place, entries in batch.taken():
@@ -61,8 +61,7 @@ def resubmit(batch: ItemBatch) -> None:
 
 
 def move(batch: ItemBatch) -> None:
-    """Move entries to one queue, and to no other; without their MQDLH, if that is
-    wanted."""
+    """Move entries to one queue, with or without their MQDLH."""
     way = send_bare if batch.operation.drops_header else send
     for place, entries in batch.taken():
         way(batch, entries, batch.record(Kind.MOVE, place), batch.target)
@@ -71,8 +70,8 @@ def move(batch: ItemBatch) -> None:
 def send_bare(
     batch: ItemBatch, entries: Sequence[Taken], record: Record, only: str | None
 ) -> None:
-    """Copy entries to the batch's address; those that IBM MQ's rules brought where they
-    are without what those rules put before them."""
+    """Copy entries to the batch's address. Dead letters by IBM MQ's rules are sent
+    without the MQDLH that those rules added."""
     dressed = by_ibm(entries)
     send(batch, [one for one in entries if one.id not in dressed], record, only)
     theirs = [one for one in entries if one.id in dressed]
@@ -81,7 +80,7 @@ def send_bare(
 
 
 def copy_there(batch: ItemBatch) -> None:
-    """Copy entries to one queue, and to no other; they stay where they are."""
+    """Copy entries to one queue; the originals stay."""
     found = [
         Taken(
             batch.queue_id,
@@ -106,7 +105,7 @@ def send(
     dress: Sequence[Dress] | None = None,
     ends: bool = True,
 ) -> None:
-    """Copy entries to the batch's address; what no queue wants stays where it was."""
+    """Copy entries to the batch's address; an entry that no queue takes stays."""
     if not entries:
         return
     unwanted: set[int] = set()
@@ -132,7 +131,7 @@ def send(
 
 
 def remove(batch: ItemBatch) -> None:
-    """End entries, into the discard bin."""
+    """Move entries to the discard bin."""
     for place, entries in batch.taken():
         record = batch.record(Kind.REMOVE, place)
         discard(entries, record, why=REMOVED, kind=Kind.REMOVE)
@@ -140,8 +139,8 @@ def remove(batch: ItemBatch) -> None:
 
 
 def expire(batch: ItemBatch) -> None:
-    """End entries as if their time to live were over: copy them to their expiry
-    address, or drop them where there is none."""
+    """Expire entries now: copy them to their expiry address or, without one, delete
+    them."""
     assert batch.queue is not None
     for place, entries in batch.taken():
         record = batch.record(Kind.EXPIRE, place, error=HAD_EXPIRED)
@@ -159,7 +158,7 @@ def expire(batch: ItemBatch) -> None:
 
 
 def dead_letter(batch: ItemBatch) -> None:
-    """Send entries to their dead letter address, or drop them where there is none.
+    """Send entries to their dead letter address or, without one, discard them.
 
     Source:
         ActiveMQ Artemis, QueueControl.sendMessagesToDeadLetterAddress.
@@ -174,8 +173,9 @@ def dead_letter(batch: ItemBatch) -> None:
 
 
 def reprioritize(batch: ItemBatch) -> None:
-    """Give entries another priority. Ready entries go to its head: a place among new
-    ones may be below the low watermark of gets (``broker.queueing.low_watermarks``)."""
+    """Change the priority of entries. Ready entries go to the head of their lane: a
+    position among newer entries may be below the low watermark of gets
+    (``broker.queueing.low_watermarks``)."""
     priority = int(batch.operation.argument)
     for place, entries in batch.taken():
         record = batch.record(Kind.REPRIORITIZE, place, priority=priority)
@@ -184,7 +184,7 @@ def reprioritize(batch: ItemBatch) -> None:
 
 
 def deliver(batch: ItemBatch) -> None:
-    """End the delay of entries: they are ready, at the head of their queue."""
+    """End the delay of entries: they become ready, at the head of their queue."""
     entries = batch.reach.delayed(batch.ids)
     record = batch.record(Kind.WAKE, Place.DELAYED)
     reinstate([replace(entry, due_at=None) for entry in entries], record)
@@ -204,11 +204,11 @@ DEEDS: dict[Operation.Kind, Callable[[ItemBatch], None]] = {
 
 
 def by_ibm(held: Sequence[TakenEntry]) -> dict[int, Dress]:
-    """Those that IBM MQ's rules brought here, as they were before: without an MQDLH.
+    """Headers without MQDLH for the entries that are dead letters by IBM MQ's rules.
 
     Source:
-        IBM MQ, "MQDLH - Dead-letter header": to resend, remove it, and restore what it
-        says of the encoding, the character set and the format.
+        IBM MQ, "MQDLH - Dead-letter header": to resend, remove it, and restore
+        encoding, character set and format from it.
     """
     letters = {
         "ids": [entry.id for entry in held],

@@ -1,8 +1,8 @@
-"""Answers that are kept for whoever asks again: see ``KeptAnswer``.
+"""Idempotency keys: a repeated request gets the stored response (``KeptAnswer``).
 
-A key is claimed, and its answer kept, in the transaction that acts. Who comes with the
-same key meanwhile waits for the end of that transaction. Then there is an answer, or
-nothing was done and they go on in its place.
+A key is claimed and its response stored in the transaction of the request. A concurrent
+request with the same key waits for the end of that transaction. If it committed, the
+second request gets the response; if it rolled back, the second is processed instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from broker.sql.clock import database_now
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was answered."""
+    """A stored response."""
 
     status: int
     content_type: str
@@ -30,17 +30,17 @@ class Answer:
 def claim(
     asker: str, key: str, digest: bytes, *, now: datetime | None = None
 ) -> Answer | None:
-    """Take a key for this transaction; or the answer that it got before.
+    """Claim a key for this transaction; or return the response stored for it.
 
     Args:
-        asker: whose key it is; others may have the same.
+        asker: the owner of the key; others may use the same key.
         key: as it was sent.
-        digest: of what is asked for.
+        digest: of the request.
         now: when; the database's clock when not given.
 
     Raises:
-        AnotherRequest: it was for something else.
-        OperationalError: another transaction has it for longer than one waits.
+        AnotherRequest: the key was used for another request.
+        OperationalError: another transaction held the key longer than the timeout.
     """
     if sql.run("claim_key", {"asker": asker, "key": key, "digest": digest, "now": now}):
         return None
@@ -52,14 +52,14 @@ def claim(
 
 
 def keep(asker: str, key: str, answer: Answer) -> None:
-    """Keep the answer to a key that this transaction has claimed."""
+    """Store the response to a key that this transaction has claimed."""
     KeptAnswer.objects.filter(asker=asker, key=key).update(
         status=answer.status, content_type=answer.content_type, body=answer.body
     )
 
 
 def forget_old(*, limit: int, now: datetime | None = None) -> int:
-    """Forget answers that were kept long enough; return how many, at most ``limit``."""
+    """Delete responses past their retention; return how many, at most ``limit``."""
     kept_for = timedelta(hours=settings.BACKOUT_ANSWERS_KEPT_HOURS)
     old = KeptAnswer.objects.filter(asked_at__lte=(now or database_now()) - kept_for)
     ids = old.order_by("asked_at").values_list("pk", flat=True)[:limit]

@@ -1,4 +1,4 @@
-"""What items of an operation became, and whether anybody touched it since."""
+"""State of the entries that an operation left: whether each is unchanged since."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from broker.sql.clock import database_now
 
 Spot = tuple[int, int]  # a queue, and a message on it
 
-# Of an item with entries on several queues the last of these is said.
+# An item with entries on several queues has the outcome that is last in this list.
 WEIGHTS = [
     Outcome.BUSY,
     Outcome.GONE,
@@ -33,7 +33,7 @@ ENDS = {Kind.ACCEPT: Outcome.PROCESSED, Kind.EXPIRE: Outcome.EXPIRED}
 
 @dataclass(slots=True)
 class ItemEntry:
-    """An entry that an item became, as the operation left it."""
+    """An entry as the operation left it: the item's own, or a copy."""
 
     item: Item
     queue_id: int
@@ -47,7 +47,7 @@ class ItemEntry:
 
 
 def copies_of(items: Iterable[Item]) -> list[ItemEntry]:
-    """The entries of the copies, on all queues where they were put: never delivered."""
+    """The entries of the copies of items, on all queues, as never delivered."""
     by_copy = {item.copy_id: item for item in items if item.copy_id is not None}
     return [
         ItemEntry(
@@ -58,8 +58,8 @@ def copies_of(items: Iterable[Item]) -> list[ItemEntry]:
 
 
 def left_in_place(operation: Operation, items: Iterable[Item]) -> list[ItemEntry]:
-    """The entries of items that stayed on their queue: with another priority, or ready
-    before their time."""
+    """The entries of items that stayed on their queue, with another priority or
+    without their delay."""
     given = operation.argument if operation.kind == Operation.Kind.PRIORITY else None
     return [
         ItemEntry(
@@ -89,7 +89,7 @@ def as_it_was(item: Item) -> Taken:
 def obstacles(
     operation: Operation, items: Iterable[Item], now: datetime | None
 ) -> dict[int, Outcome]:
-    """Why items cannot come back, whatever they became; by item."""
+    """Why items cannot be undone, whatever the state of their copies; by item."""
     items, now = list(items), now or database_now()
     if operation.kind == Operation.Kind.DELIVER:
         due = [item for item in items if not (item.due_at and item.due_at > now)]
@@ -111,7 +111,7 @@ def obstacles(
 
 
 def differences(parts: Sequence[ItemEntry], now: datetime | None) -> dict[int, Outcome]:
-    """Why entries are not as they were left, by item; BUSY where they are."""
+    """How entries differ from what the operation left, by item; BUSY if they do not."""
     by_queue: dict[int, list[int]] = defaultdict(list)
     for part in parts:
         by_queue[part.queue_id].append(part.message_id)
@@ -133,7 +133,7 @@ def differences(parts: Sequence[ItemEntry], now: datetime | None) -> dict[int, O
 
 
 def difference(part: ItemEntry, found: Found) -> Outcome:
-    """Why an entry that is somewhere is not as it was left."""
+    """How an entry on a queue differs from what the operation left."""
     if found.place == Place.CLAIMED:
         return Outcome.HELD
     if found.expired:
@@ -144,7 +144,7 @@ def difference(part: ItemEntry, found: Found) -> Outcome:
 
 
 def journalled(statement: str, ids: Iterable[int | None]) -> list[tuple[Any, ...]]:
-    """What the journal says of messages."""
+    """Run a statement over the journal events of messages."""
     named = sorted(one for one in ids if one is not None)
     if not named:
         return []

@@ -1,4 +1,4 @@
-"""The ledger: what became of each item, written in the transaction that did it."""
+"""The ledger: the result of each item, written in the transaction that processed it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from broker.operations.claim_items import Taken
 from broker.operations.outcomes import Outcome
 
 
-@dataclass(slots=True)  # not frozen, which takes five times as long to make
+@dataclass(slots=True)  # not frozen: creating a frozen one takes five times as long
 class Item:
-    """An item that nothing was done about yet."""
+    """An item that is not processed yet."""
 
     pk: int
     queue_id: int
     message_id: int
     target: str  # the queue it goes to, as planned
 
-    # Of an undo: what its message became, and the entry as it was before.
+    # Only of an undo: the copy of its message, and the entry before the operation.
     copy_id: int | None
     priority: int | None
     backout_count: int | None
@@ -32,33 +32,33 @@ class Item:
 
 @dataclass(slots=True)
 class Done:
-    """What was done to one entry."""
+    """The result of one processed entry."""
 
-    before: Taken | None  # none: as the ledger has it already
-    copy_id: int | None = None  # the message that it became, or was copied to
+    before: Taken | None  # the entry before; None: it is in the ledger already
+    copy_id: int | None = None  # the message that is its copy
 
 
 def planned(operation_id: int, *, limit: int, after: int = 0) -> list[Item]:
-    """The next items that nothing was done about, in their order."""
+    """The next items that are not processed yet, in their order."""
     return sql.fetch(
         "next_items", Item, operation_id=operation_id, after=after, limit=limit
     )
 
 
 def named(ids: Sequence[int], *, limit: int) -> list[Item]:
-    """Of these items, the next that nothing was done about."""
+    """The next of these items that are not processed yet."""
     return sql.fetch("named_items", Item, ids=list(ids), limit=limit)
 
 
 def note(
     items: Iterable[Item], done: Mapping[int, Done], skipped: Mapping[int, Outcome]
 ) -> None:
-    """Write what became of items.
+    """Record the results of items.
 
     Args:
         items: all of them.
-        done: by item, what was done.
-        skipped: by item, why nothing was.
+        done: results of the processed ones, by item.
+        skipped: why the others were skipped, by item.
     """
     left = [item.pk for item in items if item.pk not in done]
     if done:
@@ -86,10 +86,10 @@ def columns(done: Mapping[int, Done]) -> dict[str, Any]:
 
 
 def column(values: Sequence[Any]) -> Sequence[Any] | None:
-    """None where no item has a value."""
+    """The values; None if no item has one."""
     return None if values.count(None) == len(values) else values
 
 
 def agreed(values: Sequence[Any]) -> Sequence[Any]:
-    """Cut to the first where all items have the same."""
+    """The values; only the first if all are equal."""
     return values[:1] if len(set(values)) == 1 else values

@@ -1,4 +1,4 @@
-"""The course of an operation: begun, worked through in batches, ended or cancelled."""
+"""Lifecycle of an operation: start, process in batches, end or cancel."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ BATCH = 500  # items of one transaction
 def start(
     operation_id: int, *, limit: int = 100, now: datetime | None = None
 ) -> Operation:
-    """Begin a planned operation with its first items.
+    """Start a planned operation, and process its first items.
 
-    Small operations end here, so they need no worker.
+    A small operation is complete after this, so it needs no worker.
 
     Raises:
         OperationNotPlanned: it was started or cancelled before.
-        PatchNotLooked: it has a patch, and that was not yet held against all items.
-        ReasonNeeded, ApprovalNeeded, ApprovalExpired: its queues ask for more.
+        PatchNotLooked: it has a patch that was not yet tested on all items.
+        ReasonNeeded, ApprovalNeeded, ApprovalExpired: required by its queues.
     """
     with transaction.atomic():
         change(operation_id, State.PLANNED, state=State.RUNNING, started_at=Now())
@@ -47,7 +47,7 @@ def start(
 
 @transaction.atomic
 def cancel(operation_id: int) -> None:
-    """End an operation where it is: what is done stays, the rest is not touched.
+    """Cancel an operation: processed items stay processed, the rest is not touched.
 
     Raises:
         OperationNotPlanned: it had ended before.
@@ -68,12 +68,11 @@ def change(operation_id: int, before: Operation.State, **fields: Any) -> None:
 
 @transaction.atomic
 def step(operation_id: int, *, limit: int = BATCH, now: datetime | None = None) -> int:
-    """Work on the next items of a running operation; return how many.
+    """Process the next items of a running operation; return how many.
 
-    Zero when it has ended, is not running, or somebody else is at it; when its pace
-    allows nothing more at the moment, it is paused, or it waits for what became of
-    those that it tried. What a process that died had not committed is done by the next
-    step, whoever takes it.
+    Zero if it has ended or is not running, if another process holds it, if its rate
+    allows no message now, if it is paused, or while it watches a trial. If a process
+    dies, its uncommitted items are processed by the next step, in any process.
     """
     running = Operation.objects.select_for_update(
         skip_locked=True, of=("self",)
@@ -109,7 +108,7 @@ def running() -> list[int]:
 
 
 def paced() -> list[int]:
-    """Of these, those that send on as their pace allows."""
+    """The running operations with a rate limit that are sending now."""
     sending = Course.objects.filter(pk__in=running(), pace__isnull=False)
     stages = (Course.Stage.TRIAL, Course.Stage.REST)
     return list(sending.filter(stage__in=stages).values_list("pk", flat=True))

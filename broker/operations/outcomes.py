@@ -1,4 +1,4 @@
-"""What can become of an item of an operation, in one word and in a sentence."""
+"""Outcomes of an item of an operation: codes and sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What became of an item, or would now."""
+    """The outcome of an item, or the one it would have now."""
 
     WILL_GO = "will_go"
     GONE = "gone"
@@ -24,7 +24,7 @@ class Outcome(StrEnum):
     NOT_STORED = "not_stored"
     NOT_IN_BIN = "not_in_bin"
 
-    # The patch of its operation does not fit it; as ``broker.formats.patches.Misfit``.
+    # The patch does not apply to it; values of ``broker.formats.patches.Misfit``.
     UNCHANGED = "unchanged"
     GUARD_FAILED = "guard_failed"
     NO_SUCH_PATH = "no_such_path"
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What the ledger says of an item that was skipped."""
+        """The note in the ledger for an item that was skipped."""
         return SENTENCES[self]
 
 

@@ -1,8 +1,8 @@
-"""A patch on the way of an operation's messages: looked at before, applied at the time.
+"""Patches of operations: tested on all items before the start, applied when sending.
 
-A look goes through the whole frozen set. Where the patch does not fit, the item is
-skipped at once and its note says why, so what is left in the plan is what will be sent.
-Messages never change, so what was found stays true.
+A test reads the whole set. If the patch does not apply to a message, its item is
+skipped at once with a note, so the rest of the plan is what will be sent. Messages
+never change, so the result of the test stays valid.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from broker.security.authorities import Principal
 
 Kind, State, Status = Operation.Kind, Operation.State, OperationItem.Status
 PATCHABLE = (Kind.RESUBMIT, Kind.MOVE)
-CHUNK = 100  # items that one transaction holds a patch against
-CHUNK_BYTES = 4 * 2**20  # of bodies: what takes seconds to read and write as JSON
+CHUNK = 100  # items on which one transaction tests a patch
+CHUNK_BYTES = 4 * 2**20  # of bodies in one transaction: seconds of JSON processing
 SIZE = Func(F("body"), function="octet_length", output_field=IntegerField())
-DIFFERENT = 20  # ways to be changed of which one is shown
-DESCRIBED = {  # fields of a descriptor that say the same as a header
+DIFFERENT = 20  # different sets of changes for which an example is stored
+DESCRIBED = {  # fields of a message descriptor that repeat a header
     "correl_id": "correlation-id",
     "group_id": "group-id",
     "format": "content-type",
@@ -44,17 +44,18 @@ DESCRIBED = {  # fields of a descriptor that say the same as a header
 
 @transaction.atomic
 def set_patch(operation_id: int, document: str, by: Principal = None) -> OperationPatch:
-    """Give a plan a patch, in place of any that it has; nothing is looked at yet.
+    """Set the patch of a plan, in place of an earlier one; it is not tested yet.
 
     Args:
         operation_id: of the plan.
         document: the patch.
-        by: who gives it; what it fits tells what is in the messages.
+        by: the user. They must be allowed to see the messages unmasked, because the
+            test of a patch reveals their content.
 
     Raises:
-        InvalidPatch: it cannot be read.
-        MaskedMessage: something of a message is masked, and they may not see that.
-        NotPatchable: the plan sends nothing on.
+        InvalidPatch: it cannot be parsed.
+        MaskedMessage: part of a message is masked for this user.
+        NotPatchable: the kind of operation has no patches.
         OperationNotPlanned: it was started or cancelled before.
     """
     patch = patches.parse(document)
@@ -74,7 +75,7 @@ def set_patch(operation_id: int, document: str, by: Principal = None) -> Operati
 
 @transaction.atomic
 def drop_patch(operation_id: int) -> None:
-    """Take the patch of a plan away: all of its messages are in it again.
+    """Remove the patch of a plan; skipped items are planned again.
 
     Raises:
         OperationNotPlanned: it was started or cancelled before.
@@ -92,7 +93,7 @@ def take_off(operation: Operation) -> None:
 
 
 def require_plan(operation_id: int) -> Operation:
-    """A plan that nobody starts or cancels meanwhile."""
+    """A planned operation, locked so that it cannot be started or cancelled."""
     found = Operation.objects.select_for_update().get(pk=operation_id)
     if found.state != State.PLANNED:
         raise OperationNotPlanned(operation_id, found.state)
@@ -101,9 +102,9 @@ def require_plan(operation_id: int) -> Operation:
 
 @transaction.atomic
 def look(operation_id: int, *, limit: int = CHUNK) -> int:
-    """Hold the patch of a plan against its next items; return how many.
+    """Test the patch of a plan on its next items; return how many.
 
-    Zero when it was held against all, or somebody else is at it.
+    Zero if it was tested on all items, or while another process tests it.
     """
     found = (
         OperationPatch.objects.select_for_update(skip_locked=True)
@@ -135,7 +136,7 @@ def look(operation_id: int, *, limit: int = CHUNK) -> int:
 def count_alike(
     found: OperationPatch, message_id: int, subject: Subject, repair: Repair, count: int
 ) -> None:
-    """Note how a message is changed, where few are changed in the same way."""
+    """Count a message with its set of changes; store an example of each set."""
     changes = patches.changes(subject, repair)
     kinds = sorted({one.kind for one in changes})
     for alike in found.alike:
@@ -155,7 +156,7 @@ def count_alike(
 
 
 def waiting() -> list[int]:
-    """The plans whose patches are still to be looked at."""
+    """The plans whose patches are not fully tested."""
     plans = OperationPatch.objects.filter(
         is_looked=False, operation__state=State.PLANNED
     )
@@ -163,23 +164,23 @@ def waiting() -> list[int]:
 
 
 def require_looked(operation_id: int) -> None:
-    """Go on only if it is known what a patch does, if there is one.
+    """Refuse an operation with a patch that is not fully tested.
 
     Raises:
-        PatchNotLooked: it was not yet held against all items.
+        PatchNotLooked: it was not yet tested on all items.
     """
     if OperationPatch.objects.filter(pk=operation_id, is_looked=False).exists():
         raise PatchNotLooked(operation_id)
 
 
 def at_once(operation_id: int, limit: int) -> int:
-    """How many items one step may have: fewer, where their bodies are read."""
+    """How many items one step may process: fewer if it has a patch."""
     has_patch = OperationPatch.objects.filter(pk=operation_id).exists()
     return few(operation_id, limit) if has_patch else limit
 
 
 def few(operation_id: int, limit: int, *, after: int = 0) -> int:
-    """How many of the next items have bodies that are soon read; one at least."""
+    """How many of the next items fit into ``CHUNK_BYTES``; at least one."""
     limit = min(limit, CHUNK)
     items = planned(operation_id, limit=limit, after=after)
     rows = Message.objects.filter(pk__in=[item.message_id for item in items])
@@ -194,8 +195,8 @@ def few(operation_id: int, limit: int, *, after: int = 0) -> int:
 
 
 def fit(batch: ItemBatch) -> None:
-    """Note what the messages of a batch are to have instead; leave those out that a
-    patch does not fit. Without a patch nothing happens."""
+    """Apply the patch of the operation to a batch: store the repairs, and skip the
+    items to which it does not apply. Without a patch it does nothing."""
     found = OperationPatch.objects.filter(pk=batch.operation.pk).first()
     if found is None:
         return
@@ -210,7 +211,7 @@ def fit(batch: ItemBatch) -> None:
 
 
 def read(found: OperationPatch) -> Patch:
-    """The patch that is stored."""
+    """The stored patch."""
     if found.body is None and found.document:
         return patches.parse(found.document)
     headers = patches.parse(found.document).headers if found.document else ()
@@ -221,7 +222,7 @@ Result = tuple[int, Subject | None, Repair | Outcome]  # of a message, by its id
 
 
 def results(patch: Patch, ids: Sequence[int]) -> Iterator[Result]:
-    """What a patch comes to in each message."""
+    """The result of a patch for each message: a repair, or why it does not apply."""
     subjects = subjects_of(ids)
     for message_id in ids:
         subject = subjects.get(message_id)
@@ -235,7 +236,7 @@ def results(patch: Patch, ids: Sequence[int]) -> Iterator[Result]:
 
 
 def subjects_of(ids: Sequence[int]) -> dict[int, Subject]:
-    """Messages as patches want them; longer bodies than can be patched stay there."""
+    """Messages as patches read them; a body too long to be patched is not loaded."""
     rows = Message.objects.filter(pk__in=ids).annotate(
         size=SIZE, document=Cast("properties", TextField())
     )
@@ -245,9 +246,10 @@ def subjects_of(ids: Sequence[int]) -> dict[int, Subject]:
 
 
 def subject_of(row: Message) -> Subject:
-    """What a patch is applied to.
+    """A message as a patch reads it.
 
-    What stands in the headers of IBM MQ as well cannot be changed in one place alone.
+    A header that IBM MQ's headers repeat is locked: a patch would change only one of
+    the two places.
     """
     columns = {name: getattr(row, column) for name, column in FIELDS.items()}
     said = {name: value for name, value in columns.items() if value is not None}

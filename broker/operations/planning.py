@@ -1,4 +1,4 @@
-"""The plan of an operation: its set, frozen before anything is done."""
+"""Plan an operation: select its entries and store them as items."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from broker.security import redaction
 Kind, Status = Operation.Kind, OperationItem.Status
 
 PRIORITIES = frozenset("0123456789")
-CHOOSABLE = filters.parse("state:ready,delayed,dead")  # nobody has it, and it is there
-SCAN = 2000  # items that one statement looks at
-MOST_NAMED = 2000  # entries of messages that were chosen one by one
+CHOOSABLE = filters.parse("state:ready,delayed,dead")  # on a queue and not claimed
+SCAN = 2000  # items that one statement reads
+MOST_NAMED = 2000  # entries of messages that were selected one by one
 
 
 @transaction.atomic
@@ -41,29 +41,29 @@ def plan(
     reason: str = "",
     now: datetime | None = None,
 ) -> Operation:
-    """Freeze what an operation is to be about; nothing is done to it yet.
+    """Store the set of an operation; the entries are not touched yet.
 
     Args:
         user: who plans it.
-        order: what is to be done.
-        chosen: to which entries.
-        scope: the same in words, for people.
-        reason: why, for the record.
-        now: by then; what has expired matches no selector, and ages are counted from
-            here. The database's clock when not given.
+        order: what to do.
+        chosen: the selection of entries.
+        scope: the selection as text.
+        reason: why, for the audit.
+        now: when. Entries expired by then match no selector, and ages are counted from
+            then. The database's clock when not given.
 
     Raises:
-        NothingChosen: nothing is there that was chosen, or none of it is wanted.
-        NotResubmittable: nothing of it knows a way back, for a resubmit.
-        NoSuchQueue: there is no such queue to choose from, or to move or copy to.
-        InvalidPriority: the new priority is not one of 0 to 9.
-        InvalidSelector: the selector cannot be read.
-        MaskedSearch: it asks for what is masked, which this person may not see.
+        NothingChosen: no entry is selected, or the limit is below 1.
+        NotResubmittable: for a resubmit, no selected entry has an origin queue.
+        NoSuchQueue: there is no such queue to select from, or to move or copy to.
+        InvalidPriority: the new priority is not from 0 to 9.
+        InvalidSelector: the selector cannot be parsed.
+        MaskedSearch: the selector names values that are masked for this user.
         SearchTooLong: the database took too long for one step of a filter.
 
     Source:
         ActiveMQ Artemis, QueueControl: a move to an unknown queue leaves the source as
-        it is; without a filter, all messages are meant.
+        it is; without a filter, all messages are selected.
     """
     check(order)
     check_some(order.only, scope)
@@ -101,11 +101,11 @@ def check_selector(user: Any, chosen: Chosen | Sought) -> None:
 
 @transaction.atomic
 def narrow(operation_id: int, only: Only) -> int:
-    """Take all but so many out of a plan; return how many were taken out.
+    """Limit a plan to a number of items; return how many were removed.
 
     Raises:
         OperationNotPlanned: it was started or cancelled before.
-        NothingChosen: none would be left.
+        NothingChosen: the limit is below 1.
     """
     operation = hold(operation_id, Operation.State.PLANNED)
     check_some(only, operation.scope)
@@ -138,16 +138,16 @@ def keep(operation_id: int, only: Only) -> int:
 
 @transaction.atomic
 def take_in(operation_id: int, reason: str) -> int:
-    """Take into a plan what was left out, since it was resubmitted too often before;
-    return how many.
+    """Add to a plan the items that were left out because they had been resubmitted too
+    often; return how many.
 
     Args:
         operation_id: of the plan.
-        reason: why they are to go in spite of that, for the record.
+        reason: why they are added, for the audit.
 
     Raises:
         OperationNotPlanned: it was started or cancelled before.
-        ReasonMissing: there is none.
+        ReasonMissing: the reason is empty.
     """
     operation = hold(operation_id, Operation.State.PLANNED)
     if not reason.strip():
@@ -164,7 +164,7 @@ def take_in(operation_id: int, reason: str) -> int:
 def freeze_chosen(
     parameters: dict[str, Any], chosen: Chosen, now: datetime | None
 ) -> int:
-    """Make the items of what was chosen; return how many."""
+    """Create the items of a selection; return how many."""
     selector = parse(chosen.selector) if chosen.selector else None
     (planned,) = sql.fetch_one("plan_items", **parameters, **choice(chosen))
     if planned and selector:
@@ -176,7 +176,7 @@ def freeze_chosen(
 def freeze_found(
     parameters: dict[str, Any], sought: Sought, now: datetime | None
 ) -> int:
-    """Make the items of what is found now; return how many."""
+    """Create the items of the entries that match a filter now; return how many."""
     wanted = choosable(sought)
     planned = 0
     with search.patiently(search.PATIENCE):
@@ -194,11 +194,11 @@ def freeze_found(
 
 @dataclass(frozen=True, slots=True)
 class PlanCount:
-    """What could be planned now."""
+    """How many messages a plan would have."""
 
     messages: int
     is_exact: bool  # otherwise there may be more
-    states: frozenset[str]  # in which some of them may be
+    states: frozenset[str]  # that they can have
 
     @property
     def in_words(self) -> str:
@@ -206,10 +206,10 @@ class PlanCount:
 
 
 def foresee(sought: Sought, now: datetime | None = None) -> PlanCount:
-    """Tell what a plan would freeze of what is sought; nothing is frozen.
+    """Count what a plan would select; nothing is stored.
 
     Raises:
-        NothingChosen: nothing is there, or everything is meant.
+        NothingChosen: no entry is selected, or the filter is empty.
         SearchTooLong: the database took too long for one step.
     """
     wanted = choosable(sought)
@@ -228,10 +228,10 @@ def foresee(sought: Sought, now: datetime | None = None) -> PlanCount:
 
 
 def choosable(sought: Sought) -> Filter:
-    """The filter for what can be chosen of it.
+    """The filter, restricted to ready and delayed entries.
 
     Raises:
-        NothingChosen: it asks for nothing, and so would be everything.
+        NothingChosen: the filter is empty, so it would select everything.
     """
     if not sought.filter:
         raise NothingChosen("everything")
@@ -239,7 +239,7 @@ def choosable(sought: Sought) -> Filter:
 
 
 def check(order: Order) -> None:
-    """Refuse what could not be done to any entry."""
+    """Refuse an order that could be executed for no entry."""
     if order.kind == Kind.PRIORITY and order.argument not in PRIORITIES:
         raise InvalidPriority(order.argument)
     if order.kind in (Kind.MOVE, Kind.COPY):
@@ -247,10 +247,10 @@ def check(order: Order) -> None:
 
 
 def choice(chosen: Chosen) -> dict[str, Any]:
-    """The parameters of the statement that freezes.
+    """The parameters of plan_items.sql.
 
-    Of the three ways to find entries, the narrowest is taken: by dead letters, by
-    messages, or by queue; the others only leave out.
+    Entries are read by the narrowest of dead letters, messages and queue; the other
+    conditions only filter.
     """
     letters = chosen.letters
     if letters is None and chosen.queue is None and not chosen.ids:
@@ -278,7 +278,7 @@ def leave_out(
     selector: Selector,
     now: datetime | None,
 ) -> int:
-    """Take out of a plan what a selector does not match; return how many."""
+    """Delete items that a selector does not match; return how many."""
     looked_at: dict[str, Any] = {
         "operation_id": operation_id,
         "status": status,

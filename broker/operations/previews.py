@@ -1,4 +1,4 @@
-"""What an operation would do if it were started now. Looking changes nothing."""
+"""Preview of an operation: the outcome of each item if it ran now. Read-only."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from broker.operations.ledger import Item, planned
 from broker.operations.outcomes import Outcome
 from broker.operations.undoing import IN_PLACE
 
-SCAN = 2000  # items that are looked at in one go
-Look = tuple[Outcome, int, str]  # of an item: its outlook, queue, and where it goes
+SCAN = 2000  # items that are read at once
+Look = tuple[Outcome, int, str]  # of an item: expected outcome, queue and target
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewPart:
-    """Items with one outlook, from one queue, on one way."""
+    """Items with the same expected outcome, queue and target."""
 
     outcome: Outcome
-    queue: str  # where they lie; of an undo, where they come back
-    target: str  # the queue or the address they go to; empty where they end or stay
+    queue: str  # the queue they are on or, for an undo, return to
+    target: str  # the queue or address they go to; empty if they are deleted or stay
     messages: int
 
 
 @dataclass(frozen=True, slots=True)
 class OperationPreview:
-    """What would become of the items that are still planned."""
+    """The expected outcomes of the items that are still planned."""
 
     operation_id: int
     parts: list[PreviewPart]  # the largest first
@@ -43,7 +43,7 @@ class OperationPreview:
 
     @property
     def counts(self) -> Counter[Outcome]:
-        """How many items have each outlook."""
+        """How many items have each expected outcome."""
         counts: Counter[Outcome] = Counter()
         for part in self.parts:
             counts[part.outcome] += part.messages
@@ -55,7 +55,7 @@ class OperationPreview:
 
 
 def preview(operation_id: int, *, now: datetime | None = None) -> OperationPreview:
-    """Look at what is still planned, and say what would become of it now."""
+    """The expected outcome of each item that is still planned."""
     operation = Operation.objects.select_related("created_by").get(pk=operation_id)
     look = outlook if operation.undoes_id is None else outlook_of_undo
     counts: Counter[Look] = Counter()
@@ -74,7 +74,7 @@ def preview(operation_id: int, *, now: datetime | None = None) -> OperationPrevi
 def outlook(
     operation: Operation, items: Sequence[Item], now: datetime | None
 ) -> Iterator[Look]:
-    """What would be done to each item."""
+    """The expected outcome of each item."""
     for batch in batches(operation, items, now):
         target = batch.target or batch.address
         for outcome in batch.states(batch.ids).values():
@@ -84,7 +84,7 @@ def outlook(
 def outlook_of_undo(
     operation: Operation, items: Sequence[Item], now: datetime | None
 ) -> Iterator[Look]:
-    """Whether each item would be taken back."""
+    """The expected outcome of each item of an undo."""
     outcomes = item_state.obstacles(operation, items, now)
     left = [item for item in items if item.pk not in outcomes]
     if operation.kind in IN_PLACE:
@@ -103,8 +103,8 @@ def outlook_of_undo(
 def outlook_of_ended(
     operation: Operation, items: Sequence[Item], now: datetime | None
 ) -> dict[int, Outcome]:
-    """Whether what ended without a copy would come back: out of the discard bin, but
-    for what expired."""
+    """The expected outcome of items without a copy: they return from the discard bin.
+    An expired item returns without it."""
     if operation.kind == Operation.Kind.EXPIRE:
         return {item.pk: Outcome.WILL_GO for item in items}
     ids = [item.message_id for item in items]

@@ -1,4 +1,4 @@
-"""Pausing a queue: it takes messages and gives none, until it is resumed."""
+"""Pause and resume a queue. A paused queue accepts puts but no gets."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from broker.security import audit, authorities
 
 @transaction.atomic
 def pause(queue: str, *, user: authorities.Principal = None, reason: str = "") -> bool:
-    """Let nobody get from a queue; return whether it was not paused already.
+    """Pause a queue; return False if it was paused already.
 
     Args:
         queue: its name.
-        user: who says so; None is the application itself.
+        user: who pauses it; None is the application itself.
         reason: why, for the audit.
 
     Raises:
-        NoSuchQueue: there is none of that name.
+        NoSuchQueue: there is no queue of that name.
         NotAuthorized: the user lacks the authority to set the queue.
     """
     return switch(queue, user, reason, paused=True)
@@ -28,7 +28,7 @@ def pause(queue: str, *, user: authorities.Principal = None, reason: str = "") -
 
 @transaction.atomic
 def resume(queue: str, *, user: authorities.Principal = None, reason: str = "") -> bool:
-    """Let consumers get from a queue again; as ``pause``."""
+    """Resume a queue; return False if it was not paused. As ``pause``."""
     return switch(queue, user, reason, paused=False)
 
 

@@ -1,8 +1,7 @@
-"""How fast an operation may go: so many messages a second, by the database's clock.
+"""Rate limit of an operation: messages a second, by the database's clock.
 
-A pace is kept by one moment, that until which everything allowed was sent. What was not
-used is lost after a second, so that a worker that comes late does not make up for it in
-one go.
+The state is one time: the whole allowance up to it is used. Unused allowance is lost
+after one second, so a late worker does not send a burst.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ SECOND = timedelta(seconds=1)
 
 
 def check(pace: int | None) -> None:
-    """Refuse what is no pace.
+    """Refuse a rate out of range. None is no limit.
 
     Raises:
         InvalidPace: it is not from 1 to ``FASTEST``.
@@ -26,11 +25,11 @@ def check(pace: int | None) -> None:
 
 
 def allowed(pace: int, free_at: datetime | None, now: datetime) -> int:
-    """How many messages may go now: from 0 to those of one second.
+    """How many messages may be sent now: from 0 to the number of one second.
 
     Args:
         pace: messages a second, from 1.
-        free_at: until when all that was allowed was sent; none, if nothing was.
+        free_at: the allowance is used up to this time; None if nothing was sent.
         now: by the database's clock.
     """
     unused = (now - begins(pace, free_at, now)) * pace // SECOND
@@ -40,13 +39,13 @@ def allowed(pace: int, free_at: datetime | None, now: datetime) -> int:
 def spent(
     pace: int, free_at: datetime | None, sent: int, now: datetime
 ) -> datetime | None:
-    """Until when all that was allowed is sent, after so many."""
+    """The new ``free_at`` after ``sent`` messages."""
     if not sent:
         return free_at
     return begins(pace, free_at, now) + sent * SECOND / pace
 
 
 def begins(pace: int, free_at: datetime | None, now: datetime) -> datetime:
-    """From when on what was allowed has not been used: a second ago at most, and as
-    long before that as one message takes."""
+    """The start of the unused allowance: at most one second ago, plus the time of one
+    message."""
     return max(free_at or now - SECOND, now - SECOND - SECOND / pace)

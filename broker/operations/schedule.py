@@ -1,6 +1,6 @@
-"""How an operation goes on: what it may do now, and how people change that.
+"""Schedule of an operation: how many items it may process now, and changes of that.
 
-Whoever changes a course holds its operation, then the course; so does a step.
+Lock order, also for a step: the operation, then its course.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Stage, State, Status = Course.Stage, Operation.State, OperationItem.Status
 
 
 def hold(operation_id: int, *states: Operation.State) -> Operation:
-    """Lock an operation in one of these states, so that no step is at it.
+    """Lock an operation in one of these states, so that no step runs.
 
     Raises:
-        OperationNotPlanned: it is in another.
+        OperationNotPlanned: it is in another state.
     """
     operation = Operation.objects.select_for_update().get(pk=operation_id)
     if operation.state not in states:
@@ -47,8 +47,8 @@ def course_of(operation_id: int) -> Course:
 
 
 def begin(operation_id: int) -> Course:
-    """An operation starts: with its canary, if it has one. The caller has a
-    transaction."""
+    """Begin the course of an operation, with its canary if it has one. The caller has
+    a transaction."""
     course = course_of(operation_id)
     course.paused_at = course.free_at = course.settled_at = None
     if course.canaries:
@@ -59,15 +59,15 @@ def begin(operation_id: int) -> Course:
 
 @transaction.atomic
 def arrange(operation_id: int, *, pace: int | None, canary: int) -> Course:
-    """Say how a planned operation is to go.
+    """Set the rate and the canary of a planned operation.
 
     Args:
         operation_id: of the plan.
-        pace: messages a second at most; None is as fast as it goes.
-        canary: messages that are tried first, and waited for; 0 is none.
+        pace: messages a second at most; None is no limit.
+        canary: messages to send and watch first; 0 is none.
 
     Raises:
-        InvalidPace: it is none.
+        InvalidPace: the rate is out of range.
         InvalidCanary: it is too large to be watched.
         OperationNotPlanned: the operation was started or cancelled before.
     """
@@ -83,10 +83,10 @@ def arrange(operation_id: int, *, pace: int | None, canary: int) -> Course:
 
 @transaction.atomic
 def set_pace(operation_id: int, pace: int | None) -> None:
-    """Change how fast an operation goes, from now on.
+    """Change the rate of an operation.
 
     Raises:
-        InvalidPace: it is none.
+        InvalidPace: the rate is out of range.
         OperationNotPlanned: the operation has ended.
     """
     rate_limit.check(pace)
@@ -99,10 +99,10 @@ def set_pace(operation_id: int, pace: int | None) -> None:
 
 @transaction.atomic
 def pause(operation_id: int) -> None:
-    """Let a running operation rest until somebody carries on with it.
+    """Pause a running operation until ``carry_on``.
 
     Raises:
-        OperationNotPlanned: it does not run.
+        OperationNotPlanned: it is not running.
     """
     operation = hold(operation_id, State.RUNNING)
     course_of(operation_id)
@@ -114,18 +114,18 @@ def pause(operation_id: int) -> None:
 def carry_on(
     operation_id: int, *, at_once: bool = False, now: datetime | None = None
 ) -> None:
-    """Go on with an operation that was paused, or that stopped itself.
+    """Continue an operation that was paused, or that stopped itself.
 
-    What died by then is not held against it any more. If nobody had taken what was
-    tried, it waits once more.
+    Messages that have died so far no longer count. If it stopped because no consumer
+    got the trial, it waits again.
 
     Args:
-        operation_id: that runs.
-        at_once: send all the rest, and try nothing first any more.
+        operation_id: of a running operation.
+        at_once: send all the rest without further trials.
         now: when; the database's clock when not given.
 
     Raises:
-        OperationNotPlanned: it does not run.
+        OperationNotPlanned: it is not running.
     """
     operation = hold(operation_id, State.RUNNING)
     course = course_of(operation_id)
@@ -147,13 +147,13 @@ def carry_on(
 
 
 def last_copy(operation_id: int) -> int:
-    """The newest copy that an operation made."""
+    """The id of the newest copy that an operation made; 0 if there is none."""
     done = OperationItem.objects.filter(operation=operation_id, status=Status.DONE)
     return done.aggregate(last=Max("copy_id"))["last"] or 0
 
 
 def usual_canary(operation: Operation) -> int:
-    """How many of a plan are tried first if nobody says otherwise."""
+    """The default size of the canary of a plan."""
     items = operation.items.filter(status=Status.PLANNED)
     counted = items.values_list("target").annotate(Count("pk")).order_by()
     goals = dict(counted)
@@ -167,7 +167,7 @@ def ids_of(queues: QuerySet[Queue]) -> set[int]:
 
 
 def may_do(operation: Operation, course: Course, limit: int, now: datetime) -> int:
-    """How many items may be worked on now; the course goes on where it can."""
+    """How many items may be processed now. A finished trial moves the course on."""
     if course.paused_at is not None:
         return 0
     if course.stage == Stage.WATCH:
@@ -184,7 +184,7 @@ def may_do(operation: Operation, course: Course, limit: int, now: datetime) -> i
 
 
 def go_on(course: Course, part: int, now: datetime) -> None:
-    """To the next trial, or to the rest."""
+    """Move the course to the next trial, or to the rest."""
     if part:
         course.stage, course.part, course.to_send = Stage.TRIAL, part, part
     else:
@@ -196,7 +196,7 @@ def is_canary(course: Course) -> bool:
 
 
 def next_items(course: Course, limit: int) -> list[Item]:
-    """The next items to be worked on: of the canary, or in their order."""
+    """The next items to process: those of the canary, or the next in order."""
     if is_canary(course):
         return ledger.named(course.chosen, limit=limit)
     return ledger.planned(course.pk, limit=limit)
@@ -205,7 +205,8 @@ def next_items(course: Course, limit: int) -> list[Item]:
 def has_done(
     course: Course, items: list[Item], now: datetime, *, is_short: bool
 ) -> None:
-    """Take note of what a step did; it is short where less was there than might go."""
+    """Update the course after a step. ``is_short``: there were fewer items left than
+    the step was allowed to process."""
     if course.pace is not None:
         course.free_at = rate_limit.spent(course.pace, course.free_at, len(items), now)
     if course.stage != Stage.TRIAL:

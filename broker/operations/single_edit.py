@@ -1,7 +1,6 @@
-"""One message, edited by a person and sent on: an operation on a set of one.
+"""Send an edited copy of one message: an operation with one item.
 
-Unlike others it is done at once or not at all: nobody who has edited a message is left
-to find out later that it was not sent.
+Unlike other operations it succeeds or fails at once, so the user knows the result.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ Status = OperationItem.Status
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a person changed of a message."""
+    """The changes of a user to a message."""
 
     headers: Sequence[HeaderOperation] = ()
-    body: bytes | None = None  # none: it is as it was
+    body: bytes | None = None  # None: unchanged
 
 
 @transaction.atomic
@@ -42,22 +41,22 @@ def plan_edit(  # each is named where it is used
     reason: str = "",
     to: str = "",
 ) -> Operation:
-    """Freeze that an edited copy goes where a message came from, if it is a dead
-    letter, or else takes its place on its own queue; nothing is done yet.
+    """Plan to send an edited copy of a message. A dead letter goes back to its origin
+    queue; any other message is replaced on its own queue. Nothing is sent yet.
 
     Args:
         user: who edited it.
-        message_id: which.
-        queue: where it is.
-        edit: what was changed of it.
-        reason: why, for the record.
-        to: the queue to which the copy goes in place of that.
+        message_id: of the message.
+        queue: the queue it is on.
+        edit: the changes.
+        reason: why, for the audit.
+        to: another queue for the copy.
 
     Raises:
-        MaskedMessage: something of it is masked, and this person may not see that.
-        NoSuchQueue: there is none of this name.
-        NothingChosen: the message is not there any more, or with a consumer.
-        NotResubmittable: so it is, of a dead letter; or it knows no way back.
+        MaskedMessage: part of the message is masked for this user.
+        NoSuchQueue: there is no queue of this name.
+        NothingChosen: the message is no longer on the queue, or is claimed.
+        NotResubmittable: the same for a dead letter; or it has no origin queue.
     """
     redaction.require_clear(user, [message_id])
     letters = DeadLetter.objects.filter(message_id=message_id)

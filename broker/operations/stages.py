@@ -1,5 +1,4 @@
-"""How far an operation is, in three lanes: what it tries first, the parts after that,
-and the rest."""
+"""Progress of an operation in three stages: canary, ramp and rest."""
 
 from __future__ import annotations
 
@@ -15,13 +14,13 @@ NAMES = ("canary", "ramp", "rest")
 
 @dataclass(slots=True)
 class Lane:
-    """One of the three."""
+    """The items of one stage: counts by status and outcome."""
 
     name: str
-    planned: int = 0  # items to which nothing was done yet
+    planned: int = 0  # items not processed yet
     done: int = 0
     skipped: int = 0
-    fates: Counter[int | None] = field(default_factory=Counter)  # of what is done
+    fates: Counter[int | None] = field(default_factory=Counter)  # of done items
 
     @property
     def total(self) -> int:
@@ -37,12 +36,12 @@ class Lane:
 
     @property
     def waiting(self) -> int:
-        """Those that are not known to have ended."""
+        """Done items whose copies have no known outcome."""
         return self.fates[None]
 
 
 def lanes(course: Course) -> list[Lane]:
-    """The three lanes, in their order; what was left out is in none."""
+    """The three stages, in order. Items that were left out are in none."""
     found = [Lane(name) for name in NAMES]
     counted = {
         "operation_id": course.pk,

@@ -1,4 +1,4 @@
-"""The plan of an undo: what one operation did is the set of another."""
+"""Plan an undo: an operation on the processed items of another."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ NOTHING = "it did nothing"
 
 
 def undo_until(operation: Operation) -> datetime | None:
-    """Until when an operation can be undone; None while it has not ended, and for an
-    undo, which cannot."""
+    """Until when an operation can be undone; None if it has not ended, or is an undo
+    itself."""
     if operation.ended_at is None or operation.undoes_id is not None:
         return None
     return operation.ended_at + timedelta(seconds=settings.BROKER_UNDO_WINDOW_S)
 
 
 def why_not_undoable(operation: Operation, now: datetime) -> str:
-    """Why an operation cannot be undone, as a sentence's end; empty if it can."""
+    """Why an operation cannot be undone, as the end of a sentence; empty if it can."""
     until = undo_until(operation)
     undone = Operation.objects.filter(undoes=operation).exclude(state=State.CANCELLED)
     rules = [
@@ -50,14 +50,14 @@ def why_not_undoable(operation: Operation, now: datetime) -> str:
 def plan_undo(
     user: Any, operation_id: int, *, reason: str = "", now: datetime | None = None
 ) -> Operation:
-    """Freeze what is to be taken back of what an operation did; nothing is done yet.
+    """Plan the undo of an operation; nothing is undone yet.
 
-    An undo that was cancelled is planned again, with what it had not come to.
+    A cancelled undo is planned again, with the items it has not processed.
 
     Args:
         user: who plans it.
-        operation_id: of the operation that is to be undone.
-        reason: why, for the record.
+        operation_id: of the operation to undo.
+        reason: why, for the audit.
         now: when; the database's clock when not given.
 
     Raises:
@@ -84,7 +84,7 @@ def plan_undo(
                 created_by=user,
                 reason=reason,
             )
-    except IntegrityError:  # somebody else was quicker
+    except IntegrityError:  # another transaction has planned it
         raise NotUndoable(operation_id, UNDONE) from None
     sql.fetch_one("plan_undo", operation_id=undo.pk, undoes=operation_id)
     note(Act.UNDO, undo, by=user)

@@ -1,7 +1,7 @@
-"""Taking back what an operation did: the ledger, read backwards.
+"""Undo an operation, item by item, by its ledger.
 
-What an entry became is taken back only where nobody touched it since: it lies where it
-was put, and was never delivered. All else stays as it is, and the ledger says why.
+An item is undone only if its copy is unchanged: still on the queue it was put to, and
+never delivered. Otherwise it is skipped, and the ledger says why.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IN_PLACE = (Operation.Kind.PRIORITY, Operation.Kind.DELIVER)
 
 @dataclass
 class UndoBatch:
-    """Items of one undo."""
+    """A batch of items of an undo, and their results."""
 
     operation: Operation
     now: datetime | None
@@ -44,8 +44,7 @@ class UndoBatch:
 def take_back(
     operation: Operation, items: Sequence[Item], now: datetime | None
 ) -> None:
-    """Take each item back, if nobody touched what it became; write it into the
-    ledger."""
+    """Undo each item whose entries are unchanged; record the results in the ledger."""
     batch = UndoBatch(operation, now)
     batch.skipped = item_state.obstacles(operation, items, now)
     possible = [item for item in items if item.pk not in batch.skipped]
@@ -61,8 +60,8 @@ def take_back(
 
 
 def end_copies(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
-    """End the copies that were made of items, of each item all or none; return the
-    items whose copies ended."""
+    """Delete the copies of items, all copies of an item or none; return the items
+    whose copies were deleted."""
     parts = item_state.copies_of(items)
     taken = take_untouched(batch, parts, delayed_too=True)
     by_place: dict[Place, list[Taken]] = defaultdict(list)
@@ -79,8 +78,8 @@ def end_copies(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
 
 
 def take_from_bin(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
-    """Take entries that were removed or dropped out of the discard bin; return the
-    items that can come back. What expired was never there, and nobody else has it."""
+    """Take removed and discarded entries out of the discard bin; return the items that
+    can be reinstated. An expired entry was never in the bin, and always can."""
     back = list(items)
     if items and batch.operation.kind != Operation.Kind.EXPIRE:
         named = {
@@ -97,7 +96,7 @@ def take_from_bin(batch: UndoBatch, items: Sequence[Item]) -> list[Item]:
 
 
 def change_back(batch: UndoBatch, items: Sequence[Item]) -> None:
-    """Give entries the priority again that they had, or their delay."""
+    """Restore the former priority or the delay of entries."""
     delays = batch.operation.kind == Operation.Kind.DELIVER
     parts = item_state.left_in_place(batch.operation, items)
     taken = take_untouched(batch, parts, delayed_too=not delays)
@@ -118,8 +117,8 @@ def change_back(batch: UndoBatch, items: Sequence[Item]) -> None:
 def take_untouched(
     batch: UndoBatch, parts: Sequence[ItemEntry], *, delayed_too: bool
 ) -> dict[Spot, Taken]:
-    """Take entries that are as they were left, of each item all or none; of the others
-    note why not."""
+    """Take entries that are unchanged, all entries of an item or none; record why the
+    others are skipped."""
     if not parts:
         return {}
     rows = sql.fetch(

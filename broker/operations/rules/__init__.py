@@ -1,14 +1,14 @@
-"""Standing rules for dead letters, in the language of IBM MQ's ``runmqdlq``.
+"""Rules tables for dead letters, in the language of IBM MQ's ``runmqdlq``.
 
-    text ── reading ──▶ a Table: rules in order ── writing ──▶ text
+    text ── parser ──▶ a Table: rules in order ── printer ──▶ text
                           │
-      letters ── matching, deciding ──▶ which rule holds ── passes ──▶ operations
+      letters ── matching, first_match ──▶ the rule to apply ── runs ──▶ operations
                           └── previews ──▶ what each would match now
 
-A table belongs to the queue on which the letters lie, and is off, observed or active.
-The first rule that matches holds; when it was tried as often as its RETRY says, the
-next that matches. Attempts are counted through all lives of a letter, so that none is
-sent round for ever.
+A table belongs to the queue of the dead letters, and is off, observed or active. The
+first rule that matches applies; after as many attempts as its RETRY says, the next that
+matches. Attempts are also counted over the copies of a letter that die again, so that
+no message loops for ever.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How often rules were tried on letters, through all their lives.
+"""Attempts of rules on letters, counted over all copies of a message.
 
-A letter that is sent on and dies again is another letter: a copy of the message that
-the first one became. By that it has the counts of the first. What a person sent on
-begins anew.
+If a rule sends a letter on and the copy dies again, this is a new letter. It inherits
+the counts of the first, because it is a copy of that letter's copy. If a user sends a
+letter on, the counts start at zero.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from broker.operations.rules.first_match import Tried
 from broker.operations.rules.matching import Letter
 from broker.sql.clock import database_now
 
-RESTS = timedelta(days=1)  # before what is gone is forgotten
+RESTS = timedelta(days=1)  # after which counts of deleted messages are deleted
 
 
 def tried_on(letters: Sequence[Letter], queue_id: int) -> dict[int, Tried]:
-    """What was tried on letters, by message. One query."""
+    """The attempts on letters, by message. One query."""
     own = Q(message_id__in=[one.message_id for one in letters], queue_id=queue_id)
     earlier = Q(copy_id__in=[one.parent_id for one in letters])
     by_message: dict[int, Tried] = {}
@@ -49,10 +49,10 @@ def note(
     """Count one more attempt of a rule.
 
     Args:
-        queue_id: where the letters lie, or lay.
-        became: by letter, the message that it became, if it did.
+        queue_id: the queue of the letters.
+        became: the copy of each letter, or None, by letter.
         rule_key: of the rule.
-        tried: what was tried before.
+        tried: the attempts before.
         now: when.
     """
     rows = []
@@ -77,7 +77,7 @@ def note(
 
 
 def forget_gone(*, limit: int, now: datetime | None = None) -> int:
-    """Forget what was tried on letters that nothing is left of; return how many."""
+    """Delete attempts on letters whose messages are deleted; return how many."""
     at = now or database_now()
     stored = Message.objects.filter(
         pk__in=[OuterRef("message_id"), OuterRef("copy_id")]

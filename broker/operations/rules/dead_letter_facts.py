@@ -1,7 +1,7 @@
-"""What rules ask of a dead letter: by its MQDLH, if it has one; else by its story.
+"""Facts of a dead letter for rules: from its MQDLH or else from its row.
 
-So a table that was written for IBM MQ is of use for what the broker dead-lettered by
-the rules of ActiveMQ Artemis, too.
+So a table written for IBM MQ also works for dead letters by the rules of ActiveMQ
+Artemis.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from broker.operations.rules.table import Rule
 
 @dataclass(frozen=True, slots=True)
 class StoredDeadLetter:
-    """A dead letter, as it is stored."""
+    """A dead letter as it is stored."""
 
     message_id: int
     origin_id: int
@@ -46,7 +46,7 @@ class StoredDeadLetter:
 
     @property
     def letter(self) -> Letter:
-        """What rules ask of it."""
+        """Its facts for rules."""
         given = legible(self.descriptor or {})
         header = self.header
         texts = {
@@ -92,7 +92,7 @@ class StoredDeadLetter:
 
 
 def letters_on(queue_id: int, *, after: int, limit: int) -> list[Letter]:
-    """Dead letters that lie on a queue, by message, from one on."""
+    """Dead letters on a queue with message ids above ``after``, in order."""
     rows = sql.fetch(
         "rule_letters", StoredDeadLetter, queue_id=queue_id, after=after, limit=limit
     )
@@ -105,7 +105,7 @@ def found_by(
     queue: Mapping[int, str],
     now: datetime,
 ) -> dict[int, set[str]]:
-    """The filters of rules that find each letter, by message.
+    """The filters of rules that match each letter, by message.
 
     Raises:
         SearchTooLong: the database took too long.
@@ -128,7 +128,7 @@ def found_by(
 
 
 def as_text(value: Any) -> str:
-    """A property as people write it; what is none of these is like nothing."""
+    """A property value as text; empty if it is no text, number or truth value."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, (str, int, float)) else ""

@@ -1,4 +1,4 @@
-"""Which rule holds for a letter: pure.
+"""Decide which rule applies to a letter. Pure functions.
 
 Source:
     IBM MQ documentation, "How the DLQ rules table is processed": the first rule that
@@ -16,13 +16,13 @@ from enum import Enum, auto
 from broker.operations.rules.matching import Letter, matches
 from broker.operations.rules.table import Action, Table
 
-CEILING = 100  # attempts on one letter, through all its lives, by all rules together
+CEILING = 100  # attempts on one letter and its copies, by all rules together
 SHORTEST = timedelta(seconds=10)  # between two attempts of one rule
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """How often rules were tried on a letter, by their keys, and when the last time."""
+    """Attempts of rules on a letter, by the key of the rule, and the last time."""
 
     attempts: Mapping[str, int]
     at: datetime
@@ -40,7 +40,7 @@ class SkipReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RuleDecision:
-    """The rule that is tried, by its place in the table; or why none is."""
+    """The rule to apply, by its index in the table; or why none applies."""
 
     rule: int | None
     why: SkipReason | None = None
@@ -53,17 +53,17 @@ def decide(
     now: datetime,
     found: Collection[str] = (),
 ) -> RuleDecision:
-    """What to do with a letter.
+    """Decide which rule to apply to a letter.
 
-    The attempts are those of the letter and of its earlier lives: so a letter that
-    comes back each time is not sent on for ever, whatever the rules are.
+    The attempts include those on the letters it is a copy of. So a message that dies
+    each time does not loop for ever, whatever the rules are.
 
     Args:
         table: the rules.
-        letter: what is known of it.
-        tried: what was done before; None if nothing was.
+        letter: its facts.
+        tried: the attempts before; None if there are none.
         now: when.
-        found: the filters that find it.
+        found: the filters that match it.
     """
     attempts = tried.attempts if tried else {}
     why = SkipReason.NO_RULE
@@ -85,5 +85,5 @@ def decide(
 
 
 def interval(table: Table) -> timedelta:
-    """Between two attempts of one rule."""
+    """The time between two attempts of one rule."""
     return max(timedelta(seconds=table.control.retry_interval_s), SHORTEST)

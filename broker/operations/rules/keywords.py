@@ -1,4 +1,4 @@
-"""The keywords of a rules table, and the names that may stand for numbers.
+"""The keywords of a rules table, and the symbolic names of numbers.
 
 Source:
     IBM MQ documentation, "The DLQ handler rules table", "DLQ rules (patterns and
@@ -14,12 +14,12 @@ from broker.errors.mq_codes import Feedback, MsgType, Persistence, PutApplType, 
 from broker.operations.rules.symbols import APPLICATIONS, FEEDBACKS, REASONS
 
 LARGEST = 999_999_999
-NAME = 48  # characters of a queue's name with IBM MQ
-LONGEST_NAME = 255  # and with us
+NAME = 48  # characters of a queue's name in IBM MQ
+LONGEST_NAME = 255  # and in this broker
 
 
 class KeywordPosition(Enum):
-    """Where in a table a keyword stands."""
+    """The part of a table in which a keyword is allowed."""
 
     CONTROL = "control data"
     PATTERN = "what a rule matches"
@@ -28,14 +28,14 @@ class KeywordPosition(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """One keyword, and what may stand in its parentheses."""
+    """One keyword, and the values that it allows."""
 
     name: str
     place: KeywordPosition
     width: int = 0  # characters of a text, which may have wildcards in a pattern
-    numbers: tuple[str, ...] = ()  # of a number: how its names begin
+    numbers: tuple[str, ...] = ()  # prefixes of the symbolic names of a number
     choices: tuple[str, ...] = ()
-    is_ours: bool = False  # IBM MQ does not know it
+    is_ours: bool = False  # an extension of IBM MQ's language
     is_number: bool = False
 
     @property
@@ -85,7 +85,7 @@ KEYWORDS = {
         Keyword("RETRY", KeywordPosition.ACTION, is_number=True),
     )
 }
-FROM_LETTER = {  # instead of a name
+FROM_LETTER = {  # values taken from the letter, instead of a name
     "FWDQ": ("&DESTQ", "&REPLYQ"),
     "FWDQM": ("&DESTQM", "&REPLYQM"),
 }
@@ -107,7 +107,7 @@ NUMBERS: dict[str, int] = {
 
 
 def name_of(keyword: Keyword, number: int) -> str:
-    """The name of a number, as this keyword is used to have it; or the number."""
+    """The symbolic name of a number for this keyword; or the number."""
     for beginning in keyword.numbers:
         for name, code in NUMBERS.items():
             if code == number and name.startswith(beginning):

@@ -1,14 +1,14 @@
-"""The lines of a rules table, put together to entries, each character with its place.
+"""Join the lines of a rules table to entries; keep the position of each character.
 
-    REASON(MQRC_Q_FULL) +          goes on at the first character of the next line
+    REASON(MQRC_Q_FULL) +          continues at the first character of the next line
       ACTION(RETRY) RETRY(5)
-    APPLNAME('ABC-                 goes on at its first column
+    APPLNAME('ABC-                 continues at the first column of the next line,
       D') ACTION(IGNORE)           so this is 'ABC  D'
-    * for people
-    *! FINGERPRINT(...) ...        a rule that IBM MQ takes for a comment
+    * a comment
+    *! FINGERPRINT(...) ...        a rule that is a comment for IBM MQ
 
-What IBM MQ's handler does not know is written in comments of this second kind: it
-leaves such a rule out, and does not take it for one that matches more.
+A rule with extensions is written as a comment of the second kind. So IBM MQ's handler
+ignores the whole rule, and does not read it as one that matches more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BLANKS = " \t"
 
 @dataclass(slots=True)
 class LexedRule:
-    """Control data or one rule."""
+    """Control data or one rule, as text."""
 
     is_comment: bool  # for IBM MQ
     text: str = ""
@@ -37,7 +37,7 @@ class LexedRule:
         self.spots += [(line, column + place) for place in range(len(text))]
 
     def fault(self, at: int, why: str) -> RuleFault:
-        """What is wrong at a character; behind the last one, at the end."""
+        """A fault at a character, or after the last one."""
         if at < len(self.spots):
             return RuleFault(*self.spots[at], why)
         line, column = self.spots[-1]
@@ -49,9 +49,9 @@ class LexedRule:
 
 
 def entries(text: str, faults: list[RuleFault]) -> Iterator[LexedRule]:
-    """The entries of a table; what is wrong with their lines goes into ``faults``."""
+    """The entries of a table; faults of their lines are added to ``faults``."""
     entry: LexedRule | None = None
-    sign = FROM_FIRST_CHARACTER  # blanks before an entry mean nothing
+    sign = FROM_FIRST_CHARACTER  # blanks before an entry are ignored
     for number, column, said, is_comment in lines(text):
         entry = entry or LexedRule(is_comment)
         if entry.is_comment != is_comment:
@@ -75,8 +75,8 @@ def entries(text: str, faults: list[RuleFault]) -> Iterator[LexedRule]:
 
 
 def lines(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """The lines that say something: number, column of the first character, the text,
-    and whether it is a comment for IBM MQ."""
+    """The lines that are neither empty nor comments: number, column of the first
+    character, the text, and whether it is a comment for IBM MQ."""
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.removesuffix("\r")
         is_comment = line.startswith(OURS)

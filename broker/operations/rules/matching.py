@@ -1,4 +1,4 @@
-"""Whether a letter is what a rule is for: pure, and linear in both.
+"""Match rules against a letter. Pure functions.
 
 Source:
     IBM MQ documentation, "DLQ rules table conventions": ``*`` is any run of characters,
@@ -20,12 +20,12 @@ WILD = re.compile(r"[*?]")
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What rules know of a dead letter."""
+    """The facts of a dead letter that rules can match."""
 
     message_id: int
     parent_id: int  # the message that it is a copy of
     died_at: datetime
-    origin_queue: str  # to which it can go back
+    origin_queue: str  # the target of a retry
     texts: dict[str, str]  # by keyword
     numbers: dict[str, int]  # by keyword
     properties: dict[str, str] = field(default_factory=dict)
@@ -33,8 +33,8 @@ class Letter:
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Whether a text is like a pattern. It never looks back further than the last
-    ``*``, so its time is at most the product of the lengths, whatever is written."""
+    """Whether a text matches a pattern. It backtracks only to the last ``*``, so its
+    time is at most the product of the two lengths."""
     text, place, spot = text.rstrip(" "), 0, 0
     star, retry = -1, 0
     while place < len(text):
@@ -53,12 +53,12 @@ def fits(pattern: str, text: str) -> bool:
 
 
 def matches(rule: Rule, letter: Letter, found: Collection[str] = ()) -> bool:
-    """Whether all patterns of a rule fit a letter.
+    """Whether all patterns of a rule match a letter.
 
     Args:
         rule: the rule.
-        letter: what is known of it.
-        found: the filters that find it, by their text.
+        letter: its facts.
+        found: the filters that match it, as text.
     """
     return all(fits_one(key, value, letter, found) for key, value in rule.patterns)
 
@@ -78,8 +78,8 @@ def fits_one(
 
 
 def covers(earlier: Rule, later: Rule) -> bool:
-    """Whether a rule matches all that a later one does, as far as it can be told
-    without letters: then the later one is met only when the earlier one has failed."""
+    """Whether a rule certainly matches all letters that a later rule matches. Then the
+    later one applies only after the attempts of the earlier one are used up."""
     said = dict(later.patterns)
     return all(
         key in said and is_within(key, said[key], value)

@@ -1,4 +1,4 @@
-"""Reading a rules table: text becomes rules, or everything that is wrong, and where.
+"""Parse a rules table: from text to rules, or to all faults with their positions.
 
 Source:
     IBM MQ documentation, "DLQ rules table conventions".
@@ -19,8 +19,8 @@ from broker.operations.rules.values import Value, WrongValueError, near, value_o
 
 LENGTH = 200_000  # characters of a table
 MOST = 500  # rules
-FAULTS = 50  # that are told at once
-KEPT = 64  # tables that are not read again
+FAULTS = 50  # reported at once
+KEPT = 64  # tables in the cache
 
 GAP = re.compile(r"[ \t,]*")
 BLANKS = re.compile(r"[ \t]*")
@@ -31,7 +31,7 @@ BARE = re.compile(r"[^\s()',]*")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A keyword with its value, and where both stand in their entry."""
+    """A keyword with its value, and the positions of both in their entry."""
 
     keyword: Keyword
     value: Value
@@ -40,14 +40,14 @@ class Said:
 
 
 def read(text: str, *, queue: str = "") -> Table:
-    """Read a table.
+    """Parse a table.
 
     Args:
         text: of the table.
-        queue: whose rules they are to be, if that is known.
+        queue: the queue of the table, if it is known.
 
     Raises:
-        InvalidRules: with all that is wrong, in the order of the text.
+        InvalidRules: with all faults, in the order of the text.
     """
     found = read_once(text, queue)
     if isinstance(found, Table):
@@ -69,7 +69,7 @@ def read_once(text: str, queue: str) -> Table | tuple[RuleFault, ...]:
 
 
 def table_of(text: str, queue: str, faults: list[RuleFault]) -> Table:
-    """What a table says, but for what is wrong with it."""
+    """The table without its faulty parts; faults are added to ``faults``."""
     control, rules = Control(), []
     for number, entry in enumerate(entries(text, faults)):
         said = list(keywords(entry, faults))
@@ -86,7 +86,7 @@ def table_of(text: str, queue: str, faults: list[RuleFault]) -> Table:
 
 
 def keywords(entry: LexedRule, faults: list[RuleFault]) -> Iterator[Said]:
-    """What an entry says. A value that is wrong is left out."""
+    """The keywords of an entry. A keyword with a wrong value is left out."""
     at, seen = 0, set()
     text = entry.text
     while (at := end_of(GAP, text, at)) < len(text):
@@ -171,7 +171,7 @@ def control_of(
 def rule_of(
     entry: LexedRule, said: list[Said], queue: str, faults: list[RuleFault]
 ) -> Rule | None:
-    """A rule, if it has what it needs."""
+    """A rule; None if it has no action."""
     found = {one.keyword.name: one for one in said}
     values = {name: one.value for name, one in found.items()}
     wanted = Action(str(values["ACTION"])) if "ACTION" in values else None

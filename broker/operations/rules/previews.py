@@ -1,4 +1,7 @@
-"""What rules would do with the letters that lie there now. Looking changes nothing."""
+"""Preview of a rules table: what it would do with the letters of its queue now.
+
+Read-only.
+"""
 
 from __future__ import annotations
 
@@ -19,50 +22,50 @@ from broker.operations.rules.targets import target_of
 from broker.sql.clock import database_now
 
 SCAN = 500
-MOST = 5000  # letters that a preview looks at
+MOST = 5000  # letters that a preview reads
 SAMPLE = 5
 
 
 @dataclass(slots=True)
 class RulePreview:
-    """One rule, and what it would come to."""
+    """The preview of one rule."""
 
     number: int  # from 1
     rule: Rule
-    matched: int = 0  # letters, whatever stands before
-    first: int = 0  # of these, no rule before it matches
-    acts: int = 0  # on these it would act now
-    covered_by: int | None = None  # a rule that matches all that this does
-    taken_by: Counter[int] = field(default_factory=Counter)  # by earlier rules
+    matched: int = 0  # letters that it matches, whatever the rules before it
+    first: int = 0  # those of them that no rule before it matches
+    acts: int = 0  # letters on which it would act now
+    covered_by: int | None = None  # an earlier rule that matches all that this does
+    taken_by: Counter[int] = field(default_factory=Counter)  # matches, by earlier rule
     targets: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
     sample: list[int] = field(default_factory=list)
 
     @property
     def ways(self) -> list[tuple[str, int]]:
-        """Where they would go, most of them first."""
+        """The target queues with their number of letters, the most first."""
         return [(to, letters) for to, letters in self.targets.most_common() if to]
 
     @property
     def is_shadowed(self) -> bool:
-        """Whether earlier rules leave it nothing of what it matches."""
+        """Whether earlier rules match all letters that it matches."""
         return bool(self.matched) and not self.first
 
 
 @dataclass(frozen=True, slots=True)
 class TablePreview:
-    """A table over the letters that lie there."""
+    """The preview of a table, over the letters of its queue."""
 
     rules: list[RulePreview]
-    looked_at: int
+    looked_at: int  # letters read
     is_limited: bool  # there were more letters
-    unmatched: int  # no rule is for them
-    waiting: int  # for the interval between two attempts
-    used_up: int  # every rule that matches was tried often enough
+    unmatched: int  # no rule matches
+    waiting: int  # the interval between two attempts is not over
+    used_up: int  # the attempts of all matching rules are used up
 
 
 def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> TablePreview:
-    """Look at the letters of a queue, and say what would become of them.
+    """Preview a table on the letters of its queue.
 
     Raises:
         SearchTooLong: the database took too long for a filter of a rule.
@@ -92,7 +95,7 @@ def preview(table: Table, queue: Queue, *, now: datetime | None = None) -> Table
 def seen(
     table: Table, queue: Queue, at: datetime
 ) -> Iterator[tuple[Letter, Tried | None, set[str]]]:
-    """The letters that a preview looks at, some at a time."""
+    """The letters that a preview reads, with their attempts and matching filters."""
     names: Mapping[int, str] = {queue.pk: queue.name}
     after = looked_at = 0
     while looked_at < MOST:
@@ -129,7 +132,7 @@ def count(
 
 
 def covering(table: Table, number: int) -> int | None:
-    """The first rule that leaves nothing for this one, or only what it fails at."""
+    """The number of the first earlier rule that covers this one, if there is one."""
     later = table.rules[number - 1]
     for place, earlier in enumerate(table.rules[: number - 1], 1):
         if covers(earlier, later):
@@ -138,7 +141,7 @@ def covering(table: Table, number: int) -> int | None:
 
 
 def warnings_of(one: RulePreview, queue: Queue) -> Iterator[str]:
-    """What a person should know of a rule before it acts."""
+    """Warnings about a rule before it acts."""
     rule = one.rule
     if rule.action is Action.FWD and not rule.forward_queue.startswith("&"):
         yield from warnings_of_name(rule.forward_queue)

@@ -1,5 +1,5 @@
-"""Writing a rules table, so that it is read again as the same; by IBM MQ as far as it
-knows what stands there."""
+"""Print a rules table. The text parses to the same table; IBM MQ can read it, too, but
+for rules with extensions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from broker.operations.rules.lexer import (
 )
 from broker.operations.rules.table import Action, Control, Rule, Table
 
-WIDTH = 72  # of a line that any system reads
+WIDTH = 72  # of a line that IBM MQ reads on every platform
 INDENT = "  "
 PLAIN = re.compile(r"[A-Z0-9./_%*?]+")
 
@@ -69,15 +69,15 @@ def named(key: str, name: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """In quotes where it would be read as something else without them."""
+    """The text, in quotes if it needs them."""
     if PLAIN.fullmatch(text):
         return text
     return "'" + (text.replace("'", "''") or " ") + "'"
 
 
 def wrapped(words: Iterable[str], prefix: str) -> Iterator[str]:
-    """One entry as lines that are short enough."""
-    room = WIDTH - len(prefix) - 2  # for a blank and the sign that it goes on
+    """One entry as lines of at most ``WIDTH`` characters."""
+    room = WIDTH - len(prefix) - 2  # for a blank and the continuation sign
     line, margin = "", ""
     for word in words:
         if line and len(margin + line) + 1 + len(word) > room:
@@ -93,7 +93,7 @@ def wrapped(words: Iterable[str], prefix: str) -> Iterator[str]:
 
 
 def fitting(line: str, room: int) -> int:
-    """Where a line is cut, so that the next one is not taken for a comment."""
+    """Where to cut a line so that the next does not begin like a comment."""
     cut = room
     while cut > 1 and line[cut : cut + 1] == COMMENT:
         cut -= 1

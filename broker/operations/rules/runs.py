@@ -1,10 +1,9 @@
-"""A pass over the dead letters of a queue: what its rules say is done, or noted.
+"""A pass over the dead letters of a queue: apply its rules, or record what they match.
 
-A pass is one transaction over a bounded number of letters. What it does are operations,
-planned and worked through like those of people, and kept in the same ledger; the counts
-of attempts, the operations and how far it came are committed together. So a pass may be
-killed, run twice, or late. Somebody else may take the same letters: whoever comes first
-has them, and for the other they are not there.
+A pass is one transaction over a bounded number of letters. It acts by operations, like
+those of users, with the same ledger. Attempts, operations and the position of the pass
+are committed together, so a pass may be killed, run twice, or run late. A consumer or
+another operation may take the same letters first; then the pass does not find them.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ Status = OperationItem.Status
 
 @dataclass(slots=True)
 class RuleResult:
-    """What one rule did in a pass, or would have done, to letters that go one way."""
+    """What one rule did in a pass, or would have done, to letters with one target."""
 
     rule: int  # from 1
     line: int
@@ -56,24 +55,24 @@ class RuleResult:
     letters: int
     done: int = 0
     failed: int = 0
-    why: str = ""  # they failed
+    why: str = ""  # of the failed ones
     operation: int | None = None
     sample: list[int] = field(default_factory=list)
 
 
 def due() -> list[int]:
-    """The tables that passes are for."""
+    """The tables that are not off."""
     on = RuleTable.objects.exclude(mode=Mode.OFF)
     return list(on.order_by("pk").values_list("pk", flat=True))
 
 
 @transaction.atomic
 def run(table_id: int, *, limit: int = BATCH, now: datetime | None = None) -> int:
-    """Look at the next letters of a queue, and do what its rules say; return how many.
+    """Apply the rules of a table to the next letters of its queue; return how many.
 
-    Fewer than ``limit``, when it has come to the end. What arrives then is looked at by
-    the next pass; all of it again, once the interval of the table is over, if the rules
-    act. Zero where they are off, stand still, or somebody else is at it.
+    Fewer than ``limit`` at the end of the queue. The next pass reads new letters. If
+    the rules are active, a new round reads all letters again after the interval of the
+    table. Zero if the rules are off or cannot act, or while another process runs them.
     """
     rows = RuleTable.objects.select_for_update(skip_locked=True, of=("self",))
     row = rows.select_related("queue", "acts_for").filter(pk=table_id).first()
@@ -105,7 +104,7 @@ def run(table_id: int, *, limit: int = BATCH, now: datetime | None = None) -> in
 
 
 def trouble_of(row: RuleTable) -> str:
-    """Why rules that act stand still; empty if they do not."""
+    """Why active rules cannot act; empty if they can."""
     if row.mode != Mode.ACTIVE:
         return ""
     if row.acts_for is None:
@@ -116,7 +115,7 @@ def trouble_of(row: RuleTable) -> str:
 
 
 def begin_round(row: RuleTable, table: Table, at: datetime) -> None:
-    """Begin at the first letter again, when it is time for that."""
+    """Begin at the first letter again if the interval is over."""
     if row.round_began_at is None:
         row.round_began_at = at
     elif row.mode == Mode.ACTIVE and at >= row.round_began_at + interval(table):
@@ -126,7 +125,7 @@ def begin_round(row: RuleTable, table: Table, at: datetime) -> None:
 def deeds_of(
     row: RuleTable, table: Table, letters: Sequence[Letter], at: datetime
 ) -> list[RuleResult]:
-    """Do what rules say, or say what they would do."""
+    """Apply rules to letters, or only record what they match."""
     tried = attempts.tried_on(letters, row.queue_id)
     found = found_by(table.rules, letters, {row.queue_id: row.queue.name}, at)
     chosen: dict[tuple[int, Target], list[Letter]] = defaultdict(list)
@@ -144,7 +143,7 @@ def deeds_of(
     ]
 
 
-def deed_of(  # noqa: PLR0913  # each is another thing
+def deed_of(  # noqa: PLR0913  # each is a value of its own
     row: RuleTable,
     number: int,
     rule: Rule,
@@ -153,7 +152,7 @@ def deed_of(  # noqa: PLR0913  # each is another thing
     tried: Mapping[int, Tried],
     at: datetime,
 ) -> RuleResult:
-    """One rule, done to letters that go one way; or only said, where it is observed."""
+    """Apply one rule to letters with one target; or only record it, if observed."""
     ids = [letter.message_id for letter in letters]
     deed = RuleResult(number + 1, rule.line, rule.action.value, target.queue, len(ids))
     deed.sample = ids[:SAMPLE]
@@ -170,7 +169,7 @@ def deed_of(  # noqa: PLR0913  # each is another thing
 
 
 def fitting(target: Target, letters: Sequence[Letter], deed: RuleResult) -> list[int]:
-    """The letters that their queue takes now; it is locked, if it has limits."""
+    """The letters that the target queue accepts now; it is locked if it has limits."""
     ids: list[int] = []
     sizes: list[int] = []
     queue = Queue.objects.filter(name=target.queue)
@@ -194,8 +193,8 @@ def done(
     ids: Sequence[int],
     deed: RuleResult,
 ) -> dict[int, int | None]:
-    """Do it, as an operation; return those on which it was tried, and what they became.
-    What was no longer there was not tried on."""
+    """Act by an operation; return the letters that were tried, with their copies.
+    Letters that had left the queue do not count as tried."""
     order = Order(KINDS[rule.action], target.queue if rule.action is Action.FWD else "")
     scope = f"rule {number + 1} of {row.queue.name}: {len(ids)} dead letters"
     chosen = Chosen(queue=row.queue.name, ids=tuple(ids))
@@ -215,7 +214,7 @@ def done(
 def outcome_of(
     operation_id: int, ids: Iterable[int], deed: RuleResult
 ) -> dict[int, int | None]:
-    """What became of letters, by the ledger."""
+    """The copy of each letter that was tried, by the ledger."""
     became: dict[int, int | None] = {}
     items = OperationItem.objects.filter(operation=operation_id)
     for message_id, status, note, copy_id in items.values_list(
@@ -232,7 +231,7 @@ def outcome_of(
 
 
 def obstacle_of(row: RuleTable, target: Target) -> str:
-    """Why letters cannot go there; empty if they can."""
+    """Why letters cannot go to a target; empty if they can."""
     if not target.queue:
         return ""
     if target.queue == row.queue.name:

@@ -1,5 +1,5 @@
-"""Numbers of IBM MQ that only rules name: reasons and kinds of programs by which other
-queue managers dead-letter. The broker's own are in ``broker.errors.mq_codes``.
+"""Numbers of IBM MQ that only rules name: reasons, feedback codes and application types
+of other queue managers. Those the broker uses are in ``broker.errors.mq_codes``.
 
 Source:
     IBM MQ's ``cmqc.h``, as published in its documentation, "Constants".

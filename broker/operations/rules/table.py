@@ -1,4 +1,4 @@
-"""A rules table as a value: control data, and rules in the order in which they hold."""
+"""A rules table as a value: control data, and rules in order."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """How the handler is to work. Names that are empty are the handler's own."""
+    """Control data of a table. An empty name means the handler's own queue."""
 
     input_queue: str = ""
     input_manager: str = ""
     retry_interval_s: int = RETRY_INTERVAL_S
-    wait: str = "YES"  # or NO, or seconds; passes come again and again all the same
+    wait: str = "YES"  # or NO, or seconds; it has no effect: passes repeat anyway
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a letter has to be like, and what is done with it then.
+    """One rule: patterns that a letter must match, and the action.
 
-    Patterns are pairs of keyword and value in the order of ``KEYWORDS``: of a text what
-    it is like, of a number itself. What may be anything is left out.
+    Patterns are pairs of keyword and value in the order of ``KEYWORDS``: a text with
+    wildcards, or a number. A pattern that matches everything is left out.
     """
 
     action: Action
     patterns: tuple[tuple[str, str | int], ...] = ()
-    forward_queue: str = ""  # &DESTQ and &REPLYQ are as the letter says
+    forward_queue: str = ""  # &DESTQ and &REPLYQ: the name is in the letter
     forward_manager: str = ""
     keeps_header: bool = True
     as_sender: bool = False  # with the authority of the letter's user: PUTAUT(CTX)
@@ -50,7 +50,7 @@ class Rule:
 
     @property
     def is_ours(self) -> bool:
-        """Whether IBM MQ could not read it."""
+        """Whether it has extensions, so that IBM MQ cannot read it."""
         names = [str(v) for key, v in self.patterns if key in ("DESTQ", "REPLYQ")]
         return any(KEYWORDS[key].is_ours for key, _ in self.patterns) or any(
             len(name.replace(ANY, "")) > NAME for name in (*names, self.forward_queue)
@@ -58,8 +58,7 @@ class Rule:
 
     @property
     def key(self) -> str:
-        """The same rule has the same key wherever it stands; its attempts are counted
-        by it."""
+        """A digest of the rule without its position; attempts are counted by it."""
         said = repr((self.action, self.patterns, *self.deed))
         return hashlib.sha256(said.encode(errors="replace")).hexdigest()[:12]
 

@@ -1,4 +1,4 @@
-"""Keeping rules: saved by a person, switched on by one."""
+"""Store rules tables, and switch them off, to observe, or active."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rules_of(queue: str) -> RuleTable:
 
 
 def parsed(row: RuleTable) -> Table:
-    """The rules of a row, which were checked when they were saved."""
+    """The parsed rules of a row; they were checked when they were saved."""
     return read(row.text, queue=row.queue.name)
 
 
@@ -45,18 +45,18 @@ def save(
     revision: int | None = None,
     now: datetime | None = None,
 ) -> RuleTable:
-    """Keep a table for a queue. What was active is only observed from then on, until
-    somebody has seen what the new rules do.
+    """Store the table of a queue. If the old table was active, the new one is only
+    observed, until a user activates it.
 
     Args:
-        queue: whose dead letters they are for.
+        queue: whose dead letters the rules are for.
         text: of the table.
         user: who wrote it.
-        revision: that was read before it was changed; None is whichever there is.
+        revision: the one that the user changed; None is any.
         now: when; the database's clock when not given.
 
     Raises:
-        InvalidRules: it cannot be read.
+        InvalidRules: it cannot be parsed.
         NoSuchQueue: there is no such queue.
         RulesChanged: there is a newer revision.
     """
@@ -86,8 +86,8 @@ def save(
 def switch(
     queue: str, mode: str, user: Any, *, now: datetime | None = None
 ) -> RuleTable:
-    """Turn rules off, observe what they would do, or let them act, for this person and
-    with their authority.
+    """Set rules to off, observe or active. Active rules act with the authorities of
+    this user.
 
     Raises:
         NoSuchRules: the queue has none.
@@ -107,5 +107,5 @@ def note(act: Act, row: RuleTable, user: Any, **detail: Any) -> None:
 
 
 def begin_anew(row: RuleTable) -> None:
-    """Let passes look at every letter again."""
+    """Let passes begin at the first letter again."""
     row.seen_id, row.round_began_at, row.trouble = 0, None, ""

@@ -1,4 +1,4 @@
-"""Where a rule sends a letter, by its own words or by the letter's."""
+"""The target of a rule for a letter."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from broker.operations.rules.table import Action, Rule
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where letters go; empty where they end or go back where each came from."""
+    """The target queue of letters; empty if they are discarded."""
 
     queue: str = ""
-    as_user: str | None = None  # whose authority it takes, if not that of the rules
-    why: str = ""  # it cannot be
+    as_user: str | None = None  # acts with their authorities, not those of the rules
+    why: str = ""  # why there is no target
 
 
 def target_of(rule: Rule, letter: Letter) -> Target:
-    """Where a letter goes. The broker is one queue manager, and has no others."""
+    """The target of a rule for a letter. The broker is a single queue manager."""
     as_user = letter.texts["USERID"].rstrip() if rule.as_sender else None
     if rule.action is Action.DISCARD:
         return Target()
@@ -38,5 +38,5 @@ def target_of(rule: Rule, letter: Letter) -> Target:
 
 
 def meant(name: str, letter: Letter) -> str:
-    """A name, or what the letter says in its place."""
+    """A name, or the value in the letter that it refers to."""
     return letter.texts[name[1:]] if name.startswith("&") else name

@@ -1,4 +1,4 @@
-"""What stands in a keyword's parentheses, as a value of its kind."""
+"""Parse the value of a keyword, the text in its parentheses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from broker.operations.rules.keywords import (
 )
 from broker.operations.rules.matching import ANY_RUN, WILD
 
-Value: TypeAlias = str | int | None  # None: whatever it is
+Value: TypeAlias = str | int | None  # None: matches everything
 
 SPECIAL = re.compile(r"[^A-Za-z0-9./_%*?&]")  # these need quotes
 HEX = re.compile(r"[0-9a-f*?]+")
@@ -26,7 +26,7 @@ AT_LEAST_ONE = ("RETRY",)
 
 
 class WrongValueError(Exception):
-    """A value cannot be: why, and at which of its characters, from 0."""
+    """A value is not allowed: why, and at which of its characters, from 0."""
 
     def __init__(self, why: str, at: int = 0) -> None:
         super().__init__(why, at)
@@ -35,10 +35,10 @@ class WrongValueError(Exception):
 
 
 def value_of(keyword: Keyword, raw: str) -> Value:
-    """What a value means, as it stands in the parentheses.
+    """The value of a keyword, from the text in its parentheses.
 
     Raises:
-        WrongValueError: it means nothing there.
+        WrongValueError: the keyword does not allow it.
     """
     text = unquoted(keyword, raw)
     if keyword.choices and text.upper() in keyword.choices:
@@ -55,7 +55,7 @@ def value_of(keyword: Keyword, raw: str) -> Value:
 
 
 def unquoted(keyword: Keyword, raw: str) -> str:
-    """The characters that count; trailing blanks do not."""
+    """The text without quotes and trailing blanks; without quotes in upper case."""
     if raw.startswith("'"):
         text = raw[1:-1].replace("''", "'")
     else:
@@ -85,7 +85,7 @@ def number_of(keyword: Keyword, text: str) -> int | str | None:
 
 
 def pattern_of(keyword: Keyword, text: str) -> str | None:
-    """What a text has to be like."""
+    """A pattern of a text; None if it matches everything."""
     if text and set(text) == {ANY_RUN}:
         return None
     if len(text.replace(ANY_RUN, "")) > keyword.width:
@@ -136,6 +136,6 @@ def filter_of(raw: str, text: str) -> str:
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """The end of a sentence that offers what may have been meant."""
+    """The end of a sentence that suggests the nearest known word, if there is one."""
     close = difflib.get_close_matches(word[:64], list(known), n=1)
     return f"; did you mean {close[0]}?" if close else ""
