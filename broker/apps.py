@@ -6,7 +6,7 @@ class BrokerConfig(AppConfig):
     name = "broker"
 
     def ready(self) -> None:
-        """Register the checks of the server, and what happens around a migration."""
+        """Register the system checks, and the receivers of migration signals."""
         from broker import checks  # noqa: F401, PLC0415
         from broker.bridges import checks as of_bridges  # noqa: F401, PLC0415
         from broker.management import migrate  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What the broker asks of its server before it runs, and advises on its settings."""
+"""System checks: requirements on the database server, and warnings on settings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OLDEST = 150000  # PostgreSQL 15.0
 def server_keeps_what_it_confirms(
     *, databases: Sequence[str] | None = None, **_: Any
 ) -> list[CheckMessage]:
-    """Refuse a server that is too old, or that a power cut makes forget."""
+    """Refuse a server that is too old, or that loses commits at a power failure."""
     found: list[CheckMessage] = []
     for alias in databases or []:
         connection = connections[alias]
@@ -45,13 +45,13 @@ def server_keeps_what_it_confirms(
 def settings_are_meant(
     *, databases: Sequence[str] | None = None, **_: Any
 ) -> list[CheckMessage]:
-    """Warn of settings under which messages are lost or stuck."""
+    """Warn of settings that may lose or block messages."""
     if "default" not in (databases or []):
         return []
     try:
         with transaction.atomic():
             found = advice()
-    except ProgrammingError:  # its tables are made by the migration that comes next
+    except ProgrammingError:  # the tables are not created yet
         return []
     return [
         checks.Warning(one.sentence, hint=one.remedy, id=f"broker.{one.code}")
@@ -61,7 +61,7 @@ def settings_are_meant(
 
 @register
 def limits_are_meant(**_: Any) -> list[CheckMessage]:
-    """Refuse a limit of records that is neither a number of them nor -1."""
+    """Refuse a limit of redelivery records below -1."""
     limit = settings.BROKER_MAX_REDELIVERY_RECORDS
     if limit >= UNLIMITED:
         return []
@@ -72,7 +72,7 @@ def limits_are_meant(**_: Any) -> list[CheckMessage]:
 
 @register
 def wildcards_are_meant(**_: Any) -> list[CheckMessage]:
-    """Refuse characters of which no pattern of an address setting can be made."""
+    """Refuse wildcard characters that cannot form patterns of address settings."""
     try:
         configured()
     except ImproperlyConfigured as error:
@@ -81,10 +81,10 @@ def wildcards_are_meant(**_: Any) -> list[CheckMessage]:
 
 
 def refuse_unsafe_server() -> None:
-    """The same for a process that is about to run.
+    """Refuse to start a process on a server that can lose commits.
 
     Raises:
-        UnsafeServer: it could lose what it confirmed.
+        UnsafeServer: a required parameter of the server is off.
     """
     for name in NEEDED:
         if setting(connections["default"], name) == "off":

@@ -1,8 +1,8 @@
 """The broker's housekeeping, run by Celery beat.
 
-A task here only calls the broker, in batches, until nothing is left. Each is safe to
-run twice, at once, or late: the statements skip rows that another worker holds. Nothing
-depends on any of them but the time at which it happens.
+A task only calls the broker, in batches, until nothing is left. Each is safe to run
+twice, concurrently, or late: the statements skip rows that another worker holds. If a
+task is late, its work is only done later.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from broker.sql import partitions, vacuum
 
 BATCH = 500
 BEAT_S = 1.0
-LOOKS = 4  # a second, at what is bloated
-PACED_S = 0.1  # between the steps of operations that have a pace
+LOOKS = 4  # checks for bloated tables a second
+PACED_S = 0.1  # between the steps of operations with a rate limit
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def release_due() -> None:
-    """Make delayed entries ready as they fall due. Every second, for that second."""
+    """Make delayed entries ready when they are due. Every second, for one second."""
     ends = time.monotonic() + BEAT_S
     while True:
         while delayed.wake_due(limit=BATCH):
@@ -44,8 +44,8 @@ def release_due() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def back_out_overdue() -> None:
-    """Back out units of work of dead processes and past deadlines, and end what dead
-    processes had subscribed to. Every second."""
+    """Back out units of work of dead processes and past deadlines, and delete
+    subscriptions of dead processes. Every second."""
     until_short(settle.back_out_overdue)
     while subscriptions.end_dead(limit=BATCH):
         pass
@@ -53,7 +53,7 @@ def back_out_overdue() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def expire() -> None:
-    """End entries whose time to live is over. Every second, or as often as is set."""
+    """Expire entries whose time to live is over. Every second, or as configured."""
     began_s = time.monotonic()
     if expiry.SCANS.are_due(began_s):
         until_short(expiry.expire)
@@ -62,35 +62,35 @@ def expire() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def auto_delete() -> None:
-    """Delete what made itself and nobody needs. As often as is set."""
+    """Delete idle auto-created queues and addresses. As often as configured."""
     if settings.BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S >= 0:
         auto_create.delete_idle()
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def fold_journal() -> None:
-    """Add the journal to the tally, so that depths stay quick. Every second."""
+    """Add new journal events to the tally, so that depths are fast. Every second."""
     journal.fold()
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def empty_discard_bin() -> None:
-    """Empty the discard bin of what was kept long enough. Every minute."""
+    """Delete entries past their retention from the discard bin. Every minute."""
     until_short(discards.empty_due)
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def forget_answers() -> None:
-    """Forget what was answered to requests long ago. Every five minutes."""
+    """Delete old responses to idempotency keys. Every five minutes."""
     until_short(idempotency.forget_old)
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def vacuum_bloated() -> None:
-    """Vacuum hot tables that are mostly dead rows. Every second, for a second.
+    """Vacuum hot tables that are mostly dead rows. Every second, for one second.
 
-    What is bloated is vacuumed at every look from then on: it fills as fast again, and
-    emptied pages of an index are used again only after the second vacuum.
+    A bloated table is vacuumed at each further check of this call: it fills again as
+    fast, and empty index pages are reused only after the second vacuum.
     """
     found: set[str] = set()
     for look in range(LOOKS):
@@ -102,22 +102,22 @@ def vacuum_bloated() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)
 def tend_partitions() -> None:
-    """Make partitions ahead, drop those past retention. Every minute."""
+    """Create partitions ahead, drop those past retention. Every minute."""
     partitions.make_ahead()
     partitions.drop_old()
     until_short(rules.forget_gone)
 
 
 def until_short(batch: Callable[..., int]) -> None:
-    """Run a batch again until it comes back short, each in its own transaction."""
+    """Repeat a batch until it is not full, each in its own transaction."""
     while batch(limit=BATCH) == BATCH:
         pass
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def step_operations() -> None:
-    """Go on with every running operation, each in its turn, and look what became of
-    what was sent. Every second, for that second where one has a pace."""
+    """Make steps of all running operations in turn, and look up outcomes of their
+    copies. Every second; for one second if an operation has a rate limit."""
     ends = time.monotonic() + BEAT_S
     left = operations.running()
     while left:
@@ -132,13 +132,13 @@ def step_operations() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=280, time_limit=300)
 def verify_audit() -> None:
-    """Verify the chain of the audit, and note what was found. Every hour."""
+    """Verify the hash chain of the audit, and store the result. Every hour."""
     audit.check()
 
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def look_at_patches() -> None:
-    """See what the patches of plans would do to their messages. Every second."""
+    """Test the patches of plans on their messages. Every second."""
     for operation_id in operations.waiting():
         while operations.look(operation_id):
             pass
@@ -146,7 +146,7 @@ def look_at_patches() -> None:
 
 @shared_task(ignore_result=True, soft_time_limit=50, time_limit=60)
 def apply_dead_letter_rules() -> None:
-    """Do with dead letters what the rules of their queues say. Every ten seconds."""
+    """Apply the rules of queues to their dead letters. Every ten seconds."""
     for table_id in rules.due():
         while rules.run(table_id, limit=BATCH) == BATCH:
             pass

@@ -1,6 +1,6 @@
-"""Settings of the broker: what there is, what becomes of messages, who may do what.
+"""Django admin for the settings of the broker: queues, policy, authorities, bridges.
 
-Nothing of messages or entries is here: those are the console's.
+It shows no messages and no entries; these are in the console.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Addresses, and the policy of addresses."""
+"""Addresses and address settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from broker.admin.settings_import import ExchangingAdmin
 from broker.formats.wildcards import configured
 from broker.models import Address, AddressSetting
 
-NOWHERE = {  # what is ticked where a text is defined to be none
+NOWHERE = {  # the checkbox for a text that is defined as empty
     "dead_letter_address": "no_dead_letter_address",
     "expiry_address": "no_expiry_address",
     "dead_letter_queue_prefix": "no_dead_letter_queue_prefix",
@@ -52,12 +52,12 @@ class AddressAdmin(admin.ModelAdmin):
 
     @admin.display(description="queues", ordering="fed")
     def fed_queues(self, address: Address) -> int:
-        """How many queues the address feeds; a message to none is lost."""
+        """Number of queues of the address. Without one, its messages are lost."""
         return address.fed  # type: ignore[attr-defined,no-any-return]
 
 
 def how_to_match() -> str:
-    """What patterns are written with, as this broker is configured."""
+    """The syntax of patterns, as this broker is configured."""
     syntax = configured()
     literal = f" {'…'.join(syntax.markers)} means its own text." * bool(syntax.markers)
     return (
@@ -67,7 +67,7 @@ def how_to_match() -> str:
 
 
 class AddressSettingForm(forms.ModelForm):
-    """Tells a text that is not defined here from one defined to be none."""
+    """Distinguishes a text that is not defined from one that is defined as empty."""
 
     no_dead_letter_address = tick(
         "No dead letter address",
@@ -98,14 +98,14 @@ class AddressSettingForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         for field, none in NOWHERE.items():
             self.initial[none] = getattr(self.instance, field) == ""
-        if "match" in self.fields:  # not where it is only looked at
+        if "match" in self.fields:  # not if the user may only view it
             self.fields["match"].help_text = how_to_match()
         for one in self.fields.values():
             if isinstance(one.widget, forms.NullBooleanSelect):
                 one.widget.choices = [NOT_DEFINED, ("true", "yes"), ("false", "no")]
 
     def clean(self) -> dict[str, Any]:
-        """Turn a tick into an empty text, which is a definition."""
+        """Store an empty text for a ticked checkbox; it is a definition."""
         cleaned: dict[str, Any] = super().clean() or {}
         for field, none in NOWHERE.items():
             if not cleaned.get(none):

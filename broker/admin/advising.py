@@ -1,4 +1,4 @@
-"""Saying what a change of settings means, where that is hardly what was meant."""
+"""Warnings after a change of settings (``broker.config.lint``)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.http import HttpRequest
 
 from broker.config.lint import advice
 
-MOST = 5  # pieces of advice that are spelled out at once
+MOST = 5  # warnings shown at once
 
 
 class AdvisingAdmin(admin.ModelAdmin):
-    """Warns after a change; refuses nothing."""
+    """Shows warnings after a change; refuses nothing."""
 
     def save_model(
         self, request: HttpRequest, obj: Model, form: Any, change: Any
@@ -35,7 +35,7 @@ class AdvisingAdmin(admin.ModelAdmin):
 
 @contextmanager
 def advising(request: HttpRequest, name: str = "") -> Iterator[None]:
-    """Show what there is to say of one queue, and what else is new, after a change."""
+    """After a change, show all warnings on one queue, and all new warnings."""
     before = set(advice())
     yield
     found = [one for one in advice() if one.queue == name or one not in before]

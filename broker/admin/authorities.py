@@ -1,4 +1,4 @@
-"""Who may do what on which queues."""
+"""Authorities of users and groups."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEANS: dict[Name, str] = {
 
 
 class AuthorityForm(forms.ModelForm):
-    """Grants to one user or to one group."""
+    """Grants authorities to one user or to one group."""
 
     class Meta:
         model = Authority

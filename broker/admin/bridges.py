@@ -1,4 +1,4 @@
-"""Bridges: how providers are reached, and what links carry between them."""
+"""Bridges: connection factories, destinations, dead message queues and links."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ CHOICES = [("", "---------"), *((key, one.label) for key, one in PROVIDERS.items
 
 
 class PartForm(forms.ModelForm):
-    """Refuses what cannot be, in the words that everything else has for it."""
+    """Refuses invalid parts of a bridge, with the messages of the import."""
 
     def clean_properties(self) -> dict[str, str]:
         return self.cleaned_data["properties"] or {}
 
     def _post_clean(self) -> None:
-        """After the instance is what was typed, and each field by itself is right."""
+        """Validate the whole instance, after its fields are valid."""
         super()._post_clean()  # type: ignore[misc]
         if self.errors:
             return
@@ -91,7 +91,7 @@ class PartAdmin(admin.ModelAdmin):
     def get_deleted_objects(
         self, objs: Iterable[Part], request: HttpRequest
     ) -> tuple[Any, Any, Any, list[str]]:
-        """Keep what something needs, and links that are not at rest."""
+        """Refuse to delete parts that are in use, and links that are not stopped."""
         chosen = list(objs)
         found, counts, missing, kept = super().get_deleted_objects(chosen, request)
         why = [f"{noun(one)}: {why}" for one in chosen for why in reasons_to_keep(one)]
@@ -140,7 +140,7 @@ class ConnectionFactoryAdmin(PartAdmin):
     def try_connection(
         self, request: HttpRequest, queryset: QuerySet[ConnectionFactory]
     ) -> None:
-        """Connect and leave again; say what came of it."""
+        """Connect and disconnect; show the result."""
         for factory in queryset.select_related("bridge"):
             try:
                 messages.success(request, try_out(factory))

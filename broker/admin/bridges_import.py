@@ -1,4 +1,4 @@
-"""Bridges as documents of Open MQ, out of the broker and into it: look, then apply."""
+"""Pages to export and import bridges as documents of Open MQ."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ExchangingBridgesAdmin(admin.ModelAdmin):
         return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def export_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A bridge as a file; without passwords."""
+        """Export a bridge as a file, without passwords."""
         if not may(request, "view"):
             raise PermissionDenied
         bridge = get_object_or_404(Bridge, pk=pk)
@@ -70,7 +70,7 @@ class ExchangingBridgesAdmin(admin.ModelAdmin):
         return answer
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """A form; what its document would change; and then, confirmed, the change."""
+        """Show a form; then the preview of its document; then apply it."""
         if not may(request, "add", "change"):
             raise PermissionDenied
         posted = request.method == "POST"
@@ -101,7 +101,7 @@ class ExchangingBridgesAdmin(admin.ModelAdmin):
     def took_over(
         self, request: HttpRequest, document: Document, mode: Mode, token: str
     ) -> bool:
-        """Apply a document, all of it or nothing; or say why it was nothing."""
+        """Apply a document as a whole; return False and show why if it is refused."""
         try:
             done = bridge_import.apply(document, mode, token=token)
         except BrokerError as error:
@@ -115,14 +115,14 @@ class ExchangingBridgesAdmin(admin.ModelAdmin):
 
 
 def may(request: HttpRequest, *deeds: str) -> bool:
-    """Whether somebody may do so to everything that a bridge is made of."""
+    """Whether the user has these permissions for all parts of a bridge."""
     permissions = [f"broker.{deed}_{model}" for deed in deeds for model in MODELS]
     return request.user.has_perms(permissions)
 
 
 def shown(document: Document, mode: Mode) -> dict[str, Any]:
-    """What the page of a preview needs. The document goes with it, to be sent again,
-    its passwords encrypted."""
+    """The context of a preview page. It includes the document, with encrypted
+    passwords, for the next request."""
     preview = bridge_import.preview(document, mode)
     text = write(document, sealed=True)
     changes = [

@@ -1,4 +1,4 @@
-"""Names that people give: one name means one thing."""
+"""Unique names across queues, aliases, model queues and addresses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from broker.models import Address, ModelQueue, Queue, QueueAlias
 
 MEANT_BY: dict[
     type[Model], tuple[type[Model], ...]
-] = {  # what can be meant where each of these is named
+] = {  # the models whose names must differ from names of each model
     Address: (Address, QueueAlias),
     ModelQueue: (ModelQueue, Queue, QueueAlias),
     Queue: (Queue, QueueAlias, ModelQueue),
@@ -19,9 +19,10 @@ MEANT_BY: dict[
 
 
 class NamedForm(forms.ModelForm):
-    """Refuses a name that something else has already.
+    """Refuses a name that is taken by another object.
 
-    An address and a queue may share one: an address with one queue mostly does.
+    An address and a queue may have the same name, as an address with one queue usually
+    has.
     """
 
     def clean_name(self) -> str:

@@ -1,4 +1,4 @@
-"""Queues, what they are cloned from, their other names, and who subscribed."""
+"""Queues, model queues, aliases and subscriptions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOM = ("max_depth", "max_message_bytes")
 
 class QueueForm(NamedForm):
     def clean_selector(self) -> str:
-        """Refuse a selector that no message could be compared with."""
+        """Refuse a selector that cannot be parsed."""
         selector: str = self.cleaned_data["selector"]
         try:
             if selector:
@@ -69,14 +69,14 @@ class QueueAdmin(AdvisingAdmin):
 
     @admin.display(description="state")
     def state(self, queue: Queue) -> str:
-        """In words: the admin's red cross is no alarm here."""
+        """The state as text; the admin's red cross would look like an error."""
         states = {"paused": queue.paused, "put-inhibited": queue.put_inhibited}
         return ", ".join(word for word, is_so in states.items() if is_so)
 
     def get_deleted_objects(
         self, objs: Iterable[Queue], request: HttpRequest
     ) -> tuple[Any, Any, Any, list[str]]:
-        """Keep a queue that holds messages: they would be lost without a word."""
+        """Refuse to delete a queue that holds messages; they would be lost."""
         chosen = list(objs)
         found, counts, missing, kept = super().get_deleted_objects(chosen, request)
         return found, counts, missing, [*kept, *still_held(chosen)]
@@ -121,7 +121,7 @@ class QueueAliasAdmin(AdvisingAdmin):
 
 @admin.register(Subscription)
 class SubscriptionAdmin(admin.ModelAdmin):
-    """To be looked at: who subscribed unsubscribes."""
+    """Read-only: clients subscribe and unsubscribe."""
 
     list_display = ["__str__", "client_id", "address", "durable", "queue", "created_at"]
     list_filter = ["durable"]

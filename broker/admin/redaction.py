@@ -1,4 +1,4 @@
-"""Rules for what is masked in messages, and of whom it is."""
+"""Redaction rules: what is masked in messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RedactionForm(forms.ModelForm):
         fields = "__all__"  # noqa: DJ007  the admin's fieldsets name them
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a target that nothing can be found by."""
+        """Refuse a target that cannot be parsed."""
         cleaned: dict[str, Any] = super().clean() or {}
         kind, target = cleaned.get("kind"), cleaned.get("target")
         if kind and target:
@@ -51,7 +51,7 @@ class RedactionAdmin(admin.ModelAdmin):
     def save_model(
         self, request: HttpRequest, obj: RedactionRule, form: Any, change: Any
     ) -> None:
-        """A change is another revision; the audit has what each said."""
+        """A change is a new revision; the audit has the values of each."""
         super().save_model(request, obj, form, change)
         if change and form.has_changed():
             rows = RedactionRule.objects.filter(pk=obj.pk)

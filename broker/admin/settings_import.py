@@ -1,4 +1,4 @@
-"""Address settings as documents, out of the broker and into it: look, then apply."""
+"""Pages to export and import address settings as documents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODES = [
 
 @dataclass(frozen=True, slots=True)
 class ChangedField:
-    """One field of a change, in words."""
+    """One field of a change, as texts."""
 
     field: str
     before: str
@@ -37,7 +37,7 @@ class ChangedField:
 
 
 class ImportForm(forms.Form):
-    """A document, and how it is taken over."""
+    """A document to import, and the mode."""
 
     file = forms.FileField(
         required=False,
@@ -55,7 +55,7 @@ class ImportForm(forms.Form):
     token = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
-        """Read the document, so that what is wrong with it is said at the form."""
+        """Read the document, so that its faults are shown at the form."""
         cleaned: dict[str, Any] = super().clean() or {}
         file, text = cleaned.get("file"), cleaned.get("text")
         if bool(file) == bool(text):
@@ -68,7 +68,7 @@ class ImportForm(forms.Form):
         return cleaned
 
     def read(self, raw: str | bytes) -> Any:
-        """What the document says; whatever is wrong with it is a refusal."""
+        """Read the document; raise a ``BrokerError`` if it is invalid."""
         return imports.read(raw)
 
 
@@ -96,7 +96,7 @@ class ExchangingAdmin(AdvisingAdmin):
         return super().changelist_view(request, context)
 
     def export_view(self, request: HttpRequest) -> HttpResponse:
-        """All address settings as a file."""
+        """Export all address settings as a file."""
         form = request.GET.get("format", "json")
         if not self.has_view_permission(request) or form not in TYPES:
             raise PermissionDenied
@@ -107,7 +107,7 @@ class ExchangingAdmin(AdvisingAdmin):
         return answer
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """A form; what its document would change; and then, confirmed, the change."""
+        """Show a form; then the preview of its document; then apply it."""
         if not self.may_import(request):
             raise PermissionDenied
         posted = request.method == "POST"
@@ -143,10 +143,10 @@ class ExchangingAdmin(AdvisingAdmin):
         mode: Mode,
         token: str,
     ) -> None:
-        """Apply a document, and write down who changed what; all of it or nothing.
+        """Apply a document as a whole, with audit records.
 
         Raises:
-            SettingsChanged: the settings are not those of the preview any more.
+            SettingsChanged: the settings are no longer those of the preview.
         """
         with advising(request):
             done = imports.apply(document, mode, token=token)
@@ -157,7 +157,7 @@ class ExchangingAdmin(AdvisingAdmin):
 
 
 def shown(document: documents.Document, mode: Mode) -> dict[str, Any]:
-    """What the page of a preview needs; the document goes with it, to be sent again."""
+    """The context of a preview page; it includes the document for the next request."""
     preview = imports.preview(document, mode)
     text = documents.write(document.settings)
     return {
@@ -179,7 +179,7 @@ def rows(change: SettingChange) -> Iterator[ChangedField]:
 
 
 def said(value: Any) -> str:
-    """A field's value in words."""
+    """A field's value as text."""
     if value is None:
         return "not defined"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Which settings an address has: the most specific that defines each field."""
+"""The settings of an address: for each field, the most specific pattern decides."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DEFAULTS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What one setting says of a field."""
+    """The value of a field in one setting."""
 
     match: str
     value: Any
@@ -46,10 +46,10 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How one field of an address was decided."""
+    """The value of one field of an address, and the setting that decided it."""
 
     field: str
-    value: Any  # None: it follows from others (``DEFAULTS``)
+    value: Any  # None: derived from other fields (``DEFAULTS``)
     decided_by: str | None  # the pattern of the setting; None for the built-in default
     passed_over: Sequence[Definition]  # less specific ones, the nearest first
 
@@ -69,12 +69,12 @@ def settings_for(address: str) -> AddressSetting:
 
 
 def decisions(address: str) -> list[Decision]:
-    """How each field of an address is decided, as it is now. One query."""
+    """The decision for each field of an address, as it is now. One query."""
     return decided(address, AddressSetting.objects.all())
 
 
 def merge(address: str, settings: Iterable[AddressSetting]) -> AddressSetting:
-    """One setting with every field decided; the given ones stay as they are.
+    """One setting with every field decided; the given ones are not changed.
 
     Source:
         ActiveMQ Artemis, AddressSettings.merge and HierarchicalObjectRepository.
@@ -84,10 +84,10 @@ def merge(address: str, settings: Iterable[AddressSetting]) -> AddressSetting:
 
 
 def decided(address: str, settings: Iterable[AddressSetting]) -> list[Decision]:
-    """How each field is decided, in the order of ``DEFAULTS``.
+    """The decision for each field, in the order of ``DEFAULTS``.
 
-    Each field is decided alone: by the most specific pattern that defines it, or by
-    ``DEFAULTS``. An empty text is a definition.
+    Each field is decided separately: by the most specific pattern that defines it, or
+    by ``DEFAULTS``. An empty text is a definition.
     """
     matching = by_specificity(address, settings)
     return [decide(field, matching) for field in DEFAULTS]
@@ -105,7 +105,7 @@ def by_specificity(
 
 
 def decide(field: str, matching: Iterable[AddressSetting]) -> Decision:
-    """What the first setting says that defines a field, and what the others say."""
+    """The decision for one field: the first setting that defines it decides."""
     defined = [
         Definition(one.match, value)
         for one in matching

@@ -1,8 +1,8 @@
-"""Address settings as ActiveMQ Artemis writes them: ``<address-settings>``.
+"""Address settings in the XML of ActiveMQ Artemis: ``<address-settings>``.
 
-Read alone or inside a whole broker.xml, with or without its namespace. An element that
-this broker does not keep is named in the result; the others must be right, or nothing
-is read.
+They are read alone or inside a whole broker.xml, with or without its namespace. An
+element that this broker does not support is listed in the result. Any other invalid
+element makes the whole document invalid.
 
 Source:
     ActiveMQ Artemis manual, "Address Settings"; artemis-configuration.xsd.
@@ -32,7 +32,7 @@ from broker.config.documents import (
 from broker.errors.settings import WrongSettings
 from broker.models import AddressSetting
 
-ELEMENTS = {  # of Artemis, by our fields
+ELEMENTS = {  # elements of Artemis, by field
     "dead_letter_address": "dead-letter-address",
     "auto_create_dead_letter_resources": "auto-create-dead-letter-resources",
     "dead_letter_queue_prefix": "dead-letter-queue-prefix",
@@ -62,7 +62,7 @@ TRUTHS = {"true": True, "1": True, "false": False, "0": False}  # of XML schema
 
 @dataclass(slots=True)
 class Element:
-    """An element and where it begins."""
+    """An element and the line where it begins."""
 
     name: str  # without its namespace
     attributes: dict[str, str]
@@ -80,7 +80,7 @@ class Element:
         return f"line {self.line}, <{self.name}>"
 
     def named(self, name: str) -> Iterator[Element]:
-        """This and all below it that have a name."""
+        """This element and its descendants that have this name."""
         waiting = [self]
         while waiting:
             one = waiting.pop()
@@ -90,12 +90,12 @@ class Element:
 
 
 class XmlTreeBuilder:
-    """What a parser tells, as elements."""
+    """Target of an XML parser: builds a tree of ``Element``."""
 
     def __init__(self) -> None:
         self.root: Element | None = None
         self.open: list[Element] = []
-        self.expat: Any = None  # knows the line
+        self.expat: Any = None  # has the current line
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(
@@ -126,7 +126,7 @@ def read(text: str | bytes) -> Document:
     """The address settings of a document.
 
     Raises:
-        WrongSettings: it is no XML, has no address settings, or one that is wrong.
+        WrongSettings: it is not XML, or has no or invalid address settings.
     """
     root = parsed(text)
     found: dict[str, AddressSetting] = {}
@@ -147,13 +147,13 @@ def read(text: str | bytes) -> Document:
 
 
 def parsed(text: str | bytes, *, names_type: bool = False) -> Element:
-    """The root of any XML without entities of its own.
+    """The root of an XML document that declares no entities.
 
     Args:
-        names_type: whether it may name a document type; that is not looked at.
+        names_type: whether it may name a document type, which is ignored.
 
     Raises:
-        WrongSettings: it is no such XML.
+        WrongSettings: it is not such XML.
     """
     if len(text) > LARGEST_BYTES:
         raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
@@ -173,16 +173,16 @@ def parsed(text: str | bytes, *, names_type: bool = False) -> Element:
         raise WrongSettings(
             "", "It declares entities or a document type. Take the declaration out."
         ) from None
-    except (ValueError, LookupError):  # an encoding that is none
+    except (ValueError, LookupError):  # an unknown encoding
         raise WrongSettings("", "Its encoding cannot be read. Use UTF-8.") from None
     return root
 
 
 def read_one(element: Element, left_out: list[LeftOut]) -> AddressSetting:
-    """One setting; what is not kept is added to what is left out.
+    """Read one setting; unsupported elements are added to ``left_out``.
 
     Raises:
-        WrongSettings: an element is wrong.
+        WrongSettings: an element is invalid.
     """
     match = element.attributes.get("match")
     if match is None:
@@ -223,9 +223,9 @@ def value_of(element: Element, name: str) -> Any:
 
 
 def write(settings: Iterable[AddressSetting]) -> str:
-    """The settings as an ``<address-settings>`` for broker.xml, by their patterns.
+    """The settings as an ``<address-settings>`` for broker.xml, ordered by pattern.
 
-    What Artemis has no element for stands there as a comment.
+    A field without an element in Artemis is written as a comment.
     """
     root = ElementTree.Element("address-settings", xmlns=NAMESPACE)
     for setting in sorted(settings, key=lambda one: one.match):
@@ -241,7 +241,7 @@ def write(settings: Iterable[AddressSetting]) -> str:
 
 
 def unknown(settings: Iterable[AddressSetting]) -> list[tuple[str, str]]:
-    """The patterns and fields that an Artemis would not understand."""
+    """The defined fields that have no element in Artemis, with their patterns."""
     return [
         (one.match, name)
         for one in settings

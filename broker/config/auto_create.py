@@ -1,4 +1,4 @@
-"""Addresses and queues that make themselves: for dead letters, and for what expired."""
+"""Automatic creation and deletion of addresses and queues, as address settings say."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ DELETED = "Nobody needs %s any more, which made itself: it is deleted."
 
 
 def ensure(to: str, *, origin: str, prefix: str, suffix: str) -> None:
-    """Make an address, and its queue for what comes from another, if they are missing.
+    """Create an address, and its queue for messages of another address, if missing.
 
-    Whatever there is stays as it is, and stays there until the transaction ends. Of two
-    who make the same at once, the second waits for the first.
+    An existing queue is not changed, and is locked against deletion until the
+    transaction ends. If two transactions create the same queue, the second waits.
 
     Args:
         to: the address, as the setting names it.
-        origin: the address that the messages had; the queue takes only theirs.
+        origin: the original address of the messages; the queue takes only these.
         prefix: of the queue's name, before ``origin``.
         suffix: after it.
 
@@ -62,18 +62,16 @@ def ensure(to: str, *, origin: str, prefix: str, suffix: str) -> None:
 
 
 def selector_for(origin: str) -> str:
-    """What chooses the copies of messages that an address had."""
+    """The selector for copies of messages with this original address."""
     return "_AMQ_ORIG_ADDRESS = '{}'".format(origin.replace("'", "''"))
 
 
 def delete_idle(*, now: datetime | None = None) -> int:
-    """Delete the queues that made themselves and that nobody needs any more, and then
-    their addresses.
+    """Delete idle auto-created queues, and then auto-created addresses without queues.
 
-    Such a queue is empty and without consumers, has nothing in the discard bin, and was
-    found so for as long as the setting ``auto_delete_queues_delay_ms`` of its address
-    says. What is about to be used is left for the next scan; each deletion is a
-    transaction of its own.
+    An idle queue is empty and without consumers, and has nothing in the discard bin. It
+    is deleted after ``auto_delete_queues_delay_ms`` of its address. A queue that is
+    just being used is left for the next scan. Each deletion is its own transaction.
 
     Args:
         now: when; the database's clock when not given.
@@ -94,7 +92,7 @@ def delete_idle(*, now: datetime | None = None) -> int:
 
 
 def undisturbed(deletion: Callable[[], int]) -> int:
-    """Delete, unless somebody has just begun to refer to it; return how many."""
+    """Run a deletion; return how many. 0 if a new reference prevents it."""
     try:
         with transaction.atomic():
             return deletion()
@@ -103,7 +101,7 @@ def undisturbed(deletion: Callable[[], int]) -> int:
 
 
 def delete_queue(queue_id: int, delay: timedelta, now: datetime | None) -> int:
-    """Delete a queue that was idle for as long as this, or note that it is idle."""
+    """Delete a queue that has been idle for ``delay``, or record that it is idle."""
     for (since,) in sql.run("lock_auto_created", {"queue_id": queue_id}):
         (is_idle,) = sql.fetch_one("is_idle", queue_id=queue_id)
         at = now or database_now()
@@ -118,7 +116,7 @@ def delete_queue(queue_id: int, delay: timedelta, now: datetime | None) -> int:
 
 
 def delete_addresses() -> int:
-    """Delete the addresses that made themselves and feed nothing any more."""
+    """Delete the auto-created addresses that have no queue; return how many."""
     names = sql.fetch("delete_addresses", str)
     for name in names:
         transaction.on_commit(partial(logger.info, DELETED, name))

@@ -1,7 +1,7 @@
-"""Address settings as a document: what is in it, and how JSON has it.
+"""Address settings as a JSON document.
 
-Only what a setting defines is written; an empty text is a definition and means none.
-A document is read whole or refused whole, with the place and what to do.
+Only defined fields are written; an empty text is a definition and means none. A
+document is accepted or refused as a whole; a refusal names the place and the remedy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGEST_BYTES = 2**20
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something in a document that this broker does not keep."""
+    """Something in a document that this broker does not support."""
 
     where: str  # "line 12"
     match: str
@@ -33,7 +33,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What was read; the settings are not stored."""
+    """The result of reading; the settings are not stored."""
 
     settings: Sequence[AddressSetting]
     left_out: Sequence[LeftOut] = field(default_factory=list)
@@ -51,13 +51,13 @@ MAY_BE_EMPTY = {name for name, kind in KINDS.items() if kind is str} - {"poison_
 
 
 def defined(setting: AddressSetting) -> dict[str, Any]:
-    """What a setting defines, in the order of ``DEFAULTS``."""
+    """The defined fields of a setting, in the order of ``DEFAULTS``."""
     values = {name: getattr(setting, name) for name in DEFAULTS}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def write(settings: Iterable[AddressSetting]) -> str:
-    """The settings as JSON, by their patterns."""
+    """The settings as JSON, ordered by pattern."""
     ordered = sorted(settings, key=lambda one: one.match)
     document = {
         "format": FORMAT,
@@ -68,10 +68,10 @@ def write(settings: Iterable[AddressSetting]) -> str:
 
 
 def read(text: str | bytes) -> Document:
-    """Read what ``write`` wrote, or somebody like it.
+    """Read a document in the format of ``write``.
 
     Raises:
-        WrongSettings: it is not that, or a value is out of its range.
+        WrongSettings: it has another format, or a value is out of its range.
     """
     document = parsed(text)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -101,10 +101,10 @@ def read(text: str | bytes) -> Document:
 
 
 def parsed(text: str | bytes) -> Any:
-    """Any JSON in which no name is given twice.
+    """Parse JSON in which no name is given twice.
 
     Raises:
-        WrongSettings: it is no such JSON.
+        WrongSettings: it is not such JSON.
     """
     if len(text) > LARGEST_BYTES:
         raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")
@@ -134,7 +134,7 @@ def read_one(entry: Any, where: str) -> AddressSetting:
     """One setting of a JSON document.
 
     Raises:
-        WrongSettings: a name or a value is wrong.
+        WrongSettings: a name or a value is invalid.
     """
     if not isinstance(entry, dict) or not isinstance(entry.get("match"), str):
         raise WrongSettings(where, 'It must be an object with a text "match".')
@@ -156,13 +156,15 @@ def read_one(entry: Any, where: str) -> AddressSetting:
 
 
 def made(match: str, values: dict[str, Any], where: dict[str, str]) -> AddressSetting:
-    """A setting whose values are in their ranges; not stored.
+    """A validated setting, not stored.
 
     Args:
-        where: for each name, and for ``match``, its place in the document.
+        match: the pattern.
+        values: by field.
+        where: the place in the document of each field and of ``match``.
 
     Raises:
-        WrongSettings: a value is not in its range, or cannot be kept.
+        WrongSettings: a value is out of its range, or cannot be stored.
     """
     for name, value in {"match": match, **values}.items():
         if isinstance(value, str) and not value.isprintable():

@@ -1,4 +1,4 @@
-"""Address settings one by one: what a pattern defines, changed by who has seen it."""
+"""Change one address setting, with optimistic locking by version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from broker.security import audit
 
 
 def version(setting: AddressSetting) -> str:
-    """The same for the same definitions of the same pattern."""
+    """A digest of the pattern and its definitions."""
     said = json.dumps([setting.match, defined(setting)], ensure_ascii=False)
     return hashlib.sha256(said.encode()).hexdigest()[:32]
 
@@ -26,19 +26,19 @@ def version(setting: AddressSetting) -> str:
 def define(
     match: str, values: Mapping[str, Any], *, expected: str | None = None
 ) -> tuple[AddressSetting, bool]:
-    """Make a pattern define this, and nothing else; what changed holds at once.
+    """Set all definitions of a pattern. A change is effective at once.
 
     Args:
         match: the pattern.
-        values: by field; null and what is missing are not defined.
-        expected: the version that somebody has seen, empty for none; None is any.
+        values: by field; a field that is null or missing is not defined.
+        expected: the version the user has seen, empty for no setting; None is any.
 
     Returns:
         The setting as it is now, and whether it is new.
 
     Raises:
-        WrongSettings: a name or a value is wrong; nothing was changed.
-        NotAsSeen: it is not the version that was expected.
+        WrongSettings: a name or a value is invalid; nothing was changed.
+        NotAsSeen: the stored version is another.
     """
     wanted = read_one({**values, "match": match}, "the setting")
     stored = held(match, expected)
@@ -54,10 +54,10 @@ def define(
 
 @transaction.atomic
 def remove(match: str, *, expected: str | None = None) -> AddressSetting | None:
-    """Take away what a pattern defines; return what that was, if there was any.
+    """Delete the setting of a pattern; return the deleted setting, if there was one.
 
     Raises:
-        NotAsSeen: it is not the version that was expected.
+        NotAsSeen: the stored version is another.
     """
     stored = held(match, expected)
     if stored is not None:
@@ -70,12 +70,16 @@ def remove(match: str, *, expected: str | None = None) -> AddressSetting | None:
 def note(
     act: Act, on: audit.Thing, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> None:
-    """Write down what became of a setting."""
+    """Record a change of a setting in the audit."""
     audit.record(act, on, detail={"changed": audit.changes(before, after)})
 
 
 def held(match: str, expected: str | None) -> AddressSetting | None:
-    """The setting of a pattern, locked, if it is the version that was expected."""
+    """The setting of a pattern, locked, if there is one.
+
+    Raises:
+        NotAsSeen: the stored version is not the expected one.
+    """
     rows = AddressSetting.objects.select_for_update().filter(match=match)
     stored = rows.first()
     if expected is not None and expected != (version(stored) if stored else ""):

@@ -1,7 +1,8 @@
-"""Taking over a document of address settings: first what would change, then all of it.
+"""Import of address settings from a document: first a preview, then the whole change.
 
-Two modes. *merge* takes over what the document defines, and leaves all else as it is.
-*replace* makes the settings what the document says, and removes those that it lacks.
+There are two modes. *merge* sets the fields that the document defines, and leaves all
+others as they are. *replace* makes the settings equal to the document, and deletes
+settings that it does not have.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ FORMATS = {"json": documents.write, "xml": artemis_xml.write}
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field before and after; None where it is not defined."""
+    """One field before and after; None: not defined."""
 
     field: str
     before: Any
@@ -45,7 +46,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """What becomes of the setting of one pattern."""
+    """The change of the setting of one pattern."""
 
     match: str
     deed: Deed
@@ -54,7 +55,7 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class ImportPreview:
-    """What an import does, or did."""
+    """The changes of an import."""
 
     mode: Mode
     changes: Sequence[SettingChange]  # by pattern
@@ -73,16 +74,16 @@ class ImportPreview:
 
     @property
     def token(self) -> str:
-        """The same for the same changes of the same settings."""
+        """A digest of the changes; ``apply`` checks it."""
         said = repr((self.mode, sorted(self.changes, key=lambda one: one.match)))
         return hashlib.sha256(said.encode()).hexdigest()
 
 
 def read(text: str | bytes) -> Document:
-    """A document in JSON or in XML, whichever it is.
+    """Read a document in JSON or XML.
 
     Raises:
-        WrongSettings: it is neither, or wrong.
+        WrongSettings: it is neither, or invalid.
     """
     if isinstance(text, bytes):
         begins = text.removeprefix(codecs.BOM_UTF8).lstrip()[:1].decode("latin-1")
@@ -99,14 +100,14 @@ def read(text: str | bytes) -> Document:
 
 
 def preview(document: Document, mode: Mode) -> ImportPreview:
-    """What an import would do now; nothing is done. One query."""
+    """The changes that an import would make now; nothing is changed. One query."""
     return compared(AddressSetting.objects.all(), document, mode)
 
 
 def compared(
     stored: Iterable[AddressSetting], document: Document, mode: Mode
 ) -> ImportPreview:
-    """What a document changes of settings. Pure."""
+    """The changes from the stored settings to a document. Pure."""
     before = {one.match: one for one in stored}
     wanted = {one.match: one for one in document.settings}
     changes = [
@@ -123,7 +124,7 @@ def change_of(
     wanted: AddressSetting | None,
     mode: Mode,
 ) -> SettingChange:
-    """What becomes of one pattern; at least one of the two settings is there."""
+    """The change of one pattern; at least one of the two settings exists."""
     differences = []
     for name in DEFAULTS:
         old, new = getattr(before, name, None), getattr(wanted, name, None)
@@ -138,13 +139,15 @@ def change_of(
 
 
 def apply(document: Document, mode: Mode, *, token: str | None = None) -> ImportPreview:
-    """Do what a preview says, all of it or nothing; what changed holds at once.
+    """Import a document, all of it or nothing. Changes are effective at once.
 
     Args:
-        token: of the preview that somebody agreed to; None for whatever it is now.
+        document: as it was read.
+        mode: merge or replace.
+        token: of the preview that the user confirmed; None is any.
 
     Raises:
-        SettingsChanged: it would not be what that preview said.
+        SettingsChanged: the changes are no longer those of that preview.
     """
     try:
         with transaction.atomic():
@@ -164,7 +167,7 @@ def apply(document: Document, mode: Mode, *, token: str | None = None) -> Import
 
 
 def carry_out(change: SettingChange, stored: AddressSetting | None, mode: Mode) -> None:
-    """Do it to the setting of one pattern, and write that down."""
+    """Apply the change of one pattern, and record it in the audit."""
     if change.deed not in ACTS:
         return
     setting = stored or AddressSetting(match=change.match)

@@ -1,7 +1,7 @@
-"""What is allowed and hardly meant: settings under which messages are lost or stuck.
+"""Warnings on settings that are valid but may lose or block messages.
 
-Nothing here is refused; it is said where settings are made, and where operators look.
-Each rule is a function over what is stored; ``advice`` looks that up, once for all.
+Nothing is refused. The warnings are shown where settings are changed and to operators.
+Each rule is a function over stored settings; ``advice`` reads these once for all rules.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from broker.config.address_settings import Policy, merge, policy_of
 from broker.formats.mq import mqdlh
 from broker.models import AddressSetting, ModelQueue, Queue, QueueAlias
 
-FULL = 0.8  # of a dead letter queue
+FULL = 0.8  # share of max depth at which a dead letter queue is nearly full
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing that should be put right."""
+    """One warning."""
 
     queue: str  # or the model queue, or the pattern of an address setting
     code: str  # stable and safe to match on
@@ -36,14 +36,14 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What queue each name stands for."""
+    """Queues and aliases, to resolve names of queues."""
 
     queues: Collection[str]
     aliases: Mapping[str, str]  # to their targets
     fed: Mapping[str, Collection[str]]  # by address, its queues
 
     def queue(self, name: str) -> str | None:
-        """The name of the queue that is meant, as ``broker.config.names`` finds it."""
+        """The queue that a name refers to; same rules as ``broker.config.names``."""
         if name in self.queues:
             return name
         target = self.aliases.get(name)
@@ -54,8 +54,8 @@ class Names:
 
 
 def advice() -> list[Advice]:
-    """All that there is to say at present, by queue. Seven queries, and nothing is read
-    of a queue of which there can be nothing to say, however many there are."""
+    """All present warnings, by queue. Seven queries, which read only queues that can
+    have a warning."""
     moves = Q(backout_threshold__gt=0) | ~Q(backout_queue="")
     queues = list(Queue.objects.filter(moves).select_related("address"))
     models = list(ModelQueue.objects.all())
@@ -74,7 +74,7 @@ def advice() -> list[Advice]:
 
 
 def names_among(wanted: Iterable[str]) -> Names:
-    """What these names stand for, and that of the dead letter queue. Three queries."""
+    """What these names refer to, and the dead letter queue's name. Three queries."""
     aliases = dict(QueueAlias.objects.values_list("name", "target"))
     meant = {*wanted, settings.BROKER_DEAD_LETTER_QUEUE, *aliases.values()}
     queues = set(Queue.objects.filter(name__in=meant).values_list("name", flat=True))
@@ -86,7 +86,7 @@ def names_among(wanted: Iterable[str]) -> Names:
 
 
 def of_backout_queue(queue: Queue | ModelQueue, names: Names) -> Iterator[Advice]:
-    """Whether a queue says where its poison messages go, and they can go there.
+    """Warnings on a queue whose backout queue is not set, missing, or the queue itself.
 
     Source:
         IBM MQ classes for JMS, "Handling poison messages": without a backout queue the
@@ -125,9 +125,10 @@ def of_backout_queue(queue: Queue | ModelQueue, names: Names) -> Iterator[Advice
 
 
 def of_policy(queue: Queue, setting: AddressSetting) -> Iterator[Advice]:
-    """Whether each of the two tests for poison messages can ever be the one that fires.
+    """Warn if the backout threshold can never be reached.
 
     Args:
+        queue: with a threshold.
         setting: of the queue's address, merged.
     """
     threshold, attempts = queue.backout_threshold, setting.max_delivery_attempts or 0
@@ -143,7 +144,7 @@ def of_policy(queue: Queue, setting: AddressSetting) -> Iterator[Advice]:
 
 
 def of_setting(setting: AddressSetting) -> Iterator[Advice]:
-    """Whether the fields of one setting mean what they look like.
+    """Warnings on one setting whose fields contradict, or are easily misread.
 
     Source:
         ActiveMQ Artemis manual, "Configuring Dead Letter Addresses": unlimited is -1;
@@ -179,11 +180,11 @@ def of_setting(setting: AddressSetting) -> Iterator[Advice]:
 
 
 def of_dead_letter_queue(names: Names) -> Iterator[Advice]:
-    """Whether what can go nowhere else can go to the broker's dead letter queue.
+    """Warnings on the broker's dead letter queue, the last resort for poison messages.
 
     Source:
         IBM MQ classes for JMS, "Removing messages from the queue in ASF": it should
-        exist, be looked at, have room, and take the largest message and its header.
+        exist, be monitored, have room, and take the largest message and its header.
     """
     name = settings.BROKER_DEAD_LETTER_QUEUE
     found = names.queue(name)

@@ -1,8 +1,8 @@
-"""What a name stands for: a local queue, another name of one, an address, or a model.
+"""Resolve names to local queues, aliases, addresses and model queues.
 
-An alias leads to a queue or to an address, never to another alias. A queue can also be
-called by its address and its own name, with ``::`` between. A model is no queue:
-opening it makes one.
+An alias refers to a queue or to an address, never to another alias. A fully qualified
+queue name is the address and the queue with ``::`` between. A model queue is a
+template: opening it creates a queue.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from broker.models import (
 from broker.models.queues import Limits
 
 WITHIN = "::"  # between an address and one of its queues
-DYNAMIC = "AMQ."  # how the names of queues begin that are made from a model
+DYNAMIC = "AMQ."  # prefix of the names of queues created from a model
 
 
 def local_queue(name: str) -> Queue:
-    """The queue that is meant by a queue's name, plain or fully qualified, or an alias.
+    """The queue with a name, plain or fully qualified, or by an alias.
 
-    An alias of an address is good for that if the address has one queue.
+    An alias of an address refers to its queue if the address has exactly one.
 
     Raises:
-        NoSuchQueue: nothing of that name leads to one queue.
+        NoSuchQueue: the name does not refer to exactly one queue.
 
     Source:
         IBM MQ, "Alias queues": an alias resolves to its target, never to an alias.
@@ -58,7 +58,7 @@ def local_queue(name: str) -> Queue:
 
 
 def address_of(name: str) -> str:
-    """Where a producer sends whose destination has this name.
+    """The address that a producer with a destination of this name sends to.
 
     Args:
         name: of an address, of a queue, or an alias of either.
@@ -76,17 +76,17 @@ def address_of(name: str) -> str:
 
 
 def meanings(name: str) -> Iterator[str]:
-    """A name as it stands, and then what it is an alias of."""
+    """The name itself, and then the target if it is an alias."""
     yield name
     yield from QueueAlias.objects.filter(name=name).values_list("target", flat=True)
 
 
 @transaction.atomic
 def open_model(model_name: str, *, owner: int) -> Queue:
-    """Make a queue from a model, with an address of its own; both have a new name.
+    """Create a queue from a model, with its own address; both have a new name.
 
-    The queue of a permanent model is there until somebody deletes it, any other until
-    its owner ends (``subscriptions.end_dead``).
+    The queue of a permanent model exists until it is deleted, any other until its owner
+    ends (``subscriptions.end_dead``).
 
     Args:
         model_name: of the model queue.
@@ -113,7 +113,8 @@ def open_model(model_name: str, *, owner: int) -> Queue:
 
 
 def clone(model: ModelQueue, *, name: str, address: Address, **fields: Any) -> Queue:
-    """A queue with a model's attributes as they are now: a copy, not a bond.
+    """Create a queue with a model's present attributes. Later changes of the model do
+    not change it.
 
     Source:
         IBM MQ, "Handling poison messages in IBM MQ classes for JMS": the managed queue
@@ -127,5 +128,5 @@ def clone(model: ModelQueue, *, name: str, address: Address, **fields: Any) -> Q
 
 
 def unique(beginning: str) -> str:
-    """A name that nothing has."""
+    """A new unique name with this prefix."""
     return beginning + secrets.token_hex(8).upper()

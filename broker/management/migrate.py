@@ -1,8 +1,8 @@
 """Receivers of Django's ``pre_migrate`` and ``post_migrate`` signals.
 
-Before: refuse a database that an early development version migrated in part. After:
-make the first partitions, and write the schedule of the housekeeping where
-django-celery-beat is installed.
+Before a migration: refuse a database that an early development version migrated in
+part. After it: create the first partitions and, with django-celery-beat, the schedule
+of the housekeeping.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LAST_EARLIER = {  # the last migration of each application before 0001_initial
     "console": "0003_codes_are_tried",
     "dashboards": "0004_the_archive_is_kept_by_day",
 }
-LAST_TABLE = {"broker": "broker_link"}  # the earlier 0001_initial did not make it
+LAST_TABLE = {"broker": "broker_link"}  # not created by the earlier 0001_initial
 HALF_WAY = (
     "An early development version of Backout migrated this database in part: {label}"
     " has {found}, but not {last}. Run `manage.py migrate` of that version to its end,"
@@ -66,9 +66,9 @@ def refuse_half_way(*, app_config: AppConfig, using: str, **_: Any) -> None:
 
 
 def prepare(*, using: str, apps: Apps, **rest: Any) -> None:
-    """Make what the broker needs beside its tables; ``post_migrate`` of the broker.
+    """Create partitions and the schedule; ``post_migrate`` of the broker.
 
-    A flush sends the signal, too, but without a plan; it changes nothing here.
+    A flush sends the signal without a plan; then this does nothing.
     """
     if "plan" not in rest or not has_model(apps, "broker", "Message"):
         return
@@ -108,7 +108,7 @@ def schedule(
         when, _ = intervals.objects.using(using).get_or_create(
             every=number, period=period
         )
-        # A call that is late is worth nothing once the next one is there.
+        # A late call is useless after the next one.
         periodic.create(
             name=name, task=task, interval=when, expire_seconds=max(every_s, 2)
         )

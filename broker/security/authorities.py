@@ -1,9 +1,9 @@
-"""Who may do what on a queue: asked here, by everything that does it.
+"""Authorization: which authorities a principal has for a queue.
 
-A principal is a user of Django, or None for the process itself: an application's own
-code may all. Authorities are rows that an administrator grants to users and groups, on
-patterns of queue names. What a principal may do is the sum of all its rows; there are
-none that take away.
+A principal is a Django user, or None for the process itself: an application's own code
+has all authorities. An administrator grants authorities to users and groups, for
+patterns of queue names. A principal has the union of all its grants; there are no
+denials.
 
 Source:
     IBM MQ, "Authority to work with IBM MQ objects": authorities of a user and of all
@@ -29,7 +29,7 @@ ALL: tuple[Authority, ...] = get_args(Authority)
 FIELDS: dict[Authority, str] = {  # of the model, by IBM MQ's word
     "inquire": "may_inquire",
     "browse": "may_browse",
-    "unmask": "may_unmask",  # ours: to see what a rule masks, for a reason
+    "unmask": "may_unmask",  # not in IBM MQ: see masked values, with a reason
     "get": "may_get",
     "put": "may_put",
     "passall": "may_pass_all",
@@ -39,38 +39,38 @@ FIELDS: dict[Authority, str] = {  # of the model, by IBM MQ's word
 
 @dataclass(frozen=True, slots=True)
 class GrantedAuthorities:
-    """What one principal may do, as it was at one moment."""
+    """The authorities of one principal at one moment."""
 
     patterns: Mapping[str, Sequence[str]]  # by authority
 
     def everywhere(self, authority: Authority) -> bool:
-        """Whether it holds for every queue that there can be."""
+        """Whether the principal has it for every possible queue."""
         return ANY_WORDS in self.patterns.get(authority, ())
 
     def on(self, authority: Authority, queue: str) -> bool:
-        """Whether it holds for the queue of this name."""
+        """Whether the principal has it for the queue of this name."""
         patterns = self.patterns.get(authority, ())
-        # Mostly asked of every queue that there is: what matches all is told at once.
+        # Often called for all queues: a pattern that matches all is checked first.
         return ANY_WORDS in patterns or any(matches(one, queue) for one in patterns)
 
 
-WITH_A_CREDENTIAL: dict[Authority, str | None] = {  # the flag that it needs, if any
+WITH_A_CREDENTIAL: dict[Authority, str | None] = {  # the flag it needs, if any
     "inquire": None,
     "browse": "may_browse",
     "get": "may_get",
     "put": "may_put",
     "passall": "may_put",
-}  # a machine sets nothing, and unmasks nothing
-BY = "credential"  # of a user object that stands for one
+}  # applications have neither set nor unmask
+BY = "credential"  # attribute of a user object that logged in by a credential
 EVERYTHING = GrantedAuthorities(dict.fromkeys(ALL, (ANY_WORDS,)))
 NOTHING = GrantedAuthorities({})
 
 
 def held_by(user: Principal) -> GrantedAuthorities:
-    """All that a principal may do now; for whoever has several questions at once.
+    """All authorities of a principal now, to check several at once.
 
-    One query, never cached. Whether the user is active, and a superuser, is what the
-    database says now, however old the given object is.
+    One query, never cached. Whether the user is active or a superuser is read from the
+    database, not from the given object.
     """
     if user is None:
         return EVERYTHING
@@ -82,19 +82,19 @@ def held_by(user: Principal) -> GrantedAuthorities:
 
 
 def through(credential: models.Credential) -> AbstractBaseUser:
-    """The user of a credential as a principal who may no more than that leaves."""
+    """The user of a credential as a principal, limited by the credential."""
     user: AbstractBaseUser = credential.user
     setattr(user, BY, credential)
     return user
 
 
 def credential_of(user: Principal) -> models.Credential | None:
-    """By which credential a principal came; None for people who signed in."""
+    """The credential by which a principal logged in; None for a signed-in user."""
     return getattr(user, BY, None)
 
 
 def name_of(user: Principal) -> str:
-    """A principal as the journal names whoever puts and gets."""
+    """The name of a principal in the journal."""
     credential = credential_of(user)
     if credential is not None:
         return credential.name
@@ -102,7 +102,7 @@ def name_of(user: Principal) -> str:
 
 
 def held_by_each(user_ids: Collection[int]) -> dict[int, GrantedAuthorities]:
-    """The same of many users, by id; who is not active is not in it. One query."""
+    """The authorities of many users, by id; inactive users are missing. One query."""
     found = sql.run("held_by", {"user_ids": list(user_ids)})
     return {
         user_id: EVERYTHING if may_all else held_of(granted)
@@ -111,7 +111,7 @@ def held_by_each(user_ids: Collection[int]) -> dict[int, GrantedAuthorities]:
 
 
 def held_of(granted: Sequence[Mapping[str, Any]]) -> GrantedAuthorities:
-    """The same rights are equal, in whatever order their rows came."""
+    """The authorities of grants, sorted, so that equal ones compare equal."""
     return GrantedAuthorities(
         {
             one: sorted(row["pattern"] for row in granted if row[field])
@@ -123,15 +123,15 @@ def held_of(granted: Sequence[Mapping[str, Any]]) -> GrantedAuthorities:
 def narrowed(
     held: GrantedAuthorities, credential: models.Credential
 ) -> GrantedAuthorities:
-    """What is left of a user's authorities for whoever logs in by a credential.
+    """A user's authorities, limited by a credential.
 
-    On each queue it takes both: the user's authority, and a pattern of the credential,
-    which has to be for this. Whether the credential is good is another question
+    For each queue both are needed: the user's authority, and a pattern of a credential
+    with the flag for this authority. This does not check that the credential is valid
     (``credentials.good``).
 
     Args:
         held: by the credential's user.
-        credential: which, as it is now.
+        credential: as it is now.
     """
     return GrantedAuthorities(
         {
@@ -143,32 +143,32 @@ def narrowed(
 
 
 def overlaps(patterns: Sequence[str], others: str) -> list[str]:
-    """Patterns of what both match; the others are given one a line."""
+    """Patterns for what both match. ``others`` has one pattern a line."""
     found = (overlap(one, other) for one in patterns for other in others.split())
     return sorted({one for one in found if one is not None})
 
 
 def may(user: Principal, authority: Authority, queue: str) -> bool:
-    """Whether a principal may do something on a queue. One query."""
+    """Whether a principal has an authority for a queue. One query."""
     return held_by(user).on(authority, queue)
 
 
 def allowed(user: Principal, authority: Authority, queues: Iterable[str]) -> set[str]:
-    """Those of the queues on which a principal may do something. One query."""
+    """The queues for which a principal has an authority. One query."""
     held = held_by(user)
     return {queue for queue in queues if held.on(authority, queue)}
 
 
 def require(user: Principal, authority: Authority, *queues: str) -> None:
-    """Go on only if a principal may do something on each of the queues. One query.
+    """Refuse a principal without an authority for each of the queues. One query.
 
     Args:
         user: the principal; None is the process itself.
-        authority: in IBM MQ's words.
-        queues: their names, as an administrator wrote them into patterns.
+        authority: by IBM MQ's name.
+        queues: names of queues.
 
     Raises:
-        NotAuthorized: on one of them it may not; reason 2035.
+        NotAuthorized: the authority for one of them is missing; reason 2035.
     """
     held = held_by(user)
     for queue in queues:
@@ -177,11 +177,11 @@ def require(user: Principal, authority: Authority, *queues: str) -> None:
 
 
 def require_on_all(user: Principal, authority: Authority, *queues: str) -> None:
-    """The same of what stands on several queues, of which some may not be known to the
-    principal: those are not named. One query.
+    """As ``require``, but the error does not name a queue that the principal may not
+    inquire. One query.
 
     Raises:
-        NotAuthorized: on one of them it may not; reason 2035.
+        NotAuthorized: the authority for one of them is missing; reason 2035.
     """
     held = held_by(user)
     lacking = [queue for queue in queues if not held.on(authority, queue)]
@@ -194,6 +194,6 @@ def require_on_all(user: Principal, authority: Authority, *queues: str) -> None:
 def refusal(
     user: Principal, authority: Authority, queue: str, *, is_told: bool = True
 ) -> NotAuthorized:
-    """The error that says who may not do what."""
+    """The error for a missing authority."""
     name = name_of(user) or "Somebody without a name"
     return NotAuthorized(name, authority, queue, is_told=is_told)

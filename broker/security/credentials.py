@@ -1,7 +1,7 @@
-"""Credentials of machines: names and secrets, which bound what their users may do.
+"""Credentials of applications: names and secrets with limited authorities of a user.
 
-A secret is shown once. What is kept of it is a digest, which is enough for a secret of
-256 random bits, and what SCRAM needs.
+A secret is shown once. Only a digest, which is enough for a secret of 256 random bits,
+and the keys for SCRAM are stored.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from broker.security import audit
 logger = logging.getLogger(__name__)
 
 # With it a secret is longer than a block of SHA-256: HMAC uses its digest instead.
-PREFIX = "bo_"  # by which a secret is known where it should not be
-ITERATIONS = 4096  # what RFC 7677 asks for; the secret itself is what cannot be guessed
+PREFIX = "bo_"  # so that leaked secrets are recognized
+ITERATIONS = 4096  # the minimum of RFC 7677; enough, as the secret is random
 SALT_BYTES = 16
 NOTED_EVERY = timedelta(minutes=1)
-# What every request asks of a credential and of its user, in the order of their models;
-# the rest is read if need be.
+# Fields of a credential and of its user that every request needs, in the order of their
+# models. Others are deferred.
 CREDENTIAL = (
     *("id", "name", "user_id", "patterns", "may_get", "may_browse", "may_put"),
     *("expires_at", "last_used_at"),
@@ -43,7 +43,7 @@ BOUNDS = ("may_get", "may_browse", "may_put", "expires_at")
 
 
 class Scram(NamedTuple):
-    """What the server's side of SCRAM-SHA-256 knows of a secret.
+    """The keys of a secret on the server's side of SCRAM-SHA-256.
 
     Source:
         RFC 5802, section 3; RFC 7677.
@@ -67,20 +67,20 @@ def create(  # noqa: PLR0913  # each is named where it is used
     expires_at: datetime | None = None,
     by: User | None = None,
 ) -> tuple[Credential, str]:
-    """Make a credential; return it, and the secret, which nobody can read again.
+    """Create a credential; return it and its secret, which is not stored.
 
     Args:
-        name: what the application logs in as.
-        user: whose authorities it has; never more than these.
-        patterns: of the queues and addresses it is for, one a line.
-        may_get: whether it gets messages at all.
-        may_browse: whether it browses.
-        may_put: whether it puts.
-        expires_at: from when on it is good no more; None is never.
-        by: who made it.
+        name: the name that the application logs in with.
+        user: it has at most this user's authorities.
+        patterns: of its queues and addresses, one a line.
+        may_get: whether it may get messages.
+        may_browse: whether it may browse.
+        may_put: whether it may put.
+        expires_at: when it becomes invalid; None is never.
+        by: who creates it.
 
     Raises:
-        ValidationError: the name is taken or no name, or a line is no pattern.
+        ValidationError: the name is taken or invalid, or a line is not a pattern.
     """
     secret = PREFIX + secrets.token_hex(32)
     keys = scram(secret, secrets.token_bytes(SALT_BYTES))
@@ -110,9 +110,9 @@ def create(  # noqa: PLR0913  # each is named where it is used
 
 @transaction.atomic
 def revoke(credential: Credential, by: User | None, *, reason: str = "") -> bool:
-    """End a credential for good; return whether it was not revoked before.
+    """Revoke a credential; return False if it was revoked before.
 
-    Whoever is logged in with it may do nothing from the next look at its authorities.
+    A client that is logged in with it fails at the next check of its authorities.
     """
     unrevoked = Credential.objects.filter(pk=credential.pk, revoked_at=None)
     is_first = bool(unrevoked.update(revoked_at=Now(), revoked_by=by))
@@ -123,15 +123,14 @@ def revoke(credential: Credential, by: User | None, *, reason: str = "") -> bool
 
 
 def verify(name: str, secret: str, *, now: datetime | None = None) -> Credential | None:
-    """The credential of this name, with its user, if the secret is its own and it is
-    good; else None.
+    """The valid credential with this name and secret, with its user; else None.
 
-    How long it takes does not tell whether there is the name. It changes nothing; see
+    The time it takes does not reveal whether the name exists. It changes nothing; see
     ``used``.
 
     Args:
-        name: as it came from the wire; anything.
-        secret: as it came from the wire; anything.
+        name: as received; any text.
+        secret: as received; any text.
         now: when; the database's clock when not given.
     """
     credential = find(name, now)
@@ -141,10 +140,10 @@ def verify(name: str, secret: str, *, now: datetime | None = None) -> Credential
 
 
 def bearer(secret: str, *, now: datetime | None = None) -> Credential | None:
-    """The good credential whose secret this is, with its user; else None.
+    """The valid credential with this secret, with its user; else None.
 
     Args:
-        secret: as it came from the wire; anything.
+        secret: as received; any text.
         now: when; the database's clock when not given.
     """
     for values in sql.run("bearer", {"digest": digest(secret), "now": now}):
@@ -156,7 +155,7 @@ def bearer(secret: str, *, now: datetime | None = None) -> Credential | None:
 
 
 def scram_of(name: str, *, now: datetime | None = None) -> Scram | None:
-    """What SCRAM-SHA-256 needs of a credential; None where none of the name is good."""
+    """The SCRAM-SHA-256 keys of the valid credential of a name; None without one."""
     credential = find(name, now)
     if credential is None:
         return None
@@ -169,7 +168,7 @@ def scram_of(name: str, *, now: datetime | None = None) -> Scram | None:
 
 
 def used(credential: Credential, *, now: datetime | None = None) -> None:
-    """Note that somebody logged in with it; written once a minute at most."""
+    """Record a login with a credential, at most once a minute."""
     last = credential.last_used_at
     if last is not None and last > (now or timezone.now()) - NOTED_EVERY:
         return
@@ -179,7 +178,7 @@ def used(credential: Credential, *, now: datetime | None = None) -> None:
 
 
 def good(now: datetime | None = None) -> QuerySet[Credential]:
-    """The credentials that are neither revoked nor expired, of active users."""
+    """The valid credentials: of active users, neither revoked nor expired."""
     at: Any = now or Now()
     return Credential.objects.filter(
         Q(expires_at=None) | Q(expires_at__gt=at),
@@ -189,7 +188,7 @@ def good(now: datetime | None = None) -> QuerySet[Credential]:
 
 
 def find(name: str, now: datetime | None) -> Credential | None:
-    """The good credential of a name; one query, also for what can be no name."""
+    """The valid credential of a name. One query, also for an impossible name."""
     is_name = len(name) <= LONGEST and re.match(NAME.regex, name)
     return good(now).select_related("user").filter(name=name if is_name else "").first()
 
@@ -199,7 +198,7 @@ def digest(secret: str) -> bytes:
 
 
 def scram(secret: str, salt: bytes) -> Scram:
-    """Derive the keys of a secret, which is ASCII, so that it needs no preparation."""
+    """Derive the keys of a secret. Secrets are ASCII, so SASLprep is not needed."""
     salted = hashlib.pbkdf2_hmac("sha256", secret.encode(), salt, ITERATIONS)
     client_key = hmac.digest(salted, b"Client Key", "sha256")
     server_key = hmac.digest(salted, b"Server Key", "sha256")

@@ -1,4 +1,4 @@
-"""Verify that the audit is what was written."""
+"""Verify the hash chain of the audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check that no message is lost or doubled."""
+"""Check that no message is lost or duplicated."""
 
 from __future__ import annotations
 

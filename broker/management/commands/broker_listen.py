@@ -1,4 +1,4 @@
-"""Let clients of AMQP 1.0 put and get."""
+"""Run the AMQP 1.0 listener."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ END_WITHIN_S = 19.0
 
 
 class Where(NamedTuple):
-    """The ports of a listener; with TLS only where there is a certificate."""
+    """Host and ports of a listener; a TLS port only if there is a certificate."""
 
     host: str
     port: int
     tls_port: int | None
 
     def told(self) -> str:
-        """Where clients are to connect, in a sentence."""
+        """The URLs to connect to, as a sentence."""
         places = [ports.url("amqp", self.host, self.port)]
         if self.tls_port is not None:
             places.append(ports.url("amqps", self.host, self.tls_port))
@@ -76,7 +76,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def run_several(self, count: int, where: Where) -> None:
-        """Keep processes running that listen, and hold their ports for them."""
+        """Run several listener processes, and keep their ports bound."""
         options = [f"--host={where.host}", f"--port={where.port}"]
         if where.tls_port is not None:
             options.append(f"--tls-port={where.tls_port}")
@@ -116,15 +116,15 @@ class Command(BaseCommand):
 def find(
     host: str | None, port: int | None, tls_port: int | None, *, has_tls: bool
 ) -> Where:
-    """The ports to listen on, as they were asked for or as the settings say.
+    """The ports to listen on, from the options or from the settings.
 
     Raises:
-        PortTaken: one of them cannot be had.
+        PortTaken: one of them is in use.
     """
     host = settings.BROKER_AMQP_HOST if host is None else host
     is_fixed = settings.BROKER_AMQP_PORT_IS_FIXED if port is None else True
     port = settings.BROKER_AMQP_PORT if port is None else port
-    if processes.is_one_of_several():  # whoever started us has seen to them
+    if processes.is_one_of_several():  # the parent process has chosen the ports
         return Where(host, port, tls_port)
     port = ports.free(host, port, is_fixed=is_fixed)
     if not has_tls:
@@ -134,10 +134,10 @@ def find(
 
 
 def collect_less() -> None:
-    """Look for cycles less often, and not among what was made at the start.
+    """Run the garbage collector less often, and without objects of the start.
 
-    Thousands of messages under way look like garbage that gathers; they are none, and
-    each look took as long as reading a message does.
+    Thousands of messages in memory trigger it often. They are no garbage, and each run
+    took as long as reading a message.
     """
     gc.collect()
     gc.freeze()
@@ -145,7 +145,7 @@ def collect_less() -> None:
 
 
 def allow_many_sockets() -> None:
-    """As many as the system lets us have."""
+    """Raise the limit of open files to the system's maximum."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,4 +1,4 @@
-"""Write the address settings to a document, and take over those of one."""
+"""Export address settings to a document, or import them from one."""
 
 from __future__ import annotations
 

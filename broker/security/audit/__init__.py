@@ -1,14 +1,14 @@
-"""The audit: who did what, when, to what, and why; also what was tried and refused.
+"""The audit log: who did what, when, to what, and why; refused attempts included.
 
-A record is written in the transaction of its act, so that there is neither without the
-other. The database adds it to a chain of hashes as that transaction commits, and takes
-nothing away again. Whoever calls the broker says who acts, around all that is done::
+A record is written in the transaction of its act, so neither exists without the other.
+At commit the database adds it to a hash chain, and it does not delete records. A caller
+of the broker declares the actor around all calls::
 
     with acting(lambda: Actor.of(user)):
-        pausing.pause("orders", reason="the payment provider is down")
+        queue_pause.pause("orders", reason="the payment provider is down")
 
-Nothing here holds a message's body, nor a secret. ``docs/audit.md`` says how somebody
-else can verify what was exported.
+Records contain no message bodies and no secrets. ``docs/audit.md`` describes how to
+verify an export independently.
 """
 
 from __future__ import annotations

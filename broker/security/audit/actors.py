@@ -1,4 +1,4 @@
-"""Who acts: said once by whoever was asked, and known to all that is done then."""
+"""The actor of audit records: declared once by the caller, for all acts within."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Kind = AuditRecord.Actor
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A person, an application or a process, by a name that stays when it is gone."""
+    """A user, an application or a process, by a name that stays valid when deleted."""
 
     kind: AuditRecord.Actor
     name: str = ""
     id: int | None = None
-    source: str = ""  # the host it comes from
+    source: str = ""  # the client's host
 
     @classmethod
     def of(cls, principal: Any, source: str = "") -> Actor:
@@ -34,7 +34,7 @@ class Actor:
 
     @classmethod
     def of_process(cls) -> Actor:
-        """Whoever started this process."""
+        """The operating system's user of this process."""
         try:
             name = getpass.getuser()
         except (KeyError, OSError):  # in a container, a number without a name
@@ -47,10 +47,10 @@ asked: ContextVar[Callable[[], Actor] | None] = ContextVar("asked", default=None
 
 @contextmanager
 def acting(who: Callable[[], Actor]) -> Iterator[None]:
-    """Let what is done here be done by somebody.
+    """Declare the actor of all acts in this block.
 
     Args:
-        who: asked for each record, as who has signed in may be known only later.
+        who: called for each record, because the user may be known only later.
     """
     token = asked.set(who)
     try:
@@ -60,15 +60,15 @@ def acting(who: Callable[[], Actor]) -> Iterator[None]:
 
 
 def is_acting() -> bool:
-    """Whether somebody said who acts."""
+    """Whether an actor is declared."""
     return asked.get() is not None
 
 
 def current(by: Any = None) -> Actor:
-    """Who acts now.
+    """The present actor.
 
     Args:
-        by: the principal for whom it is done, where nobody said who acts.
+        by: the principal, used if no actor is declared.
     """
     who = asked.get()
     if who is not None:

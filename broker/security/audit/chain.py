@@ -1,7 +1,7 @@
-"""Verifying the chain: each record by itself, and with the one before it.
+"""Verify the hash chain of the audit: each record, and its link to the one before.
 
-Computed here once more, and not by the database's own function: what verifies must not
-be what wrote.
+The hash is computed here, not by the database's function that wrote it: the check must
+be independent.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from django.db.models.functions import Now
 from broker.models import AuditCheck, AuditRecord
 
 BEFORE_ALL = "0" * 64  # the hash before the first record
-AT_ONCE = 2000  # records that are in memory
+AT_ONCE = 2000  # records in memory
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The end of the chain at some time: enough to prove later that all before it is
-    still as it was."""
+    """The end of the chain at some time. With it one can prove later that all records
+    up to it are unchanged."""
 
     number: int
     hash: str
@@ -34,10 +34,10 @@ class Head:
 
     @classmethod
     def read(cls, text: str) -> Head:
-        """As it was written down elsewhere.
+        """Parse the text of a head.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is not one.
         """
         number, _, digest = text.strip().partition(":")
         if not number.isdecimal() or len(digest) != 64 or not is_hexadecimal(digest):
@@ -50,7 +50,7 @@ NOTHING = Head(0, BEFORE_ALL)
 
 @dataclass(frozen=True, slots=True)
 class ChainFault:
-    """The first record at which the chain is broken, and what that means."""
+    """The first record at which the chain is broken, and the meaning as a sentence."""
 
     number: int
     sentence: str
@@ -59,14 +59,14 @@ class ChainFault:
 def verify(
     kept: Head | None = None, *, database: str = "default"
 ) -> tuple[Head, ChainFault | None]:
-    """Look at every record, the first first.
+    """Verify every record, in order.
 
     Args:
-        kept: a head of before, kept where whoever can change the database cannot.
-        database: which connection to ask.
+        kept: an earlier head, stored out of reach of those who can change the database.
+        database: the alias of the connection.
 
     Returns:
-        How far all is as it was, and what is wrong with the next.
+        The last valid head, and the fault of the next record, if there is one.
     """
     head = NOTHING
     chained = AuditRecord.objects.using(database).filter(number__isnull=False)
@@ -91,7 +91,7 @@ def verify(
 
 
 def fault_of(one: AuditRecord, head: Head) -> ChainFault | None:
-    """What is wrong with the record after a head."""
+    """The fault of the record after a head; None if it is valid."""
     expected = head.number + 1
     if one.number != expected:
         return ChainFault(
@@ -109,7 +109,7 @@ def fault_of(one: AuditRecord, head: Head) -> ChainFault | None:
 
 
 def unchained(records: QuerySet[AuditRecord], head: Head) -> ChainFault | None:
-    """A record that was committed without its place: the trigger was off."""
+    """The fault of a record that was committed without the trigger of the chain."""
     for one in records.filter(number=None).order_by("pk")[:1]:
         return ChainFault(
             head.number + 1,
@@ -120,13 +120,13 @@ def unchained(records: QuerySet[AuditRecord], head: Head) -> ChainFault | None:
 
 
 def digest(one: AuditRecord, before: str) -> str:
-    """The hash of a record; ``docs/audit.md`` has the same for others."""
+    """The hash of a record, as ``docs/audit.md`` describes it."""
     text = "".join(f"{len(part.encode())}:{part}," for part in parts(one, before))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def parts(one: AuditRecord, before: str) -> Iterator[str]:
-    """What is hashed, in this order."""
+    """The hashed parts of a record, in order."""
     yield before
     yield str(one.number)
     yield one.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -145,8 +145,8 @@ def parts(one: AuditRecord, before: str) -> Iterator[str]:
 
 
 def check(kept: Head | None = None) -> AuditCheck:
-    """Verify, and note what was found, for pages."""
-    with transaction.atomic():  # which a cursor of the server's needs
+    """Verify the chain, and store the result for pages."""
+    with transaction.atomic():  # a server-side cursor needs it
         head, fault = verify(kept)
     found, _ = AuditCheck.objects.update_or_create(
         pk=1,

@@ -1,4 +1,4 @@
-"""What became of a thing that somebody set: its fields before and after."""
+"""Changes of an object for the audit: its fields before and after."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.db.models import Model
 SECRET = re.compile(r"password|secret|token|scram|private|salt", re.I)
 HIDDEN = "not shown"
 LONGEST = 2000  # characters of a value
-MOST = 200  # of what a field refers to
+MOST = 200  # related objects of a field
 
 State = dict[str, Any]  # by field; what can be written as JSON
 
 
 def state_of(thing: Model) -> State:
-    """What the database has of a thing now; of what is secret, only a mark that tells
-    one value from another within this process."""
+    """The stored fields of an object. A secret is replaced by a hash that is only valid
+    in this process, to detect changes."""
     stored = type(thing)._base_manager.filter(pk=thing.pk).first()
     if stored is None:
         return {}
@@ -34,7 +34,7 @@ def state_of(thing: Model) -> State:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What differs, by field: ``before`` and ``after``, or the one of them there is."""
+    """The changed fields, each with ``before``, ``after`` or both."""
     return {
         name: {
             word: said(name, state[name])
@@ -47,7 +47,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
 
 
 def told(name: str, value: Any) -> Any:
-    """A value as JSON has it, with whole numbers only: others are texts."""
+    """A value for JSON: whole numbers stay, others become text."""
     if SECRET.search(name):
         return str(hash(repr(value)))
     if value is None or isinstance(value, bool | int):
@@ -58,7 +58,7 @@ def told(name: str, value: Any) -> Any:
 
 
 def said(name: str, value: Any) -> Any:
-    """A value as the record has it: neither secret nor longer than people read."""
+    """A value for the record: secrets hidden, long texts cut."""
     if SECRET.search(name):
         return HIDDEN
     is_long = isinstance(value, str) and len(value) > LONGEST

@@ -1,4 +1,4 @@
-"""Finding records: by who, what, on what, how it ended, and when; the newest first."""
+"""Search audit records by actor, act, object, outcome and time; the newest first."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from broker.models import AuditRecord
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """Which records; what is empty or None decides nothing.
+    """A filter of audit records. A field that is empty or None does not restrict it.
 
-    ``object`` is a name, or a kind and a name or number, as ``queue:orders`` or
-    ``operation:17``. ``act`` is one of ``Act``, or the part before its dot, which is
-    all of a kind.
+    ``object`` is a name, or a kind with a name or number, such as ``queue:orders`` or
+    ``operation:17``. ``act`` is one of ``Act``, or the part before its dot for all acts
+    of that kind.
     """
 
     actor: str = ""
@@ -32,11 +32,11 @@ class AuditFilter:
 
 
 def found(wanted: AuditFilter, *, before: int | None = None) -> QuerySet[AuditRecord]:
-    """The records that are wanted, the newest first.
+    """The records that match a filter, the newest first.
 
     Args:
-        wanted: which.
-        before: only those that came before the record of this id: the next page.
+        wanted: the filter.
+        before: only records with lower ids, for the next page.
     """
     rows = AuditRecord.objects.order_by("-id")
     if before is not None:
@@ -59,7 +59,7 @@ def found(wanted: AuditFilter, *, before: int | None = None) -> QuerySet[AuditRe
 
 
 def about(rows: QuerySet[AuditRecord], said: str) -> QuerySet[AuditRecord]:
-    """What concerns one thing: by kind and name or number, or by its name alone."""
+    """The records of one object: by kind and name or number, or by its name alone."""
     named = rows.filter(object_name=said)
     kind, colon, rest = said.partition(":")
     if not colon:

@@ -1,4 +1,4 @@
-"""Writing a record: in the transaction of the act, or after that of a refusal."""
+"""Write audit records: in the transaction of the act, or after a refused attempt."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Outcome = AuditRecord.Outcome
 
 LONGEST = 500  # characters of a name or a reason
 MINUTE = timedelta(minutes=1)
-OF_ONE = 20  # refusals of one actor from one host that are recorded in a minute
-OF_ALL = 300  # and of all
+OF_ONE = 20  # refusals recorded in a minute, of one actor from one host
+OF_ALL = 300  # and of all actors
 FURTHER = "Further refusals are not recorded for a minute."
 
 
 class Thing(NamedTuple):
-    """What an act is about."""
+    """The object of an act."""
 
     kind: str
     id: str | int = ""
@@ -31,14 +31,14 @@ class Thing(NamedTuple):
 
     @classmethod
     def of(cls, one: Model) -> Thing:
-        """One that is stored, under the words that people know it by."""
+        """A stored object, by its verbose name, id and text."""
         return cls(str(one._meta.verbose_name), one.pk, str(one))
 
 
 NOTHING = Thing("")
 
 
-def record(  # all but two are keywords, and each stands in the record
+def record(  # all but two are keywords, and each is a field of the record
     act: Act,
     on: Model | Thing = NOTHING,
     *,
@@ -47,16 +47,16 @@ def record(  # all but two are keywords, and each stands in the record
     detail: Mapping[str, Any] | None = None,
     operation: int | None = None,
 ) -> None:
-    """Write down an act that is done in this transaction.
+    """Record an act of this transaction.
 
     Args:
         act: what was done.
-        on: to what.
-        by: the principal for whom, where nobody said who acts (``acting``).
-        reason: why, for people.
-        detail: what else there is to know; whole numbers, texts, yes or no, and lists
-            and mappings of them. Neither bodies nor secrets.
-        operation: that it is about, or which it made.
+        on: the object.
+        by: the principal, used if no actor is declared (``acting``).
+        reason: why, as text.
+        detail: further facts: whole numbers, texts, truth values, and lists and
+            mappings of them. Neither bodies nor secrets.
+        operation: the operation it is about, or which it created.
     """
     write(current(by), act, on, Outcome.DONE, reason, detail or {}, operation)
 
@@ -68,9 +68,9 @@ def refuse(
     reason: str,
     detail: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write down an attempt that was refused; not more than some a minute.
+    """Record a refused attempt; the number of records per minute is limited.
 
-    Whoever calls has left the transaction of the attempt, which was undone.
+    Call it after the transaction of the attempt was rolled back.
     """
     actor = current()
     recent = AuditRecord.objects.filter(
@@ -113,12 +113,12 @@ def write(  # noqa: PLR0913  # the record's fields
 
 
 def plain(text: str) -> str:
-    """A text that the database keeps as it is, and not longer than people read."""
+    """A text without characters the database would refuse, cut to ``LONGEST``."""
     kept = text.replace("\0", "").encode(errors="replace").decode().strip()
     return kept if len(kept) <= LONGEST else f"{kept[: LONGEST - 1]}…"
 
 
 def spelled(detail: Mapping[str, Any]) -> str:
-    """JSON in one spelling: keys in order, no spaces, characters as they are."""
+    """Canonical JSON: keys sorted, no spaces, no escapes of non-ASCII characters."""
     text = json.dumps(detail, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return text.encode(errors="replace").decode().replace("\\u0000", "")

@@ -1,9 +1,9 @@
-"""What of messages is masked for whoever may not see it.
+"""Redaction: mask values in messages for users who may not see them.
 
-    sight_of(user) ── veils(messages) ──▶ veil ──▶ body, properties as they may be seen
+    sight_of(user) ── veils(messages) ──▶ veil ──▶ masked body and properties
 
-Rules go with a message wherever it is copied to: as a dead letter, moved, edited.
-Pages, exports, the API and the command line ask here, and show what they are given.
+A rule also applies to copies of a message on other queues: dead letters, moved and
+edited messages. Pages, exports, the API and the command line all use this package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A body and properties as somebody sees them who may not see all of it."""
+"""Mask a body and properties by rules."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ Kind = RedactionRule.Kind
 Rules = Sequence[RedactionRule]
 
 HIDDEN = "•••"
-PLAIN = "***"  # the same in character sets that have no such dots
-LONGEST = 2**20  # bytes of a body that is read for masking
+PLAIN = "***"  # the same for character sets without these dots
+LONGEST = 2**20  # bytes of the largest body that is parsed for masking
 GZIP = b"\x1f\x8b"
 BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{22,}={0,2}")
 
 
 @dataclass(frozen=True, slots=True)
 class MaskedBody:
-    """A body as it may be seen."""
+    """A body after masking."""
 
     body: bytes
-    by: tuple[str, ...] = ()  # the rules that hide something of it
-    is_withheld: bool = False  # all of it is hidden: ``body`` says what it is
+    by: tuple[str, ...] = ()  # the rules that masked something
+    is_withheld: bool = False  # all of it is hidden: ``body`` only describes it
 
 
 @dataclass(slots=True)
 class Marker:
-    """Makes the marks, and knows which rules it made some for."""
+    """Creates marks, and records the rules that it created them for."""
 
     dots: str = HIDDEN
     used: dict[str, None] = field(default_factory=dict)
@@ -47,13 +47,13 @@ class Marker:
 
 
 def body_as_seen(body: bytes, content_type: str, rules: Rules) -> MaskedBody:
-    """A body with what rules name masked; where that cannot be found for certain, only
-    how long it is, its hash and its content type.
+    """A body masked by rules. If it cannot be parsed reliably, it is replaced by its
+    length, hash and content type.
 
     Args:
-        body: all of it.
+        body: the whole body.
         content_type: as its sender declared it.
-        rules: those that hold for it, of any kind.
+        rules: that apply to it, of any kind.
     """
     wanted = [rule for rule in rules if rule.kind in OF_BODIES]
     if not wanted or not body:
@@ -80,7 +80,7 @@ def has_dots(text: Text) -> bool:
 
 
 def is_packed(body: bytes) -> bool:
-    """Whether a body could well be another one in disguise: gzip, zlib or base64."""
+    """Whether a body is probably encoded: gzip, zlib or base64."""
     if body.startswith(GZIP):
         return True
     try:
@@ -91,7 +91,7 @@ def is_packed(body: bytes) -> bool:
 
 
 def marked(names: Sequence[str]) -> str:
-    """What stands for something that these rules hide."""
+    """The mark for a value that these rules mask."""
     many = "rules" if len(names) > 1 else "rule"
     return f"{HIDDEN} masked by {many} {', '.join(names)}"
 
@@ -104,10 +104,10 @@ def withheld(body: bytes, content_type: str, rules: Rules) -> MaskedBody:
 
 
 def masked_text(text: str, rules: Rules, marker: Marker) -> str:
-    """A text with what rules name masked.
+    """A text masked by rules.
 
     Raises:
-        ValueError: no structure that rules are for can be read from it.
+        ValueError: it has none of the structures that the rules are for.
     """
 
     def scrub(one: str) -> str:
@@ -130,7 +130,7 @@ def of_kind(rules: Rules, kind: RedactionRule.Kind) -> list[RedactionRule]:
 
 
 def scrubbed(text: str, rules: Rules, marker: Marker) -> str:
-    """A text without what regular expressions match; marks stay as they are."""
+    """A text with all matches of the rules' regular expressions masked."""
     for rule in of_kind(rules, Kind.PATTERN):
         text = "".join(pieces(text, rule, marker))
     return text
@@ -150,7 +150,7 @@ def pieces(text: str, rule: RedactionRule, marker: Marker) -> Iterator[str]:
 def properties_as_seen(
     properties: Mapping[str, Any], rules: Rules
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Properties with those masked that rules name, and the rules that do so."""
+    """Properties masked by rules, and the names of these rules."""
     marker = Marker()
     seen = {
         name: property_as_seen(name, value, rules, marker)

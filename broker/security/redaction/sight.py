@@ -1,8 +1,8 @@
-"""What one principal may see of messages, at one moment.
+"""What a principal may see of messages, at one moment.
 
-What a rule masks is masked for everybody. Who has the authority ``unmask`` on every
-queue that the rule is for, and where the message is or was, may lift it: for one
-request, for a reason that stands in the audit.
+Rules mask for every user. A user may lift a rule for one request, with a reason that is
+recorded in the audit. This needs the authority ``unmask`` for every queue of the rule
+that the message is or was on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Rules = Sequence[RedactionRule]
 
 @dataclass(frozen=True, slots=True)
 class Veil:
-    """What is masked of one message. Nothing, where it is empty."""
+    """The rules that mask one message; empty if none does."""
 
     rules: Rules = ()
     may_lift: bool = False
@@ -47,7 +47,7 @@ class Veil:
 
     @property
     def mark(self) -> str:
-        """What stands for a part of the body; empty where none of it is masked."""
+        """The mark for a part of the body; empty if no rule masks the body."""
         names = [rule.name for rule in self.rules if rule.kind in OF_BODIES]
         return marked(names) if names else ""
 
@@ -57,26 +57,26 @@ class Veil:
     def properties(
         self, properties: Mapping[str, Any]
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """As they may be seen, and the rules that hide something of them."""
+        """The masked properties, and the rules that masked something."""
         return properties_as_seen(properties, self.rules)
 
 
 CLEAR = Veil()
-MOST = 2000  # messages of which each is looked at
+MOST = 2000  # messages that are checked one by one
 QUOTED = re.compile(r"'(?:[^']|'')*'")
 NAMES = re.compile(r"[^\W\d][\w$.]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """The rules in force, and who looks."""
+    """The active rules, and the authorities of a principal."""
 
     rules: Rules
     held: GrantedAuthorities
-    is_lifting: bool = False  # what may be lifted is
+    is_lifting: bool = False  # rules that may be lifted are lifted
 
     def veils(self, message_ids: Iterable[int]) -> dict[int, Veil]:
-        """Of each message; no query, where there are no rules."""
+        """The veil of each message, by id. No query if there are no rules."""
         ids = list(message_ids)
         if not self.rules:
             return dict.fromkeys(ids, CLEAR)
@@ -87,7 +87,7 @@ class Sight:
         return self.veils([message_id])[message_id]
 
     def over(self, queues: Iterable[str]) -> Veil:
-        """The veil over a message that is or was on these queues."""
+        """The veil of a message that is or was on these queues."""
         names = list(queues)
         held = [
             (rule, self.may_lift(rule, names))
@@ -106,7 +106,7 @@ class Sight:
         )
 
     def beyond(self) -> list[RedactionRule]:
-        """The rules that this principal may not lift everywhere."""
+        """The rules that this principal may not lift for all queues."""
         if not self.rules or self.held.everywhere("unmask"):
             return []
         names = {*Queue.objects.values_list("name", flat=True)}
@@ -114,14 +114,14 @@ class Sight:
         return [rule for rule in self.rules if not self.may_lift(rule, names)]
 
     def require_search(self, asked: str, property_: str | None = None) -> None:
-        """Go on only if a search tells nothing that is masked, on whatever queue.
+        """Refuse a search that would reveal masked values of any queue.
 
         Args:
-            asked: what is looked for, for people.
-            property_: its name, where a property is asked for; else it is a body.
+            asked: the search, as text.
+            property_: the name of the property searched; None: bodies.
 
         Raises:
-            MaskedSearch: it would.
+            MaskedSearch: it would reveal them.
         """
         if found := [rule.name for rule in self.beyond() if is_about(rule, property_)]:
             raise MaskedSearch(asked, found)
@@ -132,7 +132,7 @@ def covers(rule: RedactionRule, queue: str) -> bool:
 
 
 def is_about(rule: RedactionRule, property_: str | None) -> bool:
-    """Whether a rule masks something of bodies, or of one property."""
+    """Whether a rule masks one property or, without a name, bodies."""
     if property_ is None:
         return rule.kind in OF_BODIES
     if rule.kind == Kind.PROPERTY:
@@ -141,7 +141,7 @@ def is_about(rule: RedactionRule, property_: str | None) -> bool:
 
 
 def sight_of(user: Principal, held: GrantedAuthorities | None = None) -> Sight:
-    """What a principal may see now. One query, and one for what it holds."""
+    """What a principal may see now. One query, and one for its authorities."""
     rules = tuple(RedactionRule.objects.filter(is_active=True))
     if not rules:
         return Sight((), authorities.NOTHING)
@@ -149,16 +149,16 @@ def sight_of(user: Principal, held: GrantedAuthorities | None = None) -> Sight:
 
 
 def lifted(sight: Sight, reason: str, on: audit.Thing, **detail: Any) -> Sight:
-    """The same without what may be lifted; written down.
+    """The sight with liftable rules lifted; recorded in the audit.
 
     Args:
-        sight: of whoever asks.
+        sight: of the principal.
         reason: why.
-        on: what is looked at.
-        detail: what else there is to know.
+        on: the object that is viewed.
+        detail: further facts for the audit.
 
     Raises:
-        UnmaskingNeedsReason: there is none.
+        UnmaskingNeedsReason: the reason is empty.
     """
     if not reason.strip():
         raise UnmaskingNeedsReason
@@ -168,11 +168,12 @@ def lifted(sight: Sight, reason: str, on: audit.Thing, **detail: Any) -> Sight:
 
 
 def require_clear(user: Principal, message_ids: Sequence[int]) -> None:
-    """Go on only if a principal may see all of these messages. Of more than ``MOST`` it
-    is not looked where each was: then they have to be able to lift every rule.
+    """Refuse a principal who may not see all of these messages unmasked. More than
+    ``MOST`` are not checked one by one: then the principal must be able to lift every
+    rule.
 
     Raises:
-        MaskedMessage: something of one is masked, and they may not lift that.
+        MaskedMessage: a rule masks one of them, and may not be lifted.
     """
     sight = sight_of(user)
     beyond = sight.beyond()
@@ -184,10 +185,10 @@ def require_clear(user: Principal, message_ids: Sequence[int]) -> None:
 
 
 def require_selector(user: Principal, selector: str) -> None:
-    """Go on only if a selector tells nothing that is masked.
+    """Refuse a selector that would reveal masked values.
 
     Raises:
-        MaskedSearch: it names a property that is.
+        MaskedSearch: it names a masked property.
     """
     sight = sight_of(user)
     for name in NAMES.findall(QUOTED.sub("", selector)) if sight.rules else ():

@@ -1,7 +1,7 @@
-"""Masking within a body that has a structure. Each kind reads a text, masks in it what
-its rules name, scrubs all other texts by regular expressions, and writes it again.
+"""Mask structured bodies: JSON, XML and HL7. Each function parses a text, masks the
+targets of its rules, applies regular expressions to all other texts, and writes it.
 
-What cannot be read without doubt is an error: it is then not shown at all.
+A text that cannot be parsed without doubt is an error; then nothing of it is shown.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from broker.security.redaction import targets
 from broker.security.redaction.targets import ANY, DEEP, Hl7Field, Steps
 
 Kind = RedactionRule.Kind
-Mark = Callable[[str], str]  # from the name of a rule to what stands for a value
-Scrub = Callable[[str], str]  # of a text all that regular expressions match
+Mark = Callable[[str], str]  # from the name of a rule to its mark
+Scrub = Callable[[str], str]  # masks what regular expressions match in a text
 Rules = Sequence[RedactionRule]
 
 ENDS = re.compile(r"(\r\n|\r|\n)")
@@ -33,19 +33,19 @@ FRAME = "\x0b\x1c"  # around a message, by MLLP
 
 def in_json(text: str, rules: Rules, mark: Mark, scrub: Scrub) -> str:
     """Raises:
-    ValueError: it is no JSON, or not unambiguous.
+    ValueError: it is not JSON, or is ambiguous.
     """
     value = lossless_json.loads(text)
     for rule in rules:
         value = without(value, targets.pointer(rule.target), rule.name, mark)
     manner = replace(
         lossless_json.manner_of(text), is_ascii=False
-    )  # dots are no escapes
+    )  # writes the dots of a mark without escapes
     return lossless_json.dumps(scrubbed(value, scrub), manner)
 
 
 def without(value: Any, steps: Steps, name: str, mark: Mark) -> Any:
-    """A value of JSON with what the steps lead to masked."""
+    """A JSON value, masked where the steps lead."""
     if not steps:
         return mark(name)
     step, rest = steps[0], steps[1:]
@@ -58,7 +58,7 @@ def without(value: Any, steps: Steps, name: str, mark: Mark) -> Any:
 def inside(
     value: Any, leads: Callable[[str], bool], steps: Steps, name: str, mark: Mark
 ) -> Any:
-    """The same for the members of a value to which a step leads."""
+    """A JSON value, with ``without`` applied to the members that a step leads to."""
     if isinstance(value, dict):
         return {
             key: without(one, steps, name, mark) if leads(key) else one
@@ -73,7 +73,7 @@ def inside(
 
 
 def scrubbed(value: Any, scrub: Scrub) -> Any:
-    """Every text and number in a value of JSON, and every key."""
+    """A JSON value with every text, number and key scrubbed."""
     match value:
         case dict():
             return {scrub(key): scrubbed(one, scrub) for key, one in value.items()}
@@ -88,10 +88,10 @@ def scrubbed(value: Any, scrub: Scrub) -> Any:
 
 
 def in_xml(text: str, rules: Rules, mark: Mark, scrub: Scrub) -> str:
-    """Without its comments and instructions, which rules cannot name.
+    """Comments and processing instructions are removed; rules cannot name them.
 
     Raises:
-        ValueError: it is no XML, or has a document type.
+        ValueError: it is not XML, or has a document type.
     """
     try:
         root = fromstring(text, forbid_dtd=True)
@@ -107,7 +107,7 @@ def in_xml(text: str, rules: Rules, mark: Mark, scrub: Scrub) -> str:
 
 
 def hide(one: Element, steps: Steps, name: str, mark: Mark) -> None:
-    """Mask what the steps lead to from an element's parent."""
+    """Mask what the steps lead to; the first step is for the element itself."""
     step, rest = steps[0], steps[1:]
     if step == DEEP:
         hide(one, rest, name, mark)
@@ -147,7 +147,7 @@ def hide_attributes(one: Element, wanted: str, name: str, mark: Mark) -> None:
 
 def in_hl7(text: str, rules: Rules, mark: Mark, scrub: Scrub) -> str:
     """Raises:
-    ValueError: it is no HL7 version 2, or a line of it is no segment.
+    ValueError: it is not HL7 version 2, or a line is not a segment.
     """
     fields = [(rule.name, targets.field(rule.target)) for rule in rules]
     return "".join(segments(text, fields, mark))
@@ -156,7 +156,7 @@ def in_hl7(text: str, rules: Rules, mark: Mark, scrub: Scrub) -> str:
 def segments(
     text: str, fields: Sequence[tuple[str, Hl7Field]], mark: Mark
 ) -> Iterator[str]:
-    """Every line and every end of one, masked."""
+    """The lines, masked, and the line ends."""
     separator, inner = "", ""
     for part in ENDS.split(text):
         line = part.strip(FRAME)
@@ -190,8 +190,8 @@ def segment(
 
 
 def masked(value: str, inner: str, component: int | None, mark: str) -> str:
-    """A field with one of its components masked, or all; where it repeats, too: what
-    repeats it is not read, so that nothing behind it is left."""
+    """A field with one component masked. A field that repeats, or that lacks the
+    component, is masked as a whole."""
     if not value:
         return value
     parts = value.split(inner)

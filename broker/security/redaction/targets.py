@@ -1,4 +1,4 @@
-"""What a rule masks: the place in a body or beside it, read once."""
+"""Parse the targets of rules: pointers, paths, fields, properties and expressions."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Hl7Field:
 
 
 def read(kind: str, target: str) -> None:
-    """Refuse a target that cannot be read.
+    """Refuse a target that cannot be parsed.
 
     Raises:
-        ValueError: why, as a sentence.
+        ValueError: the reason, as a sentence.
     """
     if len(target) > LONGEST:
         raise ValueError(f"It has more than {LONGEST} characters.")
@@ -47,7 +47,7 @@ def pointer(target: str) -> Steps:
     """The steps of a JSON pointer (RFC 6901), where ``*`` is any one step.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a pointer.
     """
     if not target.startswith("/") or re.search("~(?![01])", target):
         raise ValueError("A pointer begins with /, such as /patient/*/name.")
@@ -61,7 +61,7 @@ def path(target: str) -> Steps:
     """The steps of a path of elements; ``**`` before a name stands for ``//``.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a path.
     """
     found: list[str] = []
     at = 0
@@ -81,7 +81,7 @@ def field(target: str) -> Hl7Field:
     """A field such as ``PID-5`` or ``PID-5.1``.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a field.
     """
     found = FIELD.fullmatch(target)
     if found is None:
@@ -92,10 +92,10 @@ def field(target: str) -> Hl7Field:
 
 @lru_cache(256)
 def property_name(target: str) -> re.Pattern[str]:
-    """The names that are meant.
+    """A pattern for names of properties, where ``*`` is any characters.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the target is empty.
     """
     if not target:
         raise ValueError("Give the name of a property.")
@@ -105,10 +105,10 @@ def property_name(target: str) -> re.Pattern[str]:
 
 @lru_cache(256)
 def expression(target: str) -> re2._Regexp[str]:
-    """A regular expression that takes time in proportion to the text, whatever it is.
+    """A regular expression of RE2, which takes time linear in the length of the text.
 
     Raises:
-        ValueError: it is none, or matches the empty text.
+        ValueError: it is not one, or it matches the empty text.
     """
     options = re2.Options()
     options.log_errors = False

@@ -1,4 +1,4 @@
-"""On which queues a message is or was, in all of its lives: rules go with it."""
+"""The queues that a message and its originals are or were on, for redaction rules."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from django.db.models.fields.json import KeyTextTransform
 
 from broker.models import DeadLetter, Message, Queue
 
-LIVES = 32  # that are followed; a message of more was on every queue
-EVERY = "#"  # stands for them
+LIVES = 32  # copies of copies to follow; beyond that, all queues are assumed
+EVERY = "#"  # all queues
 SAID = ("_AMQ_ORIG_QUEUE", "_AMQ_ORIG_ADDRESS")  # properties of copies
 
 
 def queues_of(message_ids: Iterable[int]) -> dict[int, frozenset[str]]:
-    """The names of queues and addresses where messages are or were, by message.
+    """Names of the queues and addresses that messages are or were on, by message.
 
-    Of an address all queues count that it feeds. What a copy was made of counts, too,
-    as far as it is stored; beyond that, what the copy says of it. Four queries, and one
-    for each earlier life.
+    An address includes all its queues. The originals of a copy are included while they
+    are stored; beyond that, the properties of the copy are used. Four queries, and one
+    for each level of copies.
     """
     places: dict[int, set[str]] = defaultdict(set)
-    ancestors = {one: {one} for one in message_ids}  # whose they are
+    ancestors = {one: {one} for one in message_ids}  # originals, and their copies
     for _ in range(LIVES):
         if not ancestors:
             break
@@ -44,7 +44,7 @@ Whose = Mapping[int, set[int]]
 def note_messages(
     ancestors: Whose, places: Mapping[int, set[str]]
 ) -> dict[int, set[int]]:
-    """Where messages were sent to; those that they are copies of."""
+    """Add the addresses of messages; return the messages that they are copies of."""
     said = (KeyTextTransform(name, "properties") for name in SAID)
     rows = Message.objects.filter(pk__in=ancestors)
     earlier: dict[int, set[int]] = defaultdict(set)
@@ -57,7 +57,7 @@ def note_messages(
 
 
 def note_letters(ancestors: Whose, places: Mapping[int, set[str]]) -> None:
-    """Where dead letters came from."""
+    """Add the origins of dead letters."""
     letters = DeadLetter.objects.filter(message_id__in=ancestors)
     for pk, *names in letters.values_list(
         "message_id", "origin_queue", "origin_address"
