@@ -1,8 +1,8 @@
-"""The same error, whatever numbers and names stand in it.
+"""Fingerprints of errors: equal for errors that differ only in numbers and names.
 
-Dead letters are looked at by cause: a thousand messages with "row 17", "row 18" … are
-one thing to mend. What varies between them is taken out of the text, and the rest is
-the group.
+Dead letters are grouped by error: a thousand messages with "row 17", "row 18" … have
+one problem. The variable parts of the text are replaced by placeholders; the result is
+the pattern of the group.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-LONGEST = 1000  # characters of an error that are kept
+LONGEST = 1000  # characters of an error that are stored
 
 MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
 DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?"
 CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M\b)?"
 ZONE = r"(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)\b)?"
-ENDS = "com|net|org|internal|local|localdomain|lan|corp"  # of the names of hosts
+ENDS = "com|net|org|internal|local|localdomain|lan|corp"  # of host names
 
-# At one place the first of these is meant; what is kept stands before what it holds.
+# The first alternative that matches applies, so "keep" comes before its own parts.
 VARIABLES = {
     "keep": r"(?i:\b(?:status(?: code)?|http(?:/\d(?:\.\d)?)?)[ :=]{1,2}[1-5]\d\d\b)",
-    # Quotes in quotes are written \" by most languages; by some they are not.
+    # Most languages write quotes within quotes as \"; some do not.
     "text": r"""(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)'[^']*'"""
     r"""|"(?:[^"\\]|\\.)*"|"[^"]*"|“[^”]*”|\u2018[^’]*’|«[^»]*»|`[^`]*`""",
     "url": r"""(?i:\b[a-z][a-z0-9+.-]{1,15}://[^\s"'`”’»<>]+)""",
@@ -41,52 +41,52 @@ VARIABLES = {
     rf"|(?i:(?<![\w.-])(?:[a-z0-9_-]+\.)+(?:{ENDS})\b(?![\w(-]|\.\w)(?::\d{{1,5}})?)",
     "path": r"(?<![\w.:/\\])/(?:[\w.@%+~=-]+/)+[\w.@%+~=-]*"
     r"""|(?i:\b[a-z]:\\(?:[^\s\\"'<>|]+\\)*[^\s\\"'<>|:]*)""",
-    # One name for both: an id may happen to have no letter, a number to be long.
+    # One name for both: an id may have no letter, and a number may be long.
     "n": r"(?i:\b(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,}\b(?![.,]\d)|\b0x[0-9a-f]+\b)"
     r"|(?i:(?<=\w@)[0-9a-f]{1,8}\b)",
-    # Made up by machines: three digits at least among capitals, or letters of any case.
+    # Generated keys: at least three digits among capitals, or among mixed-case letters.
     "key": r"\b(?=(?:[A-Z]*\d){3})[A-Z0-9]{8,}\b"
     r"|\b(?:[a-z]{2,6}_)?(?=[A-Z0-9]*[a-z])(?=[a-z0-9]*[A-Z])(?=(?:[A-Za-z]*\d){3})"
     r"[A-Za-z0-9]{14,}\b",
     "number": r"(?:(?<![\w)\]}])-)?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+\b)?",
 }
-NAMES = {"key": "id", "number": "n", "pod": "id"}  # where it is not what people read
+NAMES = {"key": "id", "number": "n", "pod": "id"}  # placeholders with another name
 VARIABLE = re.compile("|".join(f"(?P<{name}>{of})" for name, of in VARIABLES.items()))
 UNCLOSED = re.compile(r"""(?<!\w)['"“\u2018«`][^'"“”\u2018’«»`]*\Z""")
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A short name for a group of errors, and what they have in common."""
+    """The key and the pattern of a group of errors."""
 
     key: str  # 12 hexadecimal digits
     pattern: str
 
 
 def readable(error: str) -> str:
-    """An error as it can be kept: cut, and without what PostgreSQL's text cannot hold.
+    """An error that can be stored: cut, and without characters PostgreSQL refuses.
 
-    What a consumer says of a message is as hostile as the message.
+    The error text of a consumer is untrusted input, like the message.
     """
     visible = error[:LONGEST].replace("\0", "\\0")
     return visible.encode(errors="backslashreplace").decode()
 
 
 def fingerprint(error: str) -> Fingerprint:
-    """The group that an error belongs to; its first line decides.
+    """The group of an error, by its first line.
 
-    Every text has one, also the empty text. The error is cut before anything is
-    searched, so that the work has a bound.
+    Every text has one, also the empty text. The error is cut before it is searched, so
+    the work is bounded.
     """
     line = (error[:LONGEST].splitlines() or [""])[0]
     pattern = VARIABLE.sub(named, line.strip())
-    if len(line) == LONGEST:  # what is quoted there may go on
+    if len(line) == LONGEST:  # a quoted text may be cut
         pattern = UNCLOSED.sub("{text}", pattern)
     key = hashlib.sha256(pattern.encode(errors="replace")).hexdigest()[:12]
     return Fingerprint(key, pattern)
 
 
 def named(found: re.Match[str]) -> str:
-    """The name that stands for something which varies."""
+    """The placeholder of a variable part."""
     name = str(found.lastgroup)
     return found.group() if name == "keep" else f"{{{NAMES.get(name, name)}}}"

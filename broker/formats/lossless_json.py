@@ -1,7 +1,7 @@
-"""JSON as values from which nothing is lost, and back to text in the same manner.
+"""Lossless JSON: numbers, order and formatting survive reading and writing.
 
-Numbers keep every digit as it was written, objects the order of their keys. An object
-with two equal keys is refused: readers do not agree on which of them counts.
+Numbers keep their digits, objects the order of their keys. An object with two equal
+keys is refused, because parsers disagree on which of them applies.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from itertools import chain
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NoReturn
 
-DEEPEST = 200  # arrays and objects within each other
+DEEPEST = 200  # levels of nested arrays and objects
 PARTS = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,18}))?")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 FIRST = re.compile(r"\s*[\[{]((?:\r\n|\n|\r)[ \t]*)")
 AFTER_COLON, AFTER_COMMA = re.compile(r":( *)"), re.compile(r",( *)(?=[^\s])")
-LOOKED_AT = 4096  # characters, to learn the manner of a text
+LOOKED_AT = 4096  # characters from which the formatting is detected
 
 
 class Number:
-    """A number as it was written; equal to every other of the same value."""
+    """A number as it was written; equal to any number of the same value."""
 
     __slots__ = ("text",)
-    __hash__ = None  # type: ignore[assignment]  # it stands in no set
+    __hash__ = None  # type: ignore[assignment]  # not for sets
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -37,16 +37,16 @@ class Number:
         return self.text == other.text or reduced(self.text) == reduced(other.text)
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Number:
-        return self  # it never changes
+        return self  # immutable
 
     def __repr__(self) -> str:
         return self.text
 
 
 def reduced(text: str) -> tuple[str, str, int] | str:
-    """What is the same for numbers of the same value: sign, digits and exponent.
+    """The normal form of a number: sign, digits and exponent.
 
-    One with an exponent of very many digits is only equal to itself.
+    A number whose exponent has more than 18 digits is only equal to itself.
     """
     found = PARTS.fullmatch(text)
     if found is None:
@@ -63,8 +63,8 @@ def loads(text: str) -> Any:
     """Read JSON; numbers are ``Number``.
 
     Raises:
-        ValueError: it is no JSON, has two equal keys in an object, or is nested too
-            deep; a ``json.JSONDecodeError`` says where.
+        ValueError: it is not JSON, has two equal keys in an object, or is nested too
+            deep; a ``json.JSONDecodeError`` has the position.
     """
     try:
         value = json.loads(
@@ -98,7 +98,7 @@ def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def depth_of(value: Any) -> int:
-    """How deep arrays and objects stand in each other; no further than is allowed."""
+    """The number of nested levels, counted to one more than ``DEEPEST``."""
     depth, level = 0, containers([value])
     while level and depth <= DEEPEST:
         inner = (one.values() if isinstance(one, dict) else one for one in level)
@@ -112,13 +112,13 @@ def containers(values: Iterable[Any]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a JSON text is written."""
+    """The formatting of a JSON text."""
 
-    line: str = ""  # before each member: a line end and a blank margin; or nothing
+    line: str = ""  # line end and indentation before each member; or nothing
     comma: str = ","
     colon: str = ":"
     is_ascii: bool = False
-    before: str = ""  # blanks around the whole
+    before: str = ""  # blanks before and after the value
     after: str = ""
 
 
@@ -127,7 +127,7 @@ INDENTED = Manner(line="\n  ", colon=": ")
 
 
 def manner_of(text: str) -> Manner:
-    """As a text is written, as far as one can tell from its beginning."""
+    """The formatting of a text, detected from its beginning."""
     bare = STRING.sub('""', text[:LOOKED_AT])
     first = FIRST.match(bare)
     colon, comma = AFTER_COLON.search(bare), AFTER_COMMA.search(bare)
@@ -144,7 +144,7 @@ def manner_of(text: str) -> Manner:
 
 
 def dumps(value: Any, manner: Manner = COMPACT) -> str:
-    """Write JSON in a manner.
+    """Write JSON with a formatting.
 
     Raises:
         RecursionError: it is nested too deep.
@@ -156,8 +156,8 @@ def dumps(value: Any, manner: Manner = COMPACT) -> str:
 
 
 def write(value: Any, manner: Manner, pieces: list[str], depth: int) -> None:
-    """Add the text of a value to pieces; no generator, each of whose values would go
-    through all that it is nested in."""
+    """Append the text of a value to ``pieces``. It is not a generator, because each
+    value would pass through all levels of nested generators."""
     if isinstance(value, Number):
         pieces.append(value.text)
     elif isinstance(value, str):
@@ -181,7 +181,7 @@ def write(value: Any, manner: Manner, pieces: list[str], depth: int) -> None:
 
 
 def margins(manner: Manner, depth: int) -> tuple[str, str]:
-    """What stands before the first member, and between two."""
+    """The text before the first member, and between two members."""
     if not manner.line:
         return "", manner.comma
     end = manner.line.rstrip(" \t")
@@ -190,7 +190,7 @@ def margins(manner: Manner, depth: int) -> tuple[str, str]:
 
 
 def quoted(text: str, manner: Manner) -> str:
-    """A string; halves of characters beyond the first plane are always escaped."""
+    """A JSON string; lone surrogates are always escaped."""
     plain = encode_basestring_ascii if manner.is_ascii else encode_basestring
     written: str = plain(text)
     try:

@@ -1,6 +1,6 @@
-"""A body as text, and the text as bytes again, with nothing changed on the way.
+"""Decode a body to text, and encode it again without loss.
 
-What is not known to be text in a known character set is no text here.
+A body that is not certainly text in a known character set is refused.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ KNOWN = re.compile(
     r"utf-(?:8|16|32)(?:-[lb]e)?|ascii|iso8859-\d+|cp\d+|koi8-[ru]|shift_jis|euc_(?:jp|kr)"
     r"|gb2312|gbk|gb18030|big5"
 )
-MARKS = (  # of the order of bytes; the longer first
+MARKS = (  # byte order marks; the longer first
     ("utf-32-le", codecs.BOM_UTF32_LE),
     ("utf-32-be", codecs.BOM_UTF32_BE),
     ("utf-8", codecs.BOM_UTF8),
     ("utf-16-le", codecs.BOM_UTF16_LE),
     ("utf-16-be", codecs.BOM_UTF16_BE),
 )
-ENCODED = "application/vnd.oasis.amqp"  # values of AMQP, as they were sent
+ENCODED = "application/vnd.oasis.amqp"  # encoded AMQP values
 LINE_END = re.compile(r"\r\n|\n|\r")
-MOST_LINES, MOST_PAIRS = 40_000, 2**17  # that are compared; pairs of equal lines
+MOST_LINES, MOST_PAIRS = 40_000, 2**17  # lines to compare; pairs of equal lines
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The characters of a body, and how they are written."""
+    """The text of a body, and its encoding."""
 
     text: str
     codec: str
-    mark: bytes = b""  # of the order of bytes, before the text
+    mark: bytes = b""  # byte order mark before the text
 
     def written(self, text: str) -> bytes:
-        """Another text, in the same manner.
+        """Another text in the same encoding.
 
         Raises:
-            ValueError: a character is not in this character set.
+            ValueError: the character set lacks a character.
         """
         try:
             return self.mark + text.encode(self.codec)
@@ -55,7 +55,7 @@ def text_of(body: bytes, content_type: str) -> Text:
     """The text of a body.
 
     Raises:
-        ValueError: why it is none, as the end of a sentence.
+        ValueError: it is not text; the reason is the end of a sentence.
     """
     if content_type == ENCODED:
         raise ValueError("it holds values of AMQP that are no text")
@@ -78,17 +78,17 @@ def text_of(body: bytes, content_type: str) -> Text:
 
 
 def is_marked(body: bytes, codec: str, name: str, mark: bytes) -> bool:
-    """Whether a body of a character set begins with a mark that is one of its own."""
+    """Whether a body begins with a byte order mark of its character set."""
     return name.startswith(codec.removesuffix("-le").removesuffix("-be")) and (
         body.startswith(mark) and (codec == name or len(codec) < len(name))
     )
 
 
 def codec_of(content_type: str) -> str:
-    """The character set that a content type names; UTF-8, where it names none.
+    """The codec of a content type; UTF-8 if it names no character set.
 
     Raises:
-        ValueError: it is none of those that are known here.
+        ValueError: the character set is unknown.
     """
     named = CHARSET.search(content_type)
     if named is None:
@@ -103,10 +103,10 @@ def codec_of(content_type: str) -> str:
 
 
 def with_ends_of(original: str, typed: str) -> str:
-    """A text that went through a browser, with the line ends that it had.
+    """A text from a browser, with the line ends of its original.
 
-    Browsers write all line ends alike. A line that stands in the original keeps its
-    own, and so does one that was changed; one that is new gets that of the line before.
+    Browsers normalize line ends. An unchanged or changed line gets its original line
+    end; a new line gets that of the line before.
     """
     before, after = lines_of(original), lines_of(typed)
     ends = [end for _, end in before[:-1]]
@@ -121,7 +121,7 @@ def with_ends_of(original: str, typed: str) -> str:
 
 
 def lines_of(text: str) -> list[tuple[str, str]]:
-    """Lines, each with its end; the last has none, and may be empty."""
+    """The lines, each with its line end; the last has none, and may be empty."""
     lines, at = [], 0
     for end in LINE_END.finditer(text):
         lines.append((text[at : end.start()], end[0]))
@@ -130,20 +130,19 @@ def lines_of(text: str) -> list[tuple[str, str]]:
 
 
 def paired(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Lines that are the same in both texts, or changed: their places in the second,
-    and in the first."""
+    """Pairs of unchanged or changed lines: index in ``after``, and in ``before``."""
     for _, i1, i2, j1, j2 in opcodes(before, after):
         yield from zip(range(j1, j2), range(i1, i2), strict=False)
 
 
-Opcode = tuple[str, int, int, int, int]  # as difflib has them
+Opcode = tuple[str, int, int, int, int]  # as in difflib
 
 
 def opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
-    """How to make the second of the first; in bounded time, whatever they are.
+    """The edit operations from the first text to the second, in bounded time.
 
-    What is alike at the beginning and at the end is left out. If there is too much
-    between, that is replaced as a whole.
+    Equal lines at the beginning and at the end are not compared again. If too many
+    lines remain between, they are replaced as a whole.
     """
     least = min(len(before), len(after))
     head = next((i for i in range(least) if before[i] != after[i]), least)
@@ -166,8 +165,7 @@ def opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
 
 
 def is_little(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Whether two texts are soon compared: what takes long are lines that are in both
-    again and again."""
+    """Whether two texts are fast to compare. Lines that repeat in both are slow."""
     if len(a) + len(b) > MOST_LINES:
         return False
     in_a, in_b = Counter(a), Counter(b)

@@ -1,10 +1,10 @@
-"""Patterns over addresses: which match, and which of those is more specific.
+"""Wildcard patterns for addresses: matching, and order by specificity.
 
 An address is words separated by dots. In a pattern ``*`` is any one word, and ``#``, at
-the end only, is any number of words, also none. For address settings the three
-characters can be others, and a pattern between literal markers means its own text
-(``BROKER_WILDCARD_…``, ``BROKER_LITERAL_MATCH_MARKERS``). Authorities are always
-written in the plain syntax: what somebody may do is not a matter of a setting.
+the end only, is any number of words, including none. For address settings the three
+characters are configurable, and a pattern between literal markers is literal
+(``BROKER_WILDCARD_…``, ``BROKER_LITERAL_MATCH_MARKERS``). Authorities always use the
+plain syntax, so that this configuration does not change them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from functools import cache
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 
-WORD, STAR, END = 0, 1, 2  # at each place of a pattern; fewer words come later
+WORD, STAR, END = 0, 1, 2  # sort order of each word of a pattern
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """The characters that patterns are written with.
+    """The special characters of patterns.
 
     Raises:
         ImproperlyConfigured: they are not single, not all different, or letters or
@@ -34,7 +34,7 @@ class Syntax:
     delimiter: str = "."
     any_words: str = "#"
     single_word: str = "*"
-    markers: str = ""  # an opening and a closing one, or none
+    markers: str = ""  # an opening and a closing one; or empty
 
     def __post_init__(self) -> None:
         signs = [self.delimiter, self.any_words, self.single_word, *self.markers]
@@ -53,7 +53,7 @@ class Syntax:
             )
 
     def literal(self, pattern: str) -> str | None:
-        """The one address that a pattern between literal markers means; else None."""
+        """The address of a pattern between literal markers; else None."""
         if self.markers and pattern[:1] + pattern[1:][-1:] == self.markers:
             return pattern[1:-1]
         return None
@@ -67,7 +67,7 @@ def configured() -> Syntax:
     """The syntax of address settings.
 
     Raises:
-        ImproperlyConfigured: the settings are no syntax.
+        ImproperlyConfigured: the settings are invalid.
     """
     return made(
         settings.BROKER_WILDCARD_DELIMITER,
@@ -81,7 +81,7 @@ made = cache(Syntax)
 
 
 def check_pattern(pattern: str, syntax: Syntax = PLAIN) -> None:
-    """Refuse a pattern that could not mean what it looks like.
+    """Refuse an invalid pattern.
 
     Raises:
         ValidationError: it is empty, has ``#`` before its end, or has a wildcard
@@ -106,7 +106,7 @@ def check_pattern(pattern: str, syntax: Syntax = PLAIN) -> None:
 
 
 def check_match(pattern: str) -> None:
-    """The same for the pattern of an address setting, in the configured syntax.
+    """Refuse an invalid pattern of an address setting, in the configured syntax.
 
     Raises:
         ValidationError: as ``check_pattern``.
@@ -115,7 +115,7 @@ def check_match(pattern: str) -> None:
 
 
 def matches(pattern: str, address: str, syntax: Syntax = PLAIN) -> bool:
-    """Whether the pattern covers the address.
+    """Whether the pattern matches the address.
 
     Source:
         ActiveMQ Artemis manual, "Understanding the Wildcard Syntax": its examples are
@@ -136,8 +136,8 @@ def matches(pattern: str, address: str, syntax: Syntax = PLAIN) -> bool:
 
 
 def overlap(one: str, other: str) -> str | None:
-    """The pattern of what two patterns both match; None where that is nothing. In the
-    plain syntax."""
+    """The pattern for what two patterns both match, in the plain syntax; None if they
+    have no match in common."""
     words, others = one.split(DELIMITER), other.split(DELIMITER)
     ends = words[-1] == ANY_WORDS, others[-1] == ANY_WORDS
     if ends[0]:
@@ -158,7 +158,7 @@ def overlap(one: str, other: str) -> str | None:
 
 
 def specificity(pattern: str, syntax: Syntax = PLAIN) -> tuple[object, ...]:
-    """A sort key: of the patterns that match an address, the least is most specific.
+    """A sort key: the most specific of the patterns that match an address is first.
 
     An exact name; then a literal one; then patterns with ``*`` only, word for word from
     the left, a word before a ``*`` and more words before fewer; then patterns with
@@ -166,8 +166,8 @@ def specificity(pattern: str, syntax: Syntax = PLAIN) -> tuple[object, ...]:
     two patterns that match the same address are equal.
 
     Source:
-        ActiveMQ Artemis, HierarchicalObjectRepository and Match; the last tie is ours,
-        Artemis leaves it to the order of a hash table.
+        ActiveMQ Artemis, HierarchicalObjectRepository and Match. The last rule is not
+        in Artemis, where the order of a hash table decides.
     """
     if syntax.literal(pattern) is not None:
         return (2,)

@@ -1,4 +1,1 @@
-"""What IBM MQ's own clients and files are written in: codes, descriptors, headers.
-
-Values and bytes; nothing here knows the database or a setting.
-"""
+"""Formats of IBM MQ: descriptors and headers. Pure values, without a database."""

@@ -1,8 +1,8 @@
-"""Headers before a body, each of which says what comes after it.
+"""Chained headers before a body; each describes the part that follows it.
 
-The descriptor's format names the first header, that header's format the second, until
-one names the body. What is stored of them is the descriptor's JSON and the headers'
-bytes; the functions here that change them take both and return both.
+The descriptor's format names the first header, that header's format the second, and the
+last names the body. The descriptor is stored as JSON, the headers as bytes; functions
+that change them take and return both.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from broker.formats.mq.mqdlh import DeadLetterHeader
 from broker.formats.mq.rfh2 import Rfh2
 
 MOST = 16  # headers
-PREVIEW = 256  # bytes of what is not understood
+PREVIEW = 256  # bytes of a header that cannot be decoded
 Header = Rfh2 | DeadLetterHeader
 UNDERSTOOD: Mapping[str, type[Header]] = {
     Format.RF_HEADER_2: Rfh2,
     Format.DEAD_LETTER_HEADER: DeadLetterHeader,
 }
-OTHER_HEADERS = ("MQH", "MQCICS", "MQIMS", "MQXMIT")  # beginnings of their formats
+OTHER_HEADERS = ("MQH", "MQCICS", "MQIMS", "MQXMIT")  # prefixes of other formats
 
 Stored = tuple[dict[str, Any], bytes | None]  # descriptor and headers of a message
 
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """What one header says of what follows it; for the first, the descriptor."""
+    """Format, encoding and CCSID of a part, as given by the header before it or, for
+    the first part, by the descriptor."""
 
     format: str
     encoding: int
@@ -46,29 +47,29 @@ class ChainLink:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The headers of a message as far as they can be read."""
+    """The headers of a message, up to the first that cannot be read."""
 
     headers: tuple[Header, ...]
-    body: ChainLink  # what is left: the body, or a header that cannot be read
+    body: ChainLink  # the next part: the body, or a header that cannot be read
     body_offset: int
     error: MalformedHeader | None = None
     rest: bytes = b""  # the beginning of a header that cannot be read
 
     @property
     def is_whole(self) -> bool:
-        """Whether what is left is the body."""
+        """Whether all headers were read."""
         return self.error is None and not self.body.is_header
 
 
 def read_chain(
     format_: str, encoding: int, ccsid: int, data: bytes | memoryview
 ) -> Chain:
-    """Read headers until the body, or one that is unknown or malformed; never raises.
+    """Read headers up to the body, or to an unknown or malformed one; never raises.
 
     Args:
-        format_: of the descriptor, as are the next two.
-        encoding: of the numbers in what comes first.
-        ccsid: of the text in it.
+        format_: from the descriptor, as are the next two.
+        encoding: of the numbers in the first part.
+        ccsid: of the text in the first part.
         data: headers and body, or the headers alone.
     """
     data, offset = bytes(data), 0
@@ -90,14 +91,14 @@ def read_chain(
 
 
 def following(header: Header, before: ChainLink) -> ChainLink:
-    """What a header says of what follows it; it may say "as before"."""
+    """The part after a header; its CCSID may be inherited."""
     inherits = header.coded_char_set_id == Ccsid.INHERIT
     ccsid = before.coded_char_set_id if inherits else header.coded_char_set_id
     return ChainLink(shown(header.format), header.encoding, ccsid)
 
 
 def first_part(descriptor: Mapping[str, Any] | None, content_type: str) -> ChainLink:
-    """What a message's descriptor says of its first header, or of its body."""
+    """The first part of a message, by its descriptor: a header or the body."""
     given = legible(descriptor or {})
     return ChainLink(
         given.get("format", format_of(content_type)),
@@ -121,10 +122,10 @@ def with_rfh2(
     content_type: str,
     folders: Sequence[Folder],
 ) -> Stored:
-    """Put an RFH2 of these folders first, unless one is there.
+    """Add an RFH2 with these folders as first header, unless the first is an RFH2.
 
-    The descriptor's format, CCSID and encoding become those of the RFH2, which takes
-    over the old ones. Nothing else changes.
+    The RFH2 takes the descriptor's format, CCSID and encoding; the descriptor then
+    describes the RFH2. Nothing else changes.
     """
     part = first_part(descriptor, content_type)
     if part.format == Format.RF_HEADER_2:
@@ -145,7 +146,8 @@ def with_dead_letter_header(
     *,
     content_type: str,
 ) -> Stored:
-    """Put an MQDLH first, which takes over the old format, CCSID and encoding."""
+    """Add an MQDLH as first header. It takes the descriptor's format, CCSID and
+    encoding."""
     part = first_part(descriptor, content_type)
     complete = replace(
         header,
@@ -169,12 +171,12 @@ def preceded(
 def without_dead_letter_header(
     descriptor: Mapping[str, Any] | None, headers: bytes | None
 ) -> Stored:
-    """Take the MQDLH away and restore what it says of the rest; for a resend.
+    """Remove the MQDLH, and restore the descriptor from it; for a resend.
 
-    A message that has none stays as it is.
+    A message without one is not changed.
 
     Raises:
-        MalformedDeadLetterHeader: the format says that there is one, and it is none.
+        MalformedDeadLetterHeader: the format names one, but the bytes are invalid.
     """
     part = first_part(descriptor, "")
     if part.format != Format.DEAD_LETTER_HEADER:
@@ -185,7 +187,7 @@ def without_dead_letter_header(
 
 
 def described(descriptor: Mapping[str, Any] | None, part: ChainLink) -> dict[str, Any]:
-    """The descriptor's JSON once the message begins so; defaults are left out."""
+    """The descriptor's JSON for a message with this first part, without defaults."""
     usual = {"encoding": Enc.NORMAL, "coded_char_set_id": Ccsid.UTF_8}
     begins = {
         "encoding": int(part.encoding),

@@ -1,4 +1,4 @@
-"""Descriptors and headers as people read them: names beside numbers, all of it text."""
+"""Descriptors and headers as text for pages, with names of numbers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Section:
 
 
 def describe(chain: Chain) -> list[Section]:
-    """Each header of a chain, then what stopped the reading of it, if anything did."""
+    """A section for each header of a chain, and for a header that cannot be read."""
     sections = [section(header.name, fields_of(header)) for header in chain.headers]
     if chain.error is not None:
         sections.append(section("Malformed header", malformed(chain)))
@@ -73,7 +73,7 @@ def section(name: str, found: Iterable[tuple[str, str]]) -> Section:
 
 
 def readable(text: str) -> str:
-    """Text that a page can take, whatever it was."""
+    """Text for a page: cut, and without unprintable characters."""
     cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     return "\n".join(map(shown, cut.replace("\0", "\N{SYMBOL FOR NULL}").split("\n")))
 
@@ -92,7 +92,7 @@ def plain_fields(value: Descriptor | Header) -> Iterator[tuple[str, str]]:
 
 
 def properties(element: Element, path: str) -> Iterator[tuple[str, str]]:
-    """The properties below an element, each with the names of its groups."""
+    """The properties below an element, named with the names of their groups."""
     name = f"{path}{element.name}"
     if isinstance(element.value, tuple):
         for inner in element.value:
@@ -117,13 +117,13 @@ def malformed(chain: Chain) -> Iterator[tuple[str, str]]:
 
 
 def octets(chain: Chain) -> Iterator[tuple[str, str]]:
-    """The first bytes of what could not be read, sixteen in a row."""
+    """The first bytes of a header that cannot be read, sixteen in a row."""
     for start in range(0, len(chain.rest), ROW):
         yield f"{chain.body_offset + start:06x}", chain.rest[start:][:ROW].hex(" ")
 
 
 def text_of(name: str, value: str | int | bytes) -> str:
-    """A field's value, and what it means where that is known."""
+    """A field's value, and its meaning if that is known."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, str):
@@ -145,7 +145,7 @@ def meaning_of(name: str, value: int) -> str:
 
 
 def report_options(report: int) -> Iterator[str]:
-    """The names of the options; of bits that are none, their number."""
+    """The names of the options; unknown bits as a number."""
     for mask, patterns in KINDS_OF_REPORT.items():
         if (bits := report & mask) in (*patterns, mask):
             yield str(Report(bits).name)
@@ -163,5 +163,5 @@ def names_of_bits(value: int, flags: type[IntFlag]) -> Iterator[str]:
 
 
 def ibm_name(name: str) -> str:
-    """``put_appl_name`` as IBM's manuals write it, PutApplName."""
+    """The name of a field in IBM's manuals: PutApplName for ``put_appl_name``."""
     return NAMES.get(name, name.title().replace("_", ""))

@@ -1,8 +1,8 @@
-"""The message descriptor (MQMD): what IBM MQ says of a message beside its bytes.
+"""The message descriptor (MQMD) of IBM MQ.
 
-Most of it is in the columns of a message; the rest is a JSON object beside them, which
-holds only what differs from the columns and the defaults. ``Descriptor.of`` puts both
-together, ``stored`` takes them apart.
+Most of its fields are columns of a message. The others are in a JSON object, which has
+only values that differ from the columns and the defaults. ``Descriptor.of`` combines
+both, ``stored`` gives the JSON.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ TEXTUAL = ("text/", "application/json", "application/xml")
 LONGEST_EXPIRY = 999_999_999  # tenths of a second
 TENTH = timedelta(milliseconds=100)
 
-# With data is the bits of the plain report and more; with full data, all of these.
+# "With data" has the bits of the plain report and more; "with full data" has all.
 KINDS_OF_REPORT = {
     Report.EXCEPTION_WITH_FULL_DATA: (Report.EXCEPTION, Report.EXCEPTION_WITH_DATA),
     Report.EXPIRATION_WITH_FULL_DATA: (Report.EXPIRATION, Report.EXPIRATION_WITH_DATA),
@@ -74,7 +74,7 @@ ALL_OPTIONS = int(reduce(or_, Report.__members__.values()))
 
 
 class DescribedMessage(Protocol):
-    """What a descriptor is made from; a delivery has all of it."""
+    """The source of a descriptor; a delivery implements it."""
 
     @property
     def message_id(self) -> int: ...  # the broker's number
@@ -142,9 +142,9 @@ class Descriptor:
     def of(cls, message: DescribedMessage, *, broker_name: str, now: datetime) -> Self:
         """The whole descriptor of a message.
 
-        What its sender did not say is derived: the MsgId from the broker's name and
-        its number, as a queue manager does; the format from the content type. What is
-        stored but cannot be a field's value is left out.
+        Fields that its sender did not give are derived: the MsgId from the broker's
+        name and the message number, as a queue manager does; the format from the
+        content type. A stored value that is invalid for its field is left out.
         """
         put_date, put_time = date_and_time(message.put_at)
         grouped = bool(message.group_id)
@@ -169,10 +169,10 @@ class Descriptor:
         return f"ID:{self.msg_id.hex()}"
 
     def stored(self, implied: Descriptor | None = None) -> dict[str, Any]:
-        """The fields without a column that differ, as JSON.
+        """The fields without a column that differ from ``implied``, as JSON.
 
         Args:
-            implied: what the columns say anyway; without it, the defaults.
+            implied: the descriptor by the columns alone; by default the defaults.
         """
         plain = implied or Descriptor()
         return {
@@ -193,7 +193,7 @@ class Descriptor:
         """Read the first 364 bytes, in the byte order of ``encoding``.
 
         Raises:
-            MalformedHeader: they are no version 2 MQMD.
+            MalformedHeader: they are not a version 2 MQMD.
         """
         if len(raw) < SIZE:
             why = f"it has {len(raw)} of {SIZE} bytes"
@@ -220,19 +220,19 @@ def check_put(
     Args:
         descriptor: as it would be stored.
         reply_to: the column.
-        expiry: tenths of a second, when the sender gave it so.
+        expiry: tenths of a second, if the sender gave it in this form.
 
     Raises:
-        InvalidMessage: a field is unknown or cannot have such a value.
-        WrongReportOptions: options that do not exist, or half a pattern.
-        MissingReplyTo: a report or a reply is asked for, and no queue is named.
+        InvalidMessage: a field is unknown or has an invalid value.
+        WrongReportOptions: unknown or incomplete options.
+        MissingReplyTo: a report or a reply is requested without a reply-to queue.
         WrongExpiry: neither never nor 1 to 999,999,999.
     """
     for name, value in descriptor.items():
         try:
             field_value(name, value)
         except ValueError as wrong:
-            if name != "backout_count":  # which a put ignores, as IBM MQ does
+            if name != "backout_count":  # a put ignores it, as IBM MQ does
                 raise InvalidMessage(f"its descriptor's {name} {wrong}") from None
     report = descriptor.get("report", 0)
     if report & ~ALL_OPTIONS or any(
@@ -252,10 +252,10 @@ def is_expiry(tenths: int) -> bool:
 
 
 def field_value(name: str, value: Any) -> Any:
-    """One field of the JSON as ``Descriptor`` has it.
+    """The value of a field of the JSON, for ``Descriptor``.
 
     Raises:
-        ValueError: it is no field, or not its kind of value.
+        ValueError: there is no such field, or the value is invalid.
     """
     if name not in STORED:
         raise ValueError("is no field")
@@ -287,13 +287,13 @@ def legible(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def format_of(content_type: str) -> Format:
-    """The format of a body whose sender named only its content type."""
+    """The format of a body, derived from its content type."""
     textual = content_type.strip().lower().startswith(TEXTUAL)
     return Format.STRING if textual else Format.NONE
 
 
 def own_id(message: DescribedMessage, broker_name: str) -> bytes:
-    """The sender's MsgId if its JMSMessageID is one, or one made as IBM MQ does."""
+    """The MsgId: from the sender's JMSMessageID, or generated as IBM MQ does."""
     name = message.client_message_id or ""
     if re.fullmatch("ID:[0-9a-fA-F]{48}", name):
         return identifier(name)
@@ -302,7 +302,7 @@ def own_id(message: DescribedMessage, broker_name: str) -> bytes:
 
 
 def identifier(name: str | None) -> bytes:
-    """24 bytes for a name that JMS has as text.
+    """The 24 bytes for a text id of JMS.
 
     Source:
         IBM MQ documentation, "Mapping JMS property fields" (JMSXGroupID to MQRFH2).
@@ -316,13 +316,13 @@ def identifier(name: str | None) -> bytes:
 
 
 def remaining(expires_at: datetime | None, now: datetime) -> int:
-    """Tenths of a second until then: -1 is for ever; never 0, for it was delivered."""
+    """Tenths of a second until then; -1: unlimited; at least 1, as it is delivered."""
     if expires_at is None:
         return EXPIRY_UNLIMITED
     return min(max((expires_at - now) // TENTH, 1), LONGEST_EXPIRY)
 
 
 def date_and_time(moment: datetime) -> tuple[str, str]:
-    """YYYYMMDD and HHMMSSTH in UTC, as headers have them."""
+    """Date and time for headers: YYYYMMDD and HHMMSSTH, in UTC."""
     utc = moment.astimezone(UTC)
     return f"{utc:%Y%m%d}", f"{utc:%H%M%S}{utc.microsecond // 10_000:02}"

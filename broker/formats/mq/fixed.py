@@ -1,7 +1,7 @@
-"""Text, bytes and numbers of fixed length, as the headers of IBM MQ have them.
+"""Text, bytes and numbers of fixed length in the headers of IBM MQ.
 
-Text is UTF-8 (CCSID 1208), padded with blanks. Bytes that are no text survive reading
-and writing as they were; ``shown`` makes of them what people and the database can take.
+Text is UTF-8 (CCSID 1208), padded with blanks. Invalid bytes survive reading and
+writing; ``shown`` replaces them for display and for the database.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def byte_order(encoding: int) -> Literal["<", ">"]:
-    """Of integers, as ``struct`` wants it; only 2 in the last digit is reversed."""
+    """The byte order of integers, for ``struct``; 2 in the last digit is reversed."""
     return "<" if encoding & Enc.INTEGER_MASK == Enc.INTEGER_REVERSED else ">"
 
 
 def padded(text: str, width: int) -> bytes:
-    """The text in exactly ``width`` bytes; what is too long loses whole characters."""
+    """The text in exactly ``width`` bytes; a longer text is cut at a character."""
     try:
         raw = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -30,11 +30,11 @@ def padded(text: str, width: int) -> bytes:
 
 
 def unpadded(raw: bytes) -> str:
-    """The text without its padding; ``padded`` gives the same bytes again."""
+    """The text without its padding; ``padded`` restores the bytes."""
     return raw.decode("utf-8", "surrogateescape").rstrip(" ")
 
 
 def shown(text: str) -> str:
-    """The text up to its first NUL, as C reads it; the unprintable is replaced."""
+    """The text up to its first NUL, with unprintable characters replaced."""
     readable = text.partition("\0")[0].rstrip(" ")
     return "".join(c if c.isprintable() else REPLACEMENT for c in readable)

@@ -2,8 +2,8 @@
 
     <usr><colour>red</colour><count dt="i4">17</count></usr>
 
-A folder's text comes from strangers: it may be of any length and depth and is kept as
-it came, so that a header which nobody changed has the same bytes again.
+A folder's text is untrusted: it may have any length and depth. It is stored as it was
+received, so that an unchanged header has the same bytes.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Value = str | bool | int | float | bytes | None
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A property, or a group of others; an empty group is an empty text."""
+    """A property, or a group of elements; an empty group is an empty text."""
 
     name: str
     value: Value | tuple[Element, ...]
-    dt: str = "string"  # its type; of no meaning for groups
+    dt: str = "string"  # the type of a property
 
     @property
     def is_group(self) -> bool:
@@ -45,17 +45,17 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A named group at the top of an RFH2, and its text as it is or was sent."""
+    """A top-level group of an RFH2, and its text as sent."""
 
     root: Element
-    text: str  # with the blanks behind it
+    text: str  # with trailing blanks
 
     @classmethod
     def of(cls, name: str, *elements: Element) -> Self:
-        """A folder of these.
+        """A folder with these elements.
 
         Raises:
-            ValueError: XML cannot carry a name or a value.
+            ValueError: XML cannot express a name or a value.
         """
         root = Element(name, elements)
         try:
@@ -71,7 +71,7 @@ class Folder:
         """Read a folder's text.
 
         Raises:
-            MalformedFormat: it is no folder; the offset is that of a character in it.
+            MalformedFormat: it is not a folder; with the offset of a character.
         """
         if len(text) > LONGEST:
             raise malformed(f"a folder has more than {LONGEST:,} characters", LONGEST)
@@ -95,7 +95,7 @@ def malformed(why: str, offset: int) -> MalformedFormat:
 
 
 class Reader(ContentHandler):
-    """Makes elements of what the parser finds."""
+    """SAX handler that builds elements."""
 
     root: Element
 
@@ -133,7 +133,7 @@ class Reader(ContentHandler):
             self.root = element
 
     def place(self) -> int:
-        """Where the parser is: how many characters it has passed."""
+        """The position of the parser, in characters."""
         if self.locator is None or (line := self.locator.getLineNumber()) is None:
             return 0
         ends = [match.end() for match in re.finditer("\r\n?|\n", self.text)]
@@ -143,7 +143,7 @@ class Reader(ContentHandler):
 
 @dataclass(slots=True)
 class Open:
-    """An element whose end has not been read."""
+    """An element whose end tag has not been read."""
 
     name: str
     dt: str
@@ -164,7 +164,7 @@ class Open:
 
 
 def whole_number(bits: int) -> Callable[[str], int]:
-    """Reads an integer of so many bits."""
+    """A function that parses an integer of this size."""
 
     def read(text: str) -> int:
         if not re.fullmatch("[+-]?[0-9]{1,19}", text):
@@ -177,7 +177,7 @@ def whole_number(bits: int) -> Callable[[str], int]:
 
 
 def real_number(layout: str) -> Callable[[str], float]:
-    """Reads a float that fits, as ``struct`` calls it."""
+    """A function that parses a float that fits a ``struct`` format."""
 
     def read(text: str) -> float:
         if not re.fullmatch(REAL, text):
@@ -225,7 +225,7 @@ TYPES: dict[str, Callable[[str], Value]] = {
 
 
 def written(element: Element) -> str:
-    """The text of an element; what XML cannot carry is found by reading it again."""
+    """The text of an element. ``Folder.of`` checks that it parses to the same."""
     name, value = element.name, element.value
     if isinstance(value, tuple):
         inner = "".join(map(written, value))

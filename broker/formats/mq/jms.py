@@ -1,4 +1,4 @@
-"""What JMS keeps of a message in the folders of its RFH2."""
+"""The RFH2 folders that JMS uses for a message: mcd, jms and usr."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from broker.formats.mq.folders import LONGEST, MOST, Element, Folder, written
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 USUAL_PRIORITY = 4
-NOT_PERSISTENT, PERSISTENT = 1, 2  # as JMSDeliveryMode has them
+NOT_PERSISTENT, PERSISTENT = 1, 2  # values of JMSDeliveryMode
 
 
 class Sent(Protocol):
-    """What the folders are made from; a delivery has all of it."""
+    """The source of the folders; a delivery implements it."""
 
     @property
     def address(self) -> str: ...
@@ -47,7 +47,7 @@ class Sent(Protocol):
 def folders_for_jms(message: Sent) -> tuple[Folder, ...]:
     """The folders mcd, jms and usr of a message; usr only if it has properties.
 
-    What XML cannot carry is left out; the message keeps it anyway, in its columns.
+    Values that XML cannot express are left out; the message has them in its columns.
 
     Source:
         IBM MQ documentation, "The MQRFH2 header and JMS".
@@ -58,7 +58,7 @@ def folders_for_jms(message: Sent) -> tuple[Folder, ...]:
 
 
 def folder(name: str, elements: Iterator[Element]) -> Folder:
-    """A folder of those elements that it can carry, and has room for."""
+    """A folder with the elements that XML can express, up to its maximum size."""
     carried: list[Element] = []
     room = LONGEST - len(f"<{name}></{name}>")
     for element in islice(elements, MOST - 1):
@@ -100,7 +100,7 @@ def headers(message: Sent) -> Iterator[Element]:
 
 
 def user_property(name: str, value: Any) -> Element:
-    """A JSON value with its type in an RFH2; what has none there is text."""
+    """A JSON value with its type in an RFH2; a value without such a type is text."""
     if isinstance(value, bool):
         return Element(name, value, "boolean")
     if isinstance(value, int) and -(2**63) <= value < 2**63:

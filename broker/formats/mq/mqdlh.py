@@ -38,7 +38,7 @@ class DeadLetterHeader:
     reason: int = Reason.NONE
     dest_q_name: str = ""  # the queue that the message was on, or destined for
     dest_q_mgr_name: str = ""
-    encoding: int = Enc.NORMAL  # of what follows, as are the next two
+    encoding: int = Enc.NORMAL  # of the next part, as are the next two
     coded_char_set_id: int = Ccsid.UTF_8
     format: str = Format.NONE
     put_appl_type: int = PutApplType.NO_CONTEXT  # who dead-lettered it
@@ -48,7 +48,7 @@ class DeadLetterHeader:
 
     @classmethod
     def at(cls, moment: datetime, *, reason: int, queue: str, broker_name: str) -> Self:
-        """One that is put on a message of a queue now; what follows is not yet said."""
+        """A header for a message of a queue, without the fields of the next part."""
         put_date, put_time = date_and_time(moment)
         return cls(
             reason=reason,
@@ -75,10 +75,10 @@ class DeadLetterHeader:
 
         Args:
             raw: from the first byte of the header.
-            encoding: of what stands before, the MQMD or another header.
+            encoding: from the part before, the MQMD or another header.
 
         Raises:
-            MalformedDeadLetterHeader: they are no version 1 MQDLH.
+            MalformedDeadLetterHeader: they are not a version 1 MQDLH.
         """
         if len(raw) < SIZE:
             why = f"it has {len(raw)} of {SIZE} bytes"

@@ -21,7 +21,7 @@ UTF_16 = (Ccsid.UTF_16, Ccsid.UTF_16_UNICODE_2, Ccsid.UTF_16_UNICODE_3)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rfh2:
-    """A version 2 RFH, without its length, which follows from its folders.
+    """A version 2 RFH. Its length is computed from its folders.
 
     Source:
         IBM MQ documentation, "MQRFH2 - Rules and formatting header 2".
@@ -29,7 +29,7 @@ class Rfh2:
 
     name: ClassVar[str] = "MQRFH2"
 
-    encoding: int  # of what follows, as are the next two
+    encoding: int  # of the next part, as are the next two
     coded_char_set_id: int
     format: str
     flags: int = 0
@@ -38,7 +38,7 @@ class Rfh2:
 
     @property
     def size(self) -> int:
-        """StrucLength: of all of it, in bytes."""
+        """StrucLength: the length of the whole header, in bytes."""
         return len(self.to_bytes())
 
     def to_bytes(self, encoding: int = Enc.NORMAL) -> bytes:
@@ -61,10 +61,10 @@ class Rfh2:
 
         Args:
             raw: from the first byte of the header.
-            encoding: of what stands before, the MQMD or another header.
+            encoding: from the part before, the MQMD or another header.
 
         Raises:
-            MalformedHeader: it is no version 2 RFH, or its lengths are wrong.
+            MalformedHeader: it is not a version 2 RFH, or its lengths are wrong.
             MalformedFormat: a folder cannot be read.
         """
         if len(raw) < SIZE:
@@ -91,7 +91,7 @@ class Rfh2:
 
 
 def read_folders(raw: bytes, order: str, ccsid: int) -> Iterator[Folder]:
-    """The folders behind the fixed part of a header, which is all of ``raw``."""
+    """The folders after the fixed part of a header; ``raw`` is the whole header."""
     codec, start = codec_of(ccsid, order), SIZE
     for _ in range(MOST):
         if start == len(raw):
@@ -121,7 +121,7 @@ def read_folder(raw: bytes, codec: str, first: int) -> Folder:
 
 
 def in_fours(text: str, codec: str) -> bytes:
-    """The text as bytes, with blanks until their number is a multiple of four."""
+    """The text as bytes, padded with blanks to a multiple of four."""
     raw, blank = text.encode(codec), " ".encode(codec)
     return raw + blank * (-len(raw) % 4 // len(blank))
 

@@ -1,8 +1,8 @@
-"""Patches: what is to be changed in each of many messages, and in which.
+"""Patches: changes to the body and headers of many messages, with conditions.
 
-Values only: nothing here knows a table. A patch is read from JSON (``parse``) and
-applied to what is known of a message (``apply``), which gives what the message is to
-have instead, or says why the patch does not fit it.
+These are pure values, without a database. ``parse`` reads a patch from JSON. ``apply``
+applies it to a message: the result is a repair, the new body and headers, or the reason
+why the patch does not apply.
 """
 
 from __future__ import annotations

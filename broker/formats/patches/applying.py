@@ -1,4 +1,4 @@
-"""A patch applied to one message: what the message is to have instead, or why not."""
+"""Apply a patch to one message: the result is a repair, or why it does not apply."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from broker.formats.patches.headers import (
 from broker.formats.text import text_of
 
 LARGEST = 2**20  # bytes of a body, before and after
-MOST_VALUES = 2_000_000  # that are copied for one message
+MOST_VALUES = 2_000_000  # values copied for one message
 
 
 class Misfit(StrEnum):
-    """Why a patch does not fit a message."""
+    """Why a patch does not apply to a message."""
 
     UNCHANGED = "unchanged"
     GUARD_FAILED = "guard_failed"
@@ -40,7 +40,7 @@ class Misfit(StrEnum):
 
 
 class Unfit(Exception):
-    """A patch does not fit a message."""
+    """A patch does not apply to a message."""
 
     def __init__(self, misfit: Misfit) -> None:
         super().__init__(misfit)
@@ -49,12 +49,12 @@ class Unfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a patch is applied to."""
+    """A message as a patch reads it."""
 
     headers: Headers  # by name; values as ``broker.formats.lossless_json`` reads them
-    body: bytes | None  # none: it is longer than ``LARGEST``
-    locked: frozenset[str] = frozenset()  # names that cannot be changed in it
-    is_locked: bool = False  # whether no header can
+    body: bytes | None  # None: it is longer than ``LARGEST``
+    locked: frozenset[str] = frozenset()  # names of headers that cannot be changed
+    is_locked: bool = False  # whether no header can be changed
 
     @property
     def content_type(self) -> str:
@@ -63,15 +63,15 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What a message is to have instead of what it has."""
+    """The changes of a patch to one message."""
 
-    body: bytes | None = None  # none: as it is
-    headers: Mapping[str, Any] = field(default_factory=dict)  # new or other values
-    without: frozenset[str] = frozenset()  # names of headers that are to go
+    body: bytes | None = None  # None: unchanged
+    headers: Mapping[str, Any] = field(default_factory=dict)  # new or changed values
+    without: frozenset[str] = frozenset()  # names of removed headers
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """The headers that have columns."""
+        """The changed headers that are columns; None: removed."""
         gone: dict[str, str | None] = {
             FIELDS[name]: None for name in self.without if name in FIELDS
         }
@@ -97,10 +97,10 @@ class Repair:
 
 
 def apply(patch: Patch, subject: Subject) -> Repair:
-    """What a patch makes of a message.
+    """Apply a patch to a message.
 
     Raises:
-        Unfit: why it is to be left as it is.
+        Unfit: it does not apply, and why.
     """
     try:
         after = changed(subject.headers, patch.headers)
@@ -162,9 +162,9 @@ def json_after(change: JsonOperations | Merge, subject: Subject) -> bytes:
 
 
 def patched(value: Any, patch: JsonPatch) -> Any:
-    """JSON after the operations of a patch; it is changed in place.
+    """Apply JSON Patch operations; the value is changed in place.
 
-    What a patch copies again and again doubles each time, so that is counted.
+    Repeated copies grow exponentially, so the number of copied values is limited.
     """
     copied = 0
     for one in patch:
@@ -182,7 +182,7 @@ def patched(value: Any, patch: JsonPatch) -> Any:
 
 
 def count_of(value: Any, most: int) -> int:
-    """How many values there are; one more than the most where there are more."""
+    """The number of nested values, counted to ``most`` + 1."""
     waiting, count = [value], 0
     while waiting and count <= most:
         one = waiting.pop()

@@ -1,5 +1,7 @@
-"""How a message differs from what a patch makes of it: which values, and from what to
-what. Two messages of which the same values change are changed alike."""
+"""The values that a repair changes in a message, before and after.
+
+Messages in which the same values change have the same kinds of changes.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,21 @@ from broker.formats.patches.applying import Repair, Subject
 from broker.formats.text import text_of
 
 MOST = 50  # changes of one message
-LONGEST = 200  # characters of a value, or of where it is
+LONGEST = 200  # characters of a value, or of its path
 NOTHING: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """One value that is another afterwards."""
+    """One changed value."""
 
     where: str  # a header's name, or a path in the body
-    before: str | None  # as JSON; none where there was nothing
+    before: str | None  # as JSON; None: it did not exist
     after: str | None
 
     @property
     def kind(self) -> str:
-        """The same of values that are changed alike."""
+        """The kind of change: the operation, and the path without array indexes."""
         op = (
             "add"
             if self.before is None
@@ -39,7 +41,7 @@ class ValueChange:
 
 
 def changes(subject: Subject, repair: Repair) -> list[ValueChange]:
-    """What a repair changes; the first of it, where that is much."""
+    """The changes of a repair, at most ``MOST``."""
     return list(islice(all_changes(subject, repair), MOST))
 
 
@@ -57,7 +59,7 @@ def all_changes(subject: Subject, repair: Repair) -> Iterator[ValueChange]:
 
 
 def between(where: str, before: Any, after: Any) -> Iterator[ValueChange]:
-    """The values that differ; of two arrays those in the same place."""
+    """The values that differ; arrays are compared by index."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in before | after:
             below = f"{where}/{escaped(name)}"
@@ -98,5 +100,5 @@ def escaped(name: str) -> str:
 
 
 def generic(where: str) -> str:
-    """A path without its places in arrays."""
+    """A path with ``*`` for array indexes."""
     return "/".join("*" if part.isdigit() else part for part in where.split("/"))

@@ -1,11 +1,11 @@
-"""A patch as people and programs write it: a JSON object with one or both of two parts.
+"""The JSON document of a patch: an object with ``body``, ``headers`` or both.
 
     {"body": {"patch": [{"op": "replace", "path": "/currency", "value": "EUR"}]},
      "headers": [{"op": "test", "name": "h.tenant", "value": "t7"},
                  {"op": "set", "name": "subject", "value": "order.corrected"}]}
 
-``body`` has a ``patch`` or a ``merge``. Operations are applied in their order, those
-of the headers first.
+``body`` has a ``patch`` or a ``merge``. Operations are applied in order, those of the
+headers first.
 
 Source:
     RFC 6902, "JavaScript Object Notation (JSON) Patch"; RFC 7386, "JSON Merge Patch".
@@ -39,38 +39,38 @@ NO_OPERATIONS = "it would change nothing: write at least one operation that does
 
 @dataclass(frozen=True, slots=True)
 class JsonOperations:
-    """What is done to a body, step by step."""
+    """JSON Patch operations on a body."""
 
     patch: JsonPatch
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """What a body is merged with."""
+    """A JSON Merge Patch of a body."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The body itself, written by a person."""
+    """A whole new body, edited by a user."""
 
     body: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """What is to be changed."""
+    """Operations on headers, and a change of the body."""
 
     headers: tuple[HeaderOperation, ...] = ()
     body: JsonOperations | Merge | Whole | None = None
 
 
 def parse(text: str) -> Patch:
-    """Read a patch.
+    """Parse a patch.
 
     Raises:
-        InvalidPatch: what is wrong with it, and where.
+        InvalidPatch: it is invalid; with the reason and the place.
     """
     if len(text) > LONGEST:
         raise InvalidPatch(f"it is longer than {LONGEST:,} characters")
@@ -85,7 +85,7 @@ def parse(text: str) -> Patch:
 
 
 def read_patch(said: Any) -> Patch:
-    """The same of values that were read without loss."""
+    """A patch from parsed JSON (``lossless_json``)."""
     if not isinstance(said, dict):
         raise InvalidPatch("a patch is an object with “body”, “headers” or both")
     for name in said.keys() - {"body", "headers"}:
@@ -123,7 +123,7 @@ def read_body(said: Any) -> JsonOperations | Merge:
 
 
 def check_operation(said: Any, where: str) -> None:
-    """What the library would find only when it is applied is found here, too."""
+    """Refuse an operation that the library would refuse only when applied."""
     try:
         JsonPatch([said])
         need = NEEDS.get(said["op"])
@@ -156,7 +156,7 @@ def changes_anything(patch: Patch) -> bool:
 
 
 def written(patch: Patch) -> str:
-    """A patch as text, which ``parse`` reads; without a body that a person wrote."""
+    """The JSON text of a patch, for ``parse``; without a whole new body."""
     said: Mapping[str, Any] = {}
     match patch.body:
         case JsonOperations(operations):

@@ -1,6 +1,6 @@
-"""Headers and properties by one kind of name, and what a patch does to them.
+"""Operations of a patch on headers and properties.
 
-``subject`` and the like are headers; ``h.`` stands before the name of a property, as in
+Headers have names such as ``subject``; properties have the prefix ``h.``, as in
 filters.
 """
 
@@ -20,7 +20,7 @@ FIELDS = {  # the headers that can be changed, and the column of each
     "group-id": "group_id",
 }
 PROPERTY = "h."
-OWN = ("_AMQ_", "_BRK_")  # how the names of properties begin that the broker writes
+OWN = ("_AMQ_", "_BRK_")  # prefixes of properties that the broker writes
 LONGEST_NAME, LONGEST_VALUE = 250, 16 * 2**10  # characters
 NEEDS: dict[str, set[str]] = {
     "test": {"value"},
@@ -29,12 +29,12 @@ NEEDS: dict[str, set[str]] = {
     "rename": {"to"},
 }
 
-Headers = dict[str, Any]  # by name, what there is
+Headers = dict[str, Any]  # values by name
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderOperation:
-    """One thing that is done to a header, or asked of it."""
+    """One operation on a header: a change, or a test."""
 
     op: Literal["test", "set", "remove", "rename"]
     name: str
@@ -43,40 +43,40 @@ class HeaderOperation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What it changes."""
+        """The names of headers that it changes."""
         return () if self.op == "test" else (self.name, *([self.to] if self.to else []))
 
     @property
     def document(self) -> dict[str, Any]:
-        """As it stands in a patch."""
+        """Its JSON in a patch."""
         said = {"op": self.op, "name": self.name}
         return said | {need: getattr(self, need) for need in NEEDS[self.op]}
 
 
 class NotThereError(LookupError):
-    """A header that is to be removed or renamed does not exist."""
+    """A header to remove or to rename does not exist."""
 
 
 class GuardError(Exception):
-    """A header is not as the patch wants it."""
+    """A header fails a test of the patch."""
 
 
 def is_own(name: str) -> bool:
-    """Whether it is a property that the broker writes, which nobody else changes."""
+    """Whether it is a property that only the broker writes."""
     return name.startswith(tuple(PROPERTY + one for one in OWN))
 
 
 def names_of(operations: Iterable[HeaderOperation]) -> set[str]:
-    """Everything that operations change."""
+    """The names of all headers that operations change."""
     return {name for one in operations for name in one.names}
 
 
 def changed(headers: Headers, operations: Iterable[HeaderOperation]) -> Headers:
-    """Headers after operations, in their order.
+    """The headers after operations, applied in order.
 
     Raises:
-        GuardError: one is not as it was to be.
-        NotThereError: one that is to go is not there.
+        GuardError: a header fails a test.
+        NotThereError: a header to remove or to rename does not exist.
     """
     found = dict(headers)
     for one in operations:
@@ -97,7 +97,7 @@ def changed(headers: Headers, operations: Iterable[HeaderOperation]) -> Headers:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal as JSON has it: true is no number."""
+    """Equality of JSON values: true does not equal 1."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(
             same(value, other[name]) for name, value in one.items()
@@ -108,10 +108,10 @@ def same(one: Any, other: Any) -> bool:
 
 
 def read(said: Any, where: str) -> HeaderOperation:
-    """One operation, as a patch has it.
+    """Parse one operation of a patch.
 
     Raises:
-        InvalidPatch: what is wrong with it.
+        InvalidPatch: it is invalid; with the reason.
     """
     if not isinstance(said, dict):
         raise InvalidPatch("an operation is an object", where)
@@ -155,7 +155,7 @@ def is_property(name: str) -> bool:
 
 
 def check_value(name: str, value: Any, where: str) -> None:
-    """Refuse what the header could never have."""
+    """Refuse a value that the header cannot have."""
     if name in FIELDS and not isinstance(value, str):
         raise InvalidPatch(f"only text is a {name}", where)
     if isinstance(value, dict | list):
@@ -167,7 +167,7 @@ def check_value(name: str, value: Any, where: str) -> None:
 
 
 def is_writable(text: str) -> bool:
-    """Whether it has no halves of characters."""
+    """Whether it has no lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,22 +1,22 @@
-"""Message selectors: which messages a consumer wants, in the language of JMS.
+"""Message selectors of JMS.
 
     text ── parsing ──▶ a condition ──▶ matching, in Python
                              └────────▶ jsonpath, in PostgreSQL
-    message ── documents ──▶ the values that its names have
+    message ── documents ──▶ the values of its names
 
-Both ways of deciding agree wherever both can; tests hold them to it.
+Both implementations give the same result where both apply; tests check this.
 
-Source: JMS 2.0, section 3.8. What it leaves open, or we do otherwise:
+Source: JMS 2.0, section 3.8. Choices and differences:
 
-- Numbers are exact, as their digits say, and never overflow: ``0.1 + 0.2 = 0.3``. Two
-  whole numbers divide as in Java, without the rest; other quotients are exact. Nothing
-  comes of a division by zero: it is unknown.
-- Arithmetic with what is no number, and a condition that is a name with a value other
-  than true or false, are unknown.
+- Numbers are exact decimals and never overflow: ``0.1 + 0.2 = 0.3``. Two whole numbers
+  divide as in Java, without remainder; other quotients are exact. Division by zero is
+  unknown.
+- Arithmetic with a value that is not a number is unknown. So is a name as a condition,
+  if its value is neither true nor false.
 - Lists and objects cannot be selected on: their names count as absent.
-- ``JMSRedelivered`` and ``JMSExpiration`` can be selected on, too; other headers, such
+- ``JMSRedelivered`` and ``JMSExpiration`` can also be selected on; other headers, such
   as ``JMSReplyTo``, are refused.
-- ``_`` in a pattern stands for one character of Unicode.
+- ``_`` in a pattern matches one Unicode character.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the parser found becomes conditions and values, if they go together.
+"""Build conditions and values from the parse tree of a selector, and check types.
 
-A grammar that looks one token ahead cannot tell conditions from numbers, both of which
-may stand in parentheses. So that is judged here, and the fault named where it is.
+An LALR(1) grammar cannot distinguish conditions from numbers, because both may be in
+parentheses. So this is checked here, and a fault has its position.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from broker.formats.selectors.conditions import (
 from broker.formats.selectors.patterns import Pattern
 
 DEPTH = 32  # of conditions within conditions
-OPERATIONS = 20  # of one number: exact numbers grow with each
-LONGEST = 2**63  # the least long is written as the negative of this
+OPERATIONS = 20  # in one number: exact numbers grow with each
+LONGEST = 2**63  # the smallest long is the negative of this
 
 HEADERS = frozenset(
     [
@@ -46,7 +46,7 @@ HEADERS = frozenset(
 
 
 class FaultError(Exception):
-    """A selector cannot be: why, and at which character, from 0."""
+    """A selector is invalid: why, and at which character, from 0."""
 
     def __init__(self, at: int, why: str) -> None:
         super().__init__(at, why)
@@ -55,10 +55,10 @@ class FaultError(Exception):
 
 
 class BuiltNode(NamedTuple):
-    """What was built of a part of the text."""
+    """A node built from a part of the text."""
 
     node: Condition | Value
-    at: int  # where it begins
+    at: int  # the position of the part
     depth: int = 1
     operations: int = 0
 
@@ -208,10 +208,10 @@ def unquoted(token: Token) -> str:
 
 
 def numeral(token: Token) -> Scalar:
-    """The number that is written, as Java reads it: ``0x1F``, ``017``, ``6L``, ``7e3``.
+    """A number in the syntax of Java: ``0x1F``, ``017``, ``6L``, ``7e3``.
 
     Raises:
-        FaultError: it is too large for a long or a double, or not written so.
+        FaultError: it is too large for a long or a double, or invalid.
     """
     text = token.lower()
     whole = text.removesuffix("l").lstrip("0") or "0"

@@ -1,4 +1,4 @@
-"""What a selector says, as a tree: conditions, and the values that they are about."""
+"""The syntax tree of a selector: conditions and values."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal. Approximate numbers are fractions, whole ones are not."""
+    """A literal. Approximate numbers are fractions, whole numbers are int."""
 
     value: Scalar
 
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """The number with the other sign."""
+    """The negative of a number."""
 
     operand: Value
 
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """Two numbers, and what to make of them."""
+    """An arithmetic operation on two numbers."""
 
     operator: OneOf["+", "-", "*", "/"]
     left: Value
@@ -48,7 +48,7 @@ Value: TypeAlias = Name | Constant | Negative | Arithmetic
 
 @dataclass(frozen=True, slots=True)
 class Is:
-    """A boolean that stands for itself."""
+    """A boolean value as a condition."""
 
     operand: Name | Constant
 
@@ -101,7 +101,7 @@ class All:
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """One condition is true, or more."""
+    """At least one condition is true."""
 
     conditions: tuple[Condition, ...]
 

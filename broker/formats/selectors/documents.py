@@ -1,4 +1,4 @@
-"""What the names in a selector stand for: a message's headers, and its properties."""
+"""The values of names in selectors: a message's headers and properties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Selectable(Protocol):
-    """What a message that is sent and one that is delivered have in common."""
+    """The common fields of a new message and a delivery."""
 
     @property
     def properties(self) -> Mapping[str, Any]: ...
@@ -29,12 +29,13 @@ class Selectable(Protocol):
 
 
 def document(message: Selectable) -> dict[str, object]:
-    """The values that a selector's names have for a message, sent or delivered.
+    """The values of a selector's names for a message, new or delivered.
 
-    A header hides a property of its name; ``JMSXDeliveryCount`` counts this delivery;
-    times are milliseconds since 1970. ``sql/queueing/choose.sql`` makes the same.
+    A header takes precedence over a property of its name. ``JMSXDeliveryCount``
+    includes this delivery. Times are milliseconds since 1970.
+    ``sql/queueing/choose.sql`` builds the same document.
     """
-    # A delivery has the broker's number there, and the sender's under another name.
+    # In a delivery ``message_id`` is the broker's number, not the sender's id.
     sent_as = getattr(message, "message_id", None)
     backouts = getattr(message, "backout_count", 0)
     return dict(message.properties) | {

@@ -1,10 +1,10 @@
-"""The same condition as a path of SQL/JSON, for PostgreSQL to decide.
+"""Compile a condition to an SQL/JSON path, which PostgreSQL evaluates.
 
-A path knows unknown, too, but in other places than JMS. So each condition is written
-twice at most: when it is true, and when it is false; NOT changes from one to the other.
-Each asks for the types of its values first, so that nothing in it is ever unknown.
+SQL/JSON paths also have the value unknown, but by other rules than JMS. So a condition
+has two translations, for true and for false; NOT switches between them. Each first
+checks the types of its values, so that it is never unknown.
 
-Whatever comes from a selector is within a quoted string or is a number made here.
+Text of a selector is only within quoted strings; numbers are formatted here.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from broker.formats.selectors.patterns import Pattern
 
 ALWAYS, NEVER = "(1 == 1)", "(1 == 0)"
 SIGNS = {"=": "==", "<>": "!="}
-IN_REGEXES = frozenset(r"\.^$|?*+()[]{}")  # characters that mean something
+IN_REGEXES = frozenset(r"\.^$|?*+()[]{}")  # special characters
 
-# What a regular expression may have, so that it stays cheap to compile and to match.
+# Limits of a regular expression, so that it is cheap to compile and to match.
 GAPS = 3
 ANY_ONES = 8
 CHARACTERS = 200
 
 
 class OnlyInPythonError(Exception):
-    """No path decides this condition."""
+    """This condition has no path."""
 
 
 def compiled(condition: Condition) -> str | None:
-    """A path that is true of a document where the condition is true, and else false.
+    """A path that is true for a document if the condition is true, else false.
 
-    None where there is none: for division, whose rules paths do not know, and for
-    patterns that would be costly.
+    None if there is no such path: for division, which has other rules in paths, and for
+    costly patterns.
     """
     try:
         return when(condition, is_true=True)
@@ -59,7 +59,7 @@ def compiled(condition: Condition) -> str | None:
 
 
 def when(condition: Condition, *, is_true: bool) -> str:
-    """A path, in parentheses: the condition is true, or it is false."""
+    """A path in parentheses for: the condition is true; or: it is false."""
     match condition:
         case Not(inner):
             return when(inner, is_true=not is_true)
@@ -103,7 +103,7 @@ def opposite(path: str) -> str:
 
 
 def joined(sign: str, paths: list[str]) -> str:
-    """Joined as a balanced tree: PostgreSQL goes down as deep as it is."""
+    """Paths joined as a balanced tree, because PostgreSQL recurses to its depth."""
     if len(paths) == 1:
         return paths[0]
     half = len(paths) // 2
@@ -125,7 +125,7 @@ def compared(comparison: Comparison, *, is_true: bool) -> str:
 
 
 def same_type(left: Value, right: Value, *, equal: bool) -> list[str]:
-    """What must be so for two values to be comparable."""
+    """The conditions under which two values are comparable."""
     types = {kind for side in (left, right) if (kind := type_of(side))}
     if len(types) > 1:
         return [NEVER]
@@ -138,7 +138,7 @@ def same_type(left: Value, right: Value, *, equal: bool) -> list[str]:
 
 
 def type_of(value: Value) -> str | None:
-    """The type that a value has in any message, if it has."""
+    """The type of a value if it is the same for all messages, else None."""
     match value:
         case Name():
             return None
@@ -154,7 +154,7 @@ def plain(value: Value) -> list[Name]:
 
 
 def summed(value: Value) -> Iterator[Name]:
-    """The names that a calculation needs as numbers."""
+    """The names in a calculation, which must be numbers."""
     match value:
         case Negative(operand):
             sides = [operand]
@@ -189,9 +189,9 @@ def path(value: Value) -> str:
 
 
 def said(constant: Scalar) -> str:
-    """A literal of paths. The strings of JSON are theirs, too."""
+    """A literal in a path. Strings are written as in JSON."""
     if isinstance(constant, Fraction):
-        return f"({float(constant)!r})"  # the shortest that reads as the same number
+        return f"({float(constant)!r})"  # the shortest text for the same number
     if isinstance(constant, bool | str):
         return json.dumps(constant)
     return f"({constant})"
@@ -215,7 +215,7 @@ def like(condition: Like) -> str:
 
 
 def regex(pattern: Pattern) -> str:
-    """The pattern as a regular expression; "." is any character under flag s."""
+    """The pattern as a regular expression; with flag s, "." is any character."""
     characters, gaps = pattern.characters, pattern.gaps
     too_many = len(gaps) > GAPS or characters.count(None) > ANY_ONES
     if too_many or len(characters) > CHARACTERS:

@@ -1,4 +1,4 @@
-"""Whether a message matches, in Python. None is unknown, the third value of SQL."""
+"""Evaluate a condition in Python. None is unknown, the third truth value of SQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMPARE: dict[Operator, Callable[[Anything, Anything], bool]] = {
 
 
 def decide(condition: Condition, document: Mapping[str, object]) -> bool | None:
-    """Whether the condition is true of what the document says; None is unknown."""
+    """Whether the condition is true for a document; None is unknown."""
     match condition:
         case Not(inner):
             decided = decide(inner, document)
@@ -53,7 +53,8 @@ def decide(condition: Condition, document: Mapping[str, object]) -> bool | None:
 def first(
     conditions: Iterable[Condition], document: Mapping[str, object], *, decisive: bool
 ) -> bool | None:
-    """What several decide: one suffices, else unknown if one is, else the opposite."""
+    """Evaluate AND or OR: ``decisive`` if one condition is; else None if one is
+    unknown; else the opposite."""
     decided: bool | None = not decisive
     for condition in conditions:
         one = decide(condition, document)
@@ -87,7 +88,7 @@ def is_like(condition: In | Like, value: Scalar | None) -> bool | None:
 
 
 def compare(sign: Operator, left: Scalar | None, right: Scalar | None) -> bool | None:
-    """Values of different types are not equal, not unequal, and in no order."""
+    """Compare two values; any comparison of different types is false."""
     if left is None or right is None:
         return None
     kind = kind_of(left)
@@ -99,7 +100,7 @@ def compare(sign: Operator, left: Scalar | None, right: Scalar | None) -> bool |
 
 
 def kind_of(value: Scalar) -> type:
-    """The type that comparisons know: all numbers are of one."""
+    """The type for comparisons: all numbers have the same type."""
     if isinstance(value, bool):
         return bool
     return str if isinstance(value, str) else Fraction
@@ -119,7 +120,7 @@ def value_of(value: Value, document: Mapping[str, object]) -> Scalar | None:
 
 
 def scalar(value: object) -> Scalar | None:
-    """The value of a property; None where it is of no type that can be selected on."""
+    """The value of a property; None if its type cannot be selected on."""
     if isinstance(value, float):
         return Fraction(repr(value)) if math.isfinite(value) else None
     return value if isinstance(value, str | bool | int) else None

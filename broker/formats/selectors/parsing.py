@@ -1,7 +1,7 @@
-"""Reading selectors: text becomes a condition, or an error that says where and why.
+"""Parse selectors: from text to a condition, or to an error with position and reason.
 
-The parser goes through the text once and keeps its own stack, so that nobody exhausts
-Python's. Length and depth are bounded for those that go through the tree later.
+The parser reads the text once and has its own stack, so that input cannot exhaust
+Python's. Length and depth are bounded for later recursion through the tree.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from broker.formats.selectors.conditions import Condition
 
 GRAMMAR = Path(__file__).with_name("selector.lark")
 LENGTH = 8192  # characters of a selector
-KEPT = 1024  # selectors that are not parsed again
+KEPT = 1024  # selectors in the cache
 NOWHERE = re.compile(r"[\x00\ud800-\udfff]")  # characters that no message can hold
 
 
 @dataclass(frozen=True)
 class Selector:
-    """Which messages are wanted."""
+    """A parsed selector."""
 
     text: str
     condition: Condition = field(compare=False, repr=False)
     path: str | None = field(compare=False, repr=False)
-    """For PostgreSQL: a path of SQL/JSON that is true of a document (see
-    ``documents``) where ``matches`` is, and false where it is false or None. None where
-    only Python can tell."""
+    """For PostgreSQL: an SQL/JSON path that is true for a document (see ``documents``)
+    if ``matches`` is true, and false if that is false or None. None if only Python can
+    evaluate the condition."""
 
     def matches(self, document: Mapping[str, object]) -> bool | None:
-        """Whether a message is wanted; None, unknown, counts as no."""
+        """Whether a message matches; None, unknown, counts as no."""
         return matching.decide(self.condition, document)
 
 
 @lru_cache(KEPT)
 def parse(text: str) -> Selector:
-    """Read a selector.
+    """Parse a selector.
 
     Raises:
-        InvalidSelector: it is not in the language, or too long or deep. An empty text
-            is not either: to want every message, have no selector.
+        InvalidSelector: it is invalid, or too long or deep. An empty text is invalid,
+            too: no selector matches all messages.
 
     Source: JMS 2.0, section 3.8.
     """
@@ -123,7 +123,7 @@ WITH_COMPARISON = {"NOT", "_BETWEEN", "_IN", "_LIKE"}
 
 
 def expected(terminals: set[str]) -> str:
-    """What could stand there, for people."""
+    """The expected tokens, as text for an error."""
     if "NAME" in terminals:
         return "a name, a number, a string in single quotes, TRUE or FALSE"
     skipped = WITH_COMPARISON if "COMPARISON" in terminals else set()

@@ -1,8 +1,8 @@
-"""Patterns of LIKE: ``_`` is any one character, ``%`` any number of them.
+"""Patterns of LIKE: ``_`` is any one character, ``%`` any number of characters.
 
-All that could still become a match is followed at once, each a bit of one number: a
-step for each character of the string, whatever the pattern. There is nothing to go back
-to, which is what makes some patterns take for ever elsewhere.
+All possible partial matches are followed at once, as bits of one number: one step for
+each character of the string. There is no backtracking, so no pattern takes exponential
+time.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern, taken apart."""
+    """A parsed pattern."""
 
-    characters: tuple[str | None, ...]  # None is any one
-    gaps: frozenset[int]  # how many characters stand before each ``%``
+    characters: tuple[str | None, ...]  # None is ``_``
+    gaps: frozenset[int]  # the number of characters before each ``%``
 
     @classmethod
     def of(cls, text: str, escape: str | None = None) -> Pattern:
-        """Read a pattern; after ``escape``, one character, the next means itself.
+        """Parse a pattern; the character after ``escape`` is literal.
 
         Raises:
-            ValueError: it escapes what needs none.
+            ValueError: the character after ``escape`` needs no escape.
         """
         characters: list[str | None] = []
         gaps: set[int] = set()
@@ -40,7 +40,7 @@ class Pattern:
         return cls(tuple(characters), frozenset(gaps))
 
     def matches(self, string: str) -> bool:
-        """Whether the whole string is like this pattern."""
+        """Whether the whole string matches this pattern."""
         places, gaps = self.places, self.waiting
         reached = 1  # bit n: the first n characters of the pattern are matched
         for character in string:
@@ -50,7 +50,7 @@ class Pattern:
 
     @cached_property
     def places(self) -> dict[str | None, int]:
-        """Where each character can stand, as bits; all others are under None."""
+        """The positions of each character, as bits; None is for all others."""
         anywhere = sum(1 << n for n, one in enumerate(self.characters) if one is None)
         places: dict[str | None, int] = defaultdict(lambda: anywhere, {None: anywhere})
         for n, character in enumerate(self.characters):
@@ -60,7 +60,7 @@ class Pattern:
 
     @cached_property
     def waiting(self) -> int:
-        """Where any characters may pass, as bits."""
+        """The positions of ``%``, as bits."""
         return sum(1 << n for n in self.gaps)
 
 
