@@ -1,8 +1,8 @@
-"""The statements of the broker: one a file, in folders named after the packages that
-run them. No two files have one name. ``schema.sql`` describes the tables.
+"""The SQL statements of the broker: one per file, in folders named after the packages
+that run them. File names are unique. ``schema.sql`` describes the tables.
 
-They run on Django's own connection, so that they join the caller's transaction, but as
-prepared statements with parameters bound by the server. Values never become SQL text.
+Statements run on Django's connection, so they join the caller's transaction. They are
+prepared statements with parameters bound by the server; values never become SQL text.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ FOLDER = Path(__file__).parent
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*/*.sql"))}
 KEPT = ("put", "put_one", "get", "get_one", "accept")
 LITTLE = 64 * 1024  # characters and bytes
-FEW = 250  # values: to weigh more would cost more than it saves
+FEW = 250  # values; measuring more would cost more than it saves
 
 
 @cache
 def statement(name: str) -> bytes:
-    """What is sent of a file: no comment and no margin.
+    """The text of a file without comment lines and indentation.
 
-    psycopg remembers where the parameters of a statement are if it is not longer than
-    4,096 bytes; looking for them each time takes a third of a millisecond.
+    psycopg caches the positions of parameters in statements of up to 4,096 bytes;
+    finding them each time takes a third of a millisecond.
     """
     lines = map(bytes.strip, FILES[name].read_bytes().splitlines())
     return b"\n".join(line for line in lines if not line.startswith(b"--"))
 
 
 def fetch(name: str, row: Callable[..., Row], **parameters: Any) -> list[Row]:
-    """Run a statement; make a ``row`` of each row it returns, in its order."""
+    """Run a statement; return its rows as ``row`` objects, in order."""
     return [row(*values) for values in run(name, parameters)]
 
 
@@ -68,7 +68,7 @@ def run(name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def ask(statement: Composed, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Run a statement that was composed for this one time, and so is not prepared."""
+    """Run a statement that was composed for this call; it is not prepared."""
     django = connections[DEFAULT_DB_ALIAS]
     django.ensure_connection()
     with (
@@ -80,8 +80,9 @@ def ask(statement: Composed, parameters: dict[str, Any]) -> list[tuple[Any, ...]
 
 
 class KeptCursors(threading.local):
-    """The cursors of this thread that remember how the values of a statement travel,
-    which is a third of a client's time for one message, or a tenth of a millisecond."""
+    """Cursors of this thread, kept because they cache how to convert the values of a
+    statement. That saves a tenth of a millisecond, a third of a client's time for one
+    message."""
 
     def __init__(self) -> None:
         self.line: psycopg.Connection | None = None
@@ -99,14 +100,15 @@ kept = KeptCursors()
 
 
 def is_little(parameters: dict[str, Any], rows: list[tuple[Any, ...]]) -> bool:
-    """Whether a cursor may be kept, which holds what it sent and got last."""
+    """Whether a cursor may be kept: it holds its last parameters and rows."""
     if sum(map(len, rows)) > FEW:
         return False
     return sum(map(weight, chain(parameters.values(), *rows))) <= LITTLE
 
 
 def weight(value: Any) -> int:
-    """Characters or bytes; numbers weigh nothing, many values too much."""
+    """The size of a value in characters or bytes; a number has size 0, and a long list
+    is over the limit."""
     if isinstance(value, (bytes, str)):
         return len(value)
     if isinstance(value, list) and value and not isinstance(value[0], int):

@@ -1,4 +1,4 @@
-"""The database's clock: the only one that decides anything."""
+"""The database's clock, the only clock by which the broker decides."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from broker import sql
 
 
 def database_now() -> datetime:
-    """The moment; one round trip."""
+    """The current time of the database; one round trip."""
     (moment,) = sql.fetch_one("now")
     assert isinstance(moment, datetime)
     return moment

@@ -1,7 +1,7 @@
-"""Partitions: made ahead of need, dropped whole when nothing needs them.
+"""Partitions of messages and journal: created ahead of time, dropped when unneeded.
 
-Messages are partitioned by id, the journal by day. What finds no partition goes to the
-default one, a net that is empty in health; making a partition empties its part of it.
+Messages are partitioned by id, the journal by day. Rows without a partition go to the
+default partition, which is normally empty. Creating a partition moves its rows there.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ logger = logging.getLogger(__name__)
 
 MESSAGES = 2**20  # ids of one partition
 MESSAGES_AHEAD, DAYS_AHEAD = 4, 7
-FEW = 0.02  # a partition with fewer survivors is worth rewriting
+FEW = 0.02  # share of needed rows up to which a partition is rewritten
 
 
 def make_ahead(*, today: date | None = None) -> None:
-    """Make the partitions of the near future, where they are missing."""
+    """Create the missing partitions of the near future."""
     current = last_message_id() // MESSAGES
     for n in range(current, current + MESSAGES_AHEAD):
         make("broker_message", f"p{n}", "id", n * MESSAGES, (n + 1) * MESSAGES)
@@ -36,10 +36,10 @@ def make_ahead(*, today: date | None = None) -> None:
 
 
 def make(parent: str, name: str, column: str, low: object, high: object) -> None:
-    """Make one partition, with the rows of its range that the default holds.
+    """Create one partition, with the rows of its range in the default partition.
 
-    It is filled first and attached then, which takes a weak lock on the parent. A row
-    that comes into the default meanwhile stops it; the next call tries again.
+    It is filled before it is attached, so the lock on the parent is weak. If a row is
+    added to the default meanwhile, it fails, and the next call tries again.
     """
     names = {
         "parent": Identifier(parent),
@@ -71,7 +71,7 @@ def make(parent: str, name: str, column: str, low: object, high: object) -> None
 
 
 def drop_old(*, now: datetime | None = None) -> None:
-    """Drop partitions past retention; keep what is still on a queue or unread."""
+    """Drop partitions past retention, unless their rows are on a queue or unread."""
     now = now or datetime.now(UTC)
     messages_since = now - timedelta(days=settings.BROKER_MESSAGE_RETENTION_DAYS)
     for child in children("broker_message"):
@@ -86,7 +86,7 @@ def drop_old(*, now: datetime | None = None) -> None:
 
 
 def tried_again_later(drop: Callable[..., None]) -> Callable[..., None]:
-    """Let a drop give way to whoever reads the table; the next call tries again."""
+    """Decorator: a drop that cannot get its lock is left to the next call."""
 
     @wraps(drop)
     def patient(child: str, *rest: int) -> None:
@@ -100,8 +100,8 @@ def tried_again_later(drop: Callable[..., None]) -> Callable[..., None]:
 
 @tried_again_later
 def drop_messages(child: str, low: int) -> None:
-    """Drop a partition of messages, or rewrite it with the few that are needed: those
-    on a queue, in the discard bin, or what an undo can still bring back."""
+    """Drop a partition of messages, or rewrite it with the few that are still needed:
+    on a queue, in the discard bin, or for an undo."""
     names = {
         "child": Identifier(child),
         "new": Identifier(f"{child}_new"),
@@ -158,7 +158,7 @@ def needed(names: dict[str, sql.Composable]) -> tuple[int, int]:
 
 @tried_again_later
 def drop_events(child: str) -> None:
-    """Drop a day of the journal that every reader has read."""
+    """Drop a day of the journal, if all readers have read it."""
     names: dict[str, sql.Composable] = {"child": Identifier(child)}
     ((unread,),) = run(
         "SELECT EXISTS (SELECT FROM {child} WHERE xid >="
@@ -200,7 +200,7 @@ def midnight(day: date) -> datetime:
 
 
 def run(text: str, names: dict[str, sql.Composable]) -> list[tuple[Any, ...]]:
-    """Run a statement about tables, whose names cannot be parameters."""
+    """Run a statement with names of tables, which cannot be parameters."""
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL(text).format(**names).as_string(cursor.connection))
         return cursor.fetchall() if cursor.description else []

@@ -1,14 +1,13 @@
--- What the broker stores that is not a table of Django's: the hot tables and their indexes,
--- and the functions and triggers of the audit.
+-- The schema that Django's models do not create: the hot tables with their indexes, and
+-- the functions and triggers of the audit.
 --
--- Nothing runs this file but the test that compares it with a migrated database. A change
--- to it comes with a migration.
+-- Only a test runs this file, to compare it with a migrated database. A change of it needs
+-- a migration.
 
--- The hot tables: messages, the places where they lie, and the journal of every move.
+-- The hot tables: messages, the states of entries, and the journal.
 --
--- Messages and the journal are partitioned: old ones leave with their partition. Rows of
--- a default partition are rows for which no partition was made in time; in health it is
--- empty.
+-- Messages and the journal are partitioned, and old partitions are dropped. A default
+-- partition has rows whose partition was not created in time; normally it is empty.
 
 -- CACHE 1: the order of ids is the order of arrival.
 CREATE SEQUENCE broker_message_id_seq CACHE 1;
@@ -34,14 +33,14 @@ CREATE TABLE broker_message (
     properties jsonb NOT NULL,
     body bytea NOT NULL,
     descriptor jsonb,  -- fields of IBM MQ's MQMD, where they differ
-    headers bytea,  -- IBM MQ's, chained, before the body
-    envelope bytea,  -- what else an AMQP message holds
+    headers bytea,  -- IBM MQ's chained headers before the body
+    envelope bytea,  -- other sections of the AMQP message
     CONSTRAINT priorities_are_0_to_9 CHECK (priority BETWEEN 0 AND 9)
 ) PARTITION BY RANGE (id);
 CREATE TABLE broker_message_default PARTITION OF broker_message DEFAULT;
 
--- Entries that can be got. They are inserted and deleted, never updated. An entry that
--- is backed out again and again leaves a dead row each time, so autovacuum comes early.
+-- Ready entries. Rows are inserted and deleted, not updated, except by a restart. An entry
+-- that is backed out repeatedly leaves a dead row each time, so autovacuum runs early.
 CREATE TABLE broker_ready (
     queue_id integer NOT NULL,
     priority smallint NOT NULL,
@@ -91,8 +90,8 @@ CREATE TABLE broker_unit_of_work (
     id bigint NOT NULL PRIMARY KEY,
     owner_id integer NOT NULL,
     started_at timestamptz NOT NULL,
-    deadline timestamptz,  -- null: it ends with its process, or with its coordinator
-    xid text  -- how its coordinator names it, once it is prepared
+    deadline timestamptz,  -- null: it ends with its process, or by its coordinator
+    xid text  -- its transaction id of the coordinator, once it is prepared
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 1000,
@@ -113,7 +112,7 @@ CREATE TABLE broker_prepared_put (
     PRIMARY KEY (uow, ord)
 );
 
--- Entries that units of work have got, in arrays: one row for each 200 of them.
+-- Entries that units of work have claimed, in arrays of up to 200.
 CREATE TABLE broker_claim (
     uow bigint NOT NULL,
     claim_id integer NOT NULL,
@@ -156,7 +155,7 @@ CREATE TABLE broker_dead_letter (
 );
 CREATE INDEX broker_dead_letter_fingerprint
     ON broker_dead_letter (fingerprint, message_id, queue_id);
--- Dead letters whose message ids do not follow the time of their death.
+-- Dead letters that keep the time of their put, so that ids are not in the order of time.
 CREATE INDEX broker_dead_letter_late ON broker_dead_letter (message_id, queue_id)
     WHERE cause IN ('BACKOUT_THRESHOLD', 'MALFORMED', 'UNWANTED', 'REPORT');
 
@@ -198,10 +197,10 @@ CREATE TABLE broker_event (
         CHECK (came_from IS NOT NULL OR went_to IS NOT NULL)
 ) PARTITION BY RANGE (at);
 CREATE TABLE broker_event_default PARTITION OF broker_event DEFAULT;
--- Arrays of ids do not shrink when they are compressed; trying costs time.
+-- Compression does not reduce arrays of ids, and costs time.
 ALTER TABLE broker_event ALTER COLUMN ids SET STORAGE EXTERNAL;
 -- BRIN: two hundred times smaller than a B-tree. By xid, for readers of the journal; by
--- the first and last id of an event, for the life-line of one message.
+-- the first and last id of an event, for the events of one message.
 CREATE INDEX broker_event_xid ON broker_event
     USING brin (xid) WITH (pages_per_range = 16, autosummarize = on);
 CREATE INDEX broker_event_ids ON broker_event
@@ -218,8 +217,8 @@ CREATE TABLE broker_tally (
     PRIMARY KEY (queue_id, kind, came_from, went_to)
 );
 
--- The hash of a record of the audit: over the hash before it, its number, and each of its
--- fields, written as length in bytes, colon, text, comma (docs/audit.md).
+-- The hash of an audit record: over the hash before it, its number, and its fields, each
+-- written as length in bytes, colon, text, comma (docs/audit.md).
 CREATE FUNCTION broker_audit_hash(before text, number bigint, said broker_audit)
 RETURNS text LANGUAGE sql STABLE AS $$
     SELECT encode(sha256(convert_to(string_agg(
@@ -244,9 +243,9 @@ RETURNS text LANGUAGE sql STABLE AS $$
     ]) WITH ORDINALITY AS fields (field, place)
 $$;
 
--- Links a record to the one before it, as the transaction commits. The lock is the last
--- that the transaction takes, and is held until the commit is through. The statement
--- after it sees what the last holder committed.
+-- Links a record to the one before it, at commit. The lock is the last that the
+-- transaction takes, and is held until the commit is complete. The statement after it sees
+-- the record that the last holder committed.
 CREATE FUNCTION broker_audit_chain() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     before text;

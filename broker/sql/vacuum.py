@@ -1,9 +1,9 @@
-"""Vacuuming the hot tables before the server would.
+"""Vacuum the hot tables earlier than autovacuum does.
 
-The rows of a hot table are few, and each is deleted soon; a message that is backed out
-again and again leaves a dead one behind each time. Autovacuum looks once in its
-naptime, a minute as a rule. By then the dead are many times the living, above all in an
-index that is ordered by time, and gets walk over them.
+A hot table has few rows, and each is deleted soon. A message that is backed out
+repeatedly leaves a dead row each time. Autovacuum checks once in its naptime, usually a
+minute. By then there are many times more dead rows than live ones, above all in an
+index ordered by time, and gets must read over them.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from django.db import connection
 from broker import sql
 
 HOT = ("broker_ready", "broker_delayed", "broker_claim", "broker_unit_of_work")
-FEW = 500  # dead rows that are no matter, however few live
-PAGES = 16  # by which a table may grow, however short it was
+FEW = 500  # dead rows that are always tolerated
+PAGES = 16  # pages of growth that are always tolerated
 
 
 def bloated() -> list[str]:
-    """Those hot tables whose dead rows outgrow the living, or that grow fast."""
+    """The hot tables with too many dead rows, or that grow fast."""
     return sql.fetch("bloated", str, tables=list(HOT), few=FEW, pages=PAGES)
 
 
 def vacuum(tables: Iterable[str]) -> None:
-    """Vacuum hot tables, whatever is known of them.
+    """Vacuum hot tables.
 
-    A table that somebody else vacuums is left to them. Not inside a transaction, where
-    nothing can be vacuumed: there it does nothing.
+    It skips a table that another process vacuums. Inside a transaction, where VACUUM is
+    not possible, it does nothing.
     """
     if connection.in_atomic_block:
         return

@@ -34,7 +34,7 @@ FOLDER = Path(__file__).parent
 STATEMENT = SQL((FOLDER / "find.sql").read_text())
 LETTERS = SQL((FOLDER / "find_letters.sql").read_text())
 MESSAGE = """{} LATERAL (
-    -- LATERAL with LIMIT: one index lookup for each, whatever the planner estimates.
+    -- One index lookup for each, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = {}.id LIMIT 1
 ) AS {} ON true"""
 LOOKED_AT = SQL(MESSAGE.format("LEFT JOIN", "seen", "message"))

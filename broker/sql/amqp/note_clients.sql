@@ -1,8 +1,8 @@
--- Write down what endpoints of clients did, and tell which clients are to be closed.
+-- Store the counts of clients' endpoints, and find which clients to close.
 --
--- Locks    the rows of these endpoints, which their own process alone writes.
+-- Locks    the rows of these endpoints, which only their own process writes.
 -- Index    broker_clientendpoint_pkey
--- Returns  whether it is an endpoint, its id or that of a connection.
+-- Returns  whether it is an endpoint; the id of the endpoint or of the connection.
 WITH noted AS (
     UPDATE broker_clientendpoint AS endpoint
     SET credit = now.credit, unsettled = now.unsettled, messages = now.messages

@@ -1,9 +1,9 @@
--- Add to the counts of a link, as long as it is this process that runs it.
+-- Add to the counts of a link, if this process still owns it (fence by epoch).
 --
--- Locks    the row of the link, until this transaction ends: nobody takes the link over
---          before.
+-- Locks    the row of the link, until this transaction ends: no other process can take
+--          the link over before.
 -- Index    broker_linkstatus_pkey
--- Returns  the moment, if the link is still ours.
+-- Returns  the time; no row if another process owns the link.
 UPDATE broker_linkstatus
 SET received = received + %(received)s::bigint,
     duplicates = duplicates + %(duplicates)s::bigint,

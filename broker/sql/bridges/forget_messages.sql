@@ -1,6 +1,6 @@
--- Forget ids of messages that a link carried long ago, or of which there are too many.
+-- Delete ids of transferred messages of a link, by age and by number.
 --
--- Locks    what it deletes.
+-- Locks    the deleted rows.
 -- Index    seen_by_link_and_time
 -- Returns  how many.
 WITH oldest AS (

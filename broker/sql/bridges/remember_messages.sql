@@ -1,8 +1,8 @@
--- Keep the ids of messages that a link carries into this broker.
+-- Store the ids of messages that a link transfers into this broker.
 --
--- Locks    the ids: of two who carry the same message, one waits for the other.
+-- Locks    the ids: a concurrent transfer of the same message waits.
 -- Index    none; it only inserts.
--- Returns  those that were not known.
+-- Returns  the ids that were not stored yet.
 INSERT INTO broker_seenmessage (link_id, message_id, seen_at)
 SELECT %(link_id)s::bigint, id, coalesce(%(now)s::timestamptz, statement_timestamp())
 FROM unnest(%(ids)b::text[]) AS known (id)

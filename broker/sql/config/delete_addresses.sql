@@ -1,6 +1,6 @@
--- Delete the addresses that made themselves, feed no queue and have no subscription.
+-- Delete auto-created addresses without queues and subscriptions.
 --
--- Locks    the addresses; one that somebody is about to give a queue is skipped.
+-- Locks    the addresses; one that another transaction has locked is skipped.
 -- Index    none: there are few addresses.
 -- Returns  their names.
 DELETE FROM broker_address WHERE id IN (

@@ -1,6 +1,6 @@
--- Delete a queue that the caller has locked and found empty, with all that refers to it.
+-- Delete a queue that the caller has locked and found idle, with all rows that refer to it.
 --
--- Locks    what it deletes.
+-- Locks    the deleted rows.
 -- Index    broker_queue_pkey
 -- Returns  its name.
 WITH sessions AS (

@@ -1,6 +1,6 @@
--- Keep an address from being deleted until the transaction ends, if it is there.
+-- Lock an address, if it exists, against deletion until the transaction ends.
 --
--- Locks    the address, against its end; others may send there and change it.
+-- Locks    the address, against deletion; others may send to it and change it.
 -- Index    one_address_a_name
--- Returns  its id; no row where nothing has the name.
+-- Returns  its id; no row if there is no such address.
 SELECT id FROM broker_address WHERE name = %(address)s::text FOR KEY SHARE;

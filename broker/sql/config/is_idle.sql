@@ -1,10 +1,9 @@
--- Whether a queue holds nothing, nobody consumes it, nobody wrote rules for it, and
--- nothing can be restored to it: one look at all places, so that no entry slips from one
--- to another meanwhile.
+-- Whether a queue is idle: it has no entries, consumers, rules or discarded entries. One
+-- statement reads all tables, so that no entry changes its table meanwhile.
 --
 -- Locks    none.
 -- Index    broker_ready_pkey, broker_delayed_queue
--- Returns  the answer.
+-- Returns  whether it is idle.
 SELECT NOT EXISTS (SELECT FROM broker_ready WHERE queue_id = %(queue_id)s::integer)
     AND NOT EXISTS (SELECT FROM broker_delayed WHERE queue_id = %(queue_id)s::integer)
     AND NOT EXISTS (SELECT FROM broker_claim WHERE queue_id = %(queue_id)s::integer)

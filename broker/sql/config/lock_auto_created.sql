@@ -1,12 +1,11 @@
--- Lock a queue that made itself, so that it can be deleted.
+-- Lock an auto-created queue for deletion.
 --
--- One whose selector an administrator took away is theirs from then on.
+-- A queue whose selector an administrator removed no longer counts as auto-created.
 --
--- Locks    the queue: whoever puts or moves something there has locked it before, and
---          then it is skipped.
+-- Locks    the queue. A transaction that puts or moves entries there locks it first; then
+--          it is skipped.
 -- Index    broker_queue_pkey
--- Returns  since when it was idle, as a scan found it; no row where somebody is about
---          to use it, or it is gone.
+-- Returns  since when it is idle, by an earlier scan; no row if it is in use or gone.
 SELECT idle_since FROM broker_queue
 WHERE id = %(queue_id)s::integer AND auto_created AND selector <> ''
 FOR UPDATE SKIP LOCKED;

@@ -1,6 +1,6 @@
--- Find hot tables that have a quarter as many dead rows as living ones, and a few more;
--- and those that are longer by a quarter, and a little, than their last vacuum left them:
--- rows are counted a second late.
+-- Find hot tables with more dead rows than a quarter of the live ones, plus a few; and
+-- tables that have grown by more than a quarter, plus a few pages, since their last vacuum,
+-- because row counts are a second old.
 --
 -- Locks    none.
 -- Index    none: the statistics of the server.

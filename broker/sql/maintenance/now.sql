@@ -1,6 +1,6 @@
--- The moment, by the clock that decides.
+-- The time, by the database's clock.
 --
 -- Locks    none.
 -- Index    none.
--- Returns  it.
+-- Returns  the time.
 SELECT statement_timestamp();

@@ -1,8 +1,8 @@
--- Count what is in the discard bin of the letters of one error, on some queues.
+-- Count the dead letters of one error and some queues that are in the discard bin.
 --
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_dead_letter_pkey
--- Returns  how many, and when the first of them leaves.
+-- Returns  how many, and when the first of them is deleted.
 SELECT count(*), min(kept.keep_until)
 FROM broker_discarded AS kept, LATERAL (
     SELECT fingerprint FROM broker_dead_letter

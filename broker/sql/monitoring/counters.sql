@@ -1,5 +1,5 @@
--- Add up what was ever done to the entries of one queue: the tally, and the journal
--- beyond it. One snapshot, so the sums are exact at one moment.
+-- Sum all journal events of one queue: the tally, and the events above its watermark. One
+-- snapshot, so the sums are exact at one moment.
 --
 -- Locks    none.
 -- Index    broker_tally_pkey, broker_event_xid

@@ -1,11 +1,11 @@
--- Group the dead letters of one error that lie on a queue now.
+-- Group the dead letters of one error that are on a queue now.
 --
--- Each is looked up by its whole key, on the priorities that its queue has anything of:
--- so it costs what the group is large, however much lies beside it.
+-- Each is looked up by its whole key, on the priorities that its queue uses. So the cost
+-- depends only on the size of the group.
 -- Order    the largest group first.
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_dead_letter_fingerprint, broker_ready_pkey
--- Returns  the fields of broker.monitoring.dead_letters.Group.
+-- Returns  the fields of broker.monitoring.dead_letters.DeadLetterCount.
 WITH alike AS MATERIALIZED (
     SELECT fingerprint, pattern, cause, origin_queue, queue_id, died_at, resubmit_count,
         message_id, reason

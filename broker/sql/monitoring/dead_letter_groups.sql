@@ -1,12 +1,12 @@
--- Group the dead letters that lie on a queue now, by what there is to mend.
+-- Group the dead letters that are on a queue now, by error, cause and origin.
 --
--- What lies is found by one hash of both tables, even while nobody has analyzed them:
--- looked up one by one, very many that died at once take seconds, or minutes. A full join
--- can be nothing else, and what was not asked for is left out once it is done.
+-- One hash join of both tables finds those on a queue, even before the tables are analyzed:
+-- single lookups take seconds or minutes for very many letters. The planner can execute a
+-- FULL JOIN only as a hash join; the surplus rows are filtered afterwards.
 -- Order    the largest group first.
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    none: it reads every dead letter.
--- Returns  the fields of broker.monitoring.dead_letters.Group.
+-- Returns  the fields of broker.monitoring.dead_letters.DeadLetterCount.
 WITH part AS (
     SELECT fingerprint, pattern, cause, origin_queue, queue_id, reason,
         count(*) AS messages, min(died_at) AS first_at, max(died_at) AS last_at,

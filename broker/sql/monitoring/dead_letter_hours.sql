@@ -1,6 +1,6 @@
 -- Count deaths of some groups in each of the last hours; 0 is the hour up to now.
 --
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_dead_letter_fingerprint
 -- Returns  fingerprint, how many hours ago, how many letters.
 SELECT fingerprint, ago, sum(letters)::bigint

@@ -1,10 +1,10 @@
--- Show the dead letters of one group that lie on a queue now, the newest first.
+-- List the dead letters of one group that are on a queue now, the newest first.
 --
--- The newest are walked in their order, and each looked up by its whole key, the usual
--- priority first: told less, a planner takes a long queue for a short one, and reads all
--- of it for each. Where too many of those are gone, all that lies is compared at once.
--- Order    message, descending; from one on.
--- Locks    none: looking changes nothing.
+-- The newest are read in order, and each is looked up by its whole key, the usual priority
+-- first: with less than the key, the planner underestimates a long queue and reads all of
+-- it for each letter. If too many of them have left, all ready entries are joined at once.
+-- Order    message, descending; below a cursor.
+-- Locks    none: it only reads.
 -- Index    broker_dead_letter_pkey, broker_ready_pkey, broker_message_pkey
 -- Returns  the fields of broker.monitoring.dead_letters.Letter.
 WITH seen AS MATERIALIZED (

@@ -1,6 +1,6 @@
 -- Count deaths in each of the last hours; 0 is the hour up to now.
 --
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    none: it reads every dead letter.
 -- Returns  fingerprint, queue, how many hours ago, how many letters.
 SELECT dead.fingerprint, dead.queue_id,

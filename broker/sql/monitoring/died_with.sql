@@ -1,6 +1,6 @@
--- Find in whose hands messages died, by the journal.
+-- Find the consumers with which messages died, by the journal.
 --
--- Order    the most first.
+-- Order    the most frequent first.
 -- Locks    none.
 -- Index    broker_event_ids
 -- Returns  the consumer, and how many of the messages.

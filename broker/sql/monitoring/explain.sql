@@ -1,12 +1,12 @@
--- Find what stands between each entry of one message and its next delivery.
+-- Find what prevents the delivery of each entry of one message.
 --
--- An entry that an open transaction has taken still looks ready to everybody else; its
--- xmax is that transaction. A live owner holds the advisory lock of its id.
+-- An entry that an open transaction has taken is still visible as ready; its xmax is that
+-- transaction. A live owner holds the advisory lock of its id.
 --
 -- Order    by queue.
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_ready_pkey, broker_delayed_pkey
--- Returns  the fields of broker.monitoring.explain.Entry.
+-- Returns  the fields of broker.monitoring.explain.EntryLocation.
 WITH own AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),

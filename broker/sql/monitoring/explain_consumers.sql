@@ -1,12 +1,12 @@
--- List who is known to consume some queues: the ConnectionConsumers of live processes,
--- listeners whose clients get from it, live processes that hold an entry, and those whose
--- subscription the queue is.
+-- List the known consumers of some queues: ConnectionConsumers of live processes, listeners
+-- whose clients get from the queue, live processes that hold an entry, and the owners of
+-- the queue's subscription.
 --
--- Who asks from time to time, and holds nothing just now, is written down nowhere.
+-- A client that polls and holds no entry now is not recorded anywhere.
 --
--- Order    by queue, then handler; at most one row for each process that only holds.
--- Locks    none: looking changes nothing.
--- Index    none: the tables hold a row for what runs just now.
+-- Order    by queue, then handler; at most one row for each process without handler.
+-- Locks    none: it only reads.
+-- Index    none: the tables are small.
 -- Returns  the fields of broker.monitoring.explain.Consumer; and of queue 0 the live dispatchers.
 WITH alive AS MATERIALIZED (
     SELECT id, kind, kind || ' ' || pid || ' on ' || host AS process

@@ -1,4 +1,4 @@
--- Count the entries of every queue, place by place.
+-- Count the entries of every queue by state.
 --
 -- Order    none.
 -- Locks    none.

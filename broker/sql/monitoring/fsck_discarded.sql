@@ -1,10 +1,10 @@
--- Find entries of the discard bin that must not be there: they are on a queue, their
--- last end is another, or there is nothing left to restore.
+-- Find invalid entries of the discard bin: they are also on a queue, have another outcome
+-- in the journal, or their message is deleted.
 --
 -- Order    by queue and message.
 -- Locks    none.
 -- Index    none: it reads everything.
--- Returns  queue, message, what is wrong, as a sentence's end.
+-- Returns  queue, message, and the fault as the end of a sentence.
 WITH placed AS (
     SELECT queue_id, id FROM broker_ready
     UNION ALL SELECT queue_id, id FROM broker_delayed

@@ -1,9 +1,9 @@
--- Find rows that belong to something which is not there.
+-- Find rows that refer to a row that does not exist.
 --
--- Order    by what they are.
+-- Order    by kind.
 -- Locks    none.
 -- Index    none: it reads everything.
--- Returns  what it is, as a sentence's end, and its number.
+-- Returns  the kind, as the end of a sentence, and the number.
 WITH entry AS (
     SELECT queue_id, id FROM broker_ready
     UNION ALL SELECT queue_id, id FROM broker_delayed

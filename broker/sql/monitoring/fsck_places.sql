@@ -1,14 +1,13 @@
--- Find entries that are not in exactly one place and have not exactly one end.
+-- Find entries that are neither in exactly one place nor have exactly one outcome.
 --
--- What is restored from the discard bin (kind 11) or reinstated by an undo (kind 15) has
--- its end taken back. An entry whose put is no longer in the journal may have no
--- beginning, but no more than one place or end; nor need an end that was taken back be
--- there.
+-- A restore from the discard bin (kind 11) or a reinstatement by an undo (kind 15) cancels
+-- an outcome. An entry whose put is no longer in the journal may lack its put, and a
+-- cancelled outcome; but it has at most one place or outcome.
 --
 -- Order    by queue and message.
 -- Locks    none.
 -- Index    none: it reads everything.
--- Returns  queue, message, how often it was put, its places, its ends.
+-- Returns  queue, message, the numbers of its puts, places and outcomes.
 WITH known AS (SELECT min(ids[1]) AS first FROM broker_event WHERE kind = 1),
 marks AS (
     SELECT queue_id, id, 0 AS puts, 1 AS places, 0 AS ends, 0 AS undone

@@ -1,9 +1,9 @@
--- Name the messages that have one id of their sender, between two numbers.
+-- Find the messages with a sender's id, between two numbers.
 --
--- That id has no index, so that a put has nothing more to write: all between are read.
+-- This id has no index, to keep puts cheap: all messages between are read.
 --
 -- Order    the newest first.
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_message_pkey
 -- Returns  their numbers.
 SELECT id FROM broker_message

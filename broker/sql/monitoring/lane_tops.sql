@@ -1,8 +1,8 @@
--- Find the last entry below a position in parts of lanes: where to go on looking.
+-- Find the last entry below a position in segments of lanes.
 --
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_ready_pkey
--- Returns  its position, or nothing, in the order in which the parts were named.
+-- Returns  its position, or null, in the order of the segments.
 SELECT (
     SELECT pos FROM broker_ready
     WHERE broker_ready.queue_id = part.queue_id

@@ -1,10 +1,9 @@
--- Name the lanes that hold ready entries, of queues between two, by hopping from one to
--- the next.
+-- Find the lanes with ready entries, of queues between two ids, by a loose index scan.
 --
--- From the end of each: what was taken of late leaves its dead at the beginning.
+-- It reads each lane from its end: entries taken lately leave dead rows at the beginning.
 --
 -- Order    queue, then priority, descending.
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_ready_pkey
 -- Returns  queue, priority, and the last position.
 WITH RECURSIVE lane AS (

@@ -1,6 +1,6 @@
--- Name the last message that was put.
+-- Find the last message that was put.
 --
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_message_pkey
--- Returns  its id; 0 where there is none.
+-- Returns  its id; 0 if there is none.
 SELECT coalesce((SELECT id FROM broker_message ORDER BY id DESC LIMIT 1), 0);

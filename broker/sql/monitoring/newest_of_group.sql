@@ -1,7 +1,7 @@
--- Find the newest letters of one error that lie or lay on some queues.
+-- Find the newest letters of one error that are or were on some queues.
 --
 -- Order    message, descending.
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_dead_letter_fingerprint
 -- Returns  the message, the message that it is a copy of, and the pattern of its error.
 SELECT message_id, origin_id, pattern

@@ -1,9 +1,9 @@
--- Group the newest dead letters that lie on some queues now, and died since a moment.
+-- Group the newest dead letters that are on some queues now, and died since a time.
 --
--- Each is looked up by its whole key, the usual priority first: told less, a planner that
--- knows nothing of the table yet reads all of it for each of them.
+-- Each is looked up by its whole key, the usual priority first: with less than the key, the
+-- planner reads all of a table without statistics for each letter.
 -- Order    the largest group first.
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_dead_letter_pkey, broker_ready_pkey
 -- Returns  the fields of broker.monitoring.dead_letters.Growing.
 SELECT fingerprint, pattern, origin_queue, queue_id, count(*), min(died_at), max(died_at)

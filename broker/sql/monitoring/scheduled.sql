@@ -1,7 +1,7 @@
--- Show delayed entries of several queues, the next due first.
+-- List delayed entries of several queues, the earliest due first.
 --
--- Order    due time, then message, then queue; from one of each on.
--- Locks    none: looking changes nothing.
+-- Order    due time, then message, then queue; after a cursor.
+-- Locks    none: it only reads.
 -- Index    broker_delayed_queue, broker_message_pkey
 -- Returns  the fields of broker.monitoring.delayed.Scheduled.
 SELECT found.queue_id, found.id, found.due_at, found.priority, found.backout_count,
@@ -19,7 +19,7 @@ FROM (
     ORDER BY due_at, id, queue_id LIMIT %(limit)s::bigint
 ) AS found
 CROSS JOIN LATERAL (
-    -- Looked up one by one, however many the planner believes there are.
+    -- One index lookup for each, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = found.id OFFSET 0
 ) AS message
 ORDER BY found.due_at, found.id, found.queue_id;

@@ -1,8 +1,8 @@
--- Find the last operation that did something to any of some messages, by the journal.
+-- Find the last operation with an event of this kind on any of some messages.
 --
 -- Locks    none.
 -- Index    broker_event_ids
--- Returns  the operation; nothing where none did.
+-- Returns  the operation; no row if there is none.
 SELECT (event.detail ->> 'operation')::bigint
 FROM broker_event AS event
 WHERE event.ids[1] <= %(last_id)s::bigint

@@ -1,11 +1,11 @@
--- Say since when the oldest ready entry of each queue waits, and how many delayed ones
--- should have been ready by now, counted to a limit.
+-- Find the oldest ready entry of each queue, and count delayed entries that should be ready
+-- by now, up to a limit.
 --
--- The oldest of a lane is the first of those that came back, or of the others.
+-- The oldest of a lane is the first of its backed-out entries, or of its other entries.
 --
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_ready_pkey, broker_delayed_queue, broker_message_pkey
--- Returns  the fields of broker.monitoring.wait_times.Waiting, of each queue.
+-- Returns  the fields of broker.monitoring.wait_times.QueueWait, of each queue.
 SELECT wanted.queue_id, (
         SELECT min(message.put_at)
         FROM generate_series(0, 9) AS lane (priority),

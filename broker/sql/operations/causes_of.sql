@@ -1,5 +1,5 @@
--- Find of which errors the messages of an operation had died before, and what came of
--- resubmitting such messages until now; of items in a range of statuses.
+-- Find the errors of the messages of an operation, and the results of earlier resubmits of
+-- these errors; for items in a range of statuses.
 --
 -- Order    the most frequent first.
 -- Locks    none.

@@ -1,8 +1,8 @@
--- Take the key of a request, unless it has been taken before.
+-- Claim an idempotency key, unless it was claimed before.
 --
--- Locks    the key: who comes with the same waits for the end of this transaction.
+-- Locks    the key: a request with the same key waits for the end of this transaction.
 -- Index    one_answer_a_key
--- Returns  a row if it was taken; none where somebody had it.
+-- Returns  a row if it was claimed now; else no row.
 INSERT INTO broker_keptanswer (asker, key, digest, asked_at)
 VALUES (%(asker)s::text, %(key)s::text, %(digest)b::bytea,
     coalesce(%(now)s::timestamptz, statement_timestamp()))

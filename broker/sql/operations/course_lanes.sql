@@ -1,10 +1,9 @@
--- Count what became of the items of an operation: of those tried first, of the parts after
--- them, and of the rest.
+-- Count the items of an operation by stage (canary, ramp, rest), status and outcome.
 --
 -- Order    none.
 -- Locks    none.
 -- Index    broker_item_next
--- Returns  the number of the lane, from 0; status, fate, how many.
+-- Returns  the number of the stage, from 0; status, fate, how many.
 SELECT CASE WHEN first.id IS NOT NULL THEN 0
         WHEN item.id <= %(ramped_to)s::bigint THEN 1 ELSE 2 END,
     item.status, item.fate, count(*)

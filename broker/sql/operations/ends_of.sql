@@ -1,10 +1,9 @@
--- Find how entries ended the last time, by the journal.
+-- Find the last outcome of entries, by the journal.
 --
 -- Order    by queue and message.
 -- Locks    none.
 -- Index    broker_event_ids
--- Returns  queue, message, what was done to it, the message it became if that was a copy,
---          the error if there was one.
+-- Returns  queue, message, kind of event, the copy if there is one, and the error or ''.
 SELECT DISTINCT ON (event.queue_id, named.id) event.queue_id, named.id, event.kind,
     (event.detail -> 'copies' ->> (array_position(event.ids, named.id) - 1))::bigint,
     coalesce(event.detail ->> 'error', '')

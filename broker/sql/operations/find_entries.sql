@@ -1,7 +1,7 @@
--- Find where named entries of one queue are.
+-- Find entries of one queue by id, in all states.
 --
 -- Order    by id.
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_ready_pkey, broker_delayed_pkey
 -- Returns  the fields of broker.operations.claim_items.Found.
 WITH lanes AS MATERIALIZED (

@@ -1,4 +1,4 @@
--- Find those of some dead letters that IBM MQ's rules brought where they are.
+-- Find those of some messages that are dead letters by IBM MQ's rules.
 --
 -- Locks    none.
 -- Index    broker_dead_letter_pkey, broker_message_pkey

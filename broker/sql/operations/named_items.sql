@@ -1,4 +1,4 @@
--- Find items by their numbers, of which nothing was done about yet.
+-- Find items by id that are not processed yet.
 --
 -- Order    of the items.
 -- Locks    none.

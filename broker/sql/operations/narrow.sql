@@ -1,8 +1,8 @@
--- Take all but so many out of a plan: the first are kept, or any.
+-- Limit a plan to a number of items: the first, or a random sample.
 --
 -- Locks    the items.
 -- Index    broker_item_next, broker_operationitem_pkey
--- Returns  how many were taken out.
+-- Returns  how many were removed.
 WITH unwanted AS MATERIALIZED (
     SELECT id FROM broker_operationitem
     WHERE (operation_id, status) >= (%(operation_id)s::bigint, 'planned')

@@ -1,8 +1,8 @@
--- Write into the ledger how copies ended, each once; and what that adds to what is known
--- of resubmitting messages that died of the same error.
+-- Store the outcomes of copies in the ledger, each once, and add them to the results of
+-- resubmits by error.
 --
--- Locks    the items; what is known of their errors, by fingerprint. The caller holds the
---          operation's course, so that nobody else writes of these.
+-- Locks    the items; the results of their errors, by fingerprint. The caller has locked
+--          the operation's course, so that no other process writes these items.
 -- Index    broker_operationitem_pkey, broker_dead_letter_pkey
 -- Returns  how many.
 WITH noted AS (

@@ -1,7 +1,7 @@
--- Write into the ledger that items were done, and the entries as they were before.
+-- Store in the ledger that items were processed, and their entries as they were before.
 --
--- An array may be cut to its first value where all are the same; one of what no item has
--- is NULL, and what the ledger says stays.
+-- An array may be cut to its first value if all are equal. An array without values is NULL;
+-- then the ledger keeps its values.
 --
 -- Locks    the items.
 -- Index    broker_operationitem_pkey

@@ -1,4 +1,4 @@
--- Write into the ledger why nothing was done about items.
+-- Store in the ledger why items were skipped.
 --
 -- Locks    the items.
 -- Index    broker_operationitem_pkey

@@ -1,4 +1,4 @@
--- Find items of an operation whose copies are not known to have ended.
+-- Find items of an operation whose copies have no known outcome.
 --
 -- A range over the whole index, as in next_items.sql.
 --

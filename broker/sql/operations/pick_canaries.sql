@@ -1,8 +1,8 @@
--- Choose the items that an operation tries first: the oldest and the newest message, then
--- one of each cause, and of each shape of message, as many as are wanted. Shapes are told
--- of the first of each cause and of about a thousand others. Of those alike, any.
+-- Choose the items of a canary: the oldest and the newest message, then one of each error,
+-- and of each shape of message, up to a limit. Shapes are read from the first items of each
+-- error and from about a thousand others. Among equal ones the choice is arbitrary.
 --
--- Order    by how much they differ from those before.
+-- Order    ends first, then one of each error, then by shape.
 -- Locks    none.
 -- Index    broker_item_next, broker_dead_letter_pkey, broker_message_pkey
 -- Returns  the items.

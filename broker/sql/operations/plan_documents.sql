@@ -1,11 +1,11 @@
--- Look at items of an operation in one status, for a selector to choose among them.
+-- Read items of an operation in one status, to evaluate a selector.
 --
 -- Order    of the items.
 -- Locks    none.
 -- Index    broker_item_next, broker_ready_pkey, broker_delayed_pkey, broker_message_pkey
--- Returns  the item; whether the selector's path matches it; its document, as
---          broker.formats.selectors.document makes it, where there is no path. What is gone or
---          has expired has no document.
+-- Returns  the item; whether the selector's path matches it; without a path, its document
+--          as in broker.formats.selectors.document. An entry that is gone or has expired
+--          has no document.
 WITH wanted AS MATERIALIZED (SELECT %(path)s::jsonpath AS path),  -- parsed once, not each time
 seen AS MATERIALIZED (
     SELECT id, queue_id, message_id FROM broker_operationitem
@@ -19,7 +19,7 @@ SELECT seen.id,
     CASE WHEN %(path)s::text IS NULL THEN known.document END
 FROM seen LEFT JOIN LATERAL (
     SELECT message.document FROM (
-        -- By the whole key: told less, a planner may read all of the queue for each.
+        -- By the whole key: with less, the planner may read all of the queue for each.
         SELECT ready.*
         FROM unnest(ARRAY[4, 0, 1, 2, 3, 5, 6, 7, 8, 9]::smallint[]) AS lane (priority),
             unnest(ARRAY[

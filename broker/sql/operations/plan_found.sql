@@ -1,11 +1,11 @@
--- Freeze entries that were found, for an operation. For a resubmit, those that know a
--- queue to go back to, which exists; what was resubmitted as often as that queue allows is
--- left out of what will be done.
+-- Create items of an operation for entries that were found. For a resubmit, only entries
+-- whose origin queue exists; those resubmitted as often as that queue allows get the status
+-- left_out.
 --
 -- Order    as they were found.
 -- Locks    none.
 -- Index    broker_dead_letter_pkey, broker_message_pkey
--- Returns  how many, with those left out.
+-- Returns  how many, including those left out.
 WITH planned AS (
     INSERT INTO broker_operationitem (operation_id, queue_id, message_id, target, status)
     SELECT %(operation_id)s::bigint, found.queue_id, found.id, home.name,

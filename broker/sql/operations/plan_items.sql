@@ -1,11 +1,10 @@
--- Freeze the entries that an operation is about: found by their queue, by their messages,
--- or as dead letters, and left out by whatever else was said. For a resubmit, those
--- that know a queue to go back to, which exists.
+-- Create the items of an operation: entries found by queue, by messages or as dead letters,
+-- filtered by the other conditions. For a resubmit, only entries whose origin queue exists.
 --
--- Order    the order of arrival.
+-- Order    of arrival.
 -- Locks    none.
 -- Index    broker_ready_pkey, broker_delayed_queue, broker_message_pkey
--- Returns  how many, with those left out.
+-- Returns  how many, including those left out.
 WITH lanes AS MATERIALIZED (
     SELECT queue.id::integer AS queue_id, number::smallint AS priority
     FROM broker_queue AS queue, generate_series(0, 9) AS number

@@ -1,6 +1,6 @@
--- Freeze what an operation did, for another to take back.
+-- Create the items of an undo from the processed items of an operation.
 --
--- Order    the order in which it was done.
+-- Order    of the items.
 -- Locks    none.
 -- Index    broker_item_next
 -- Returns  how many.

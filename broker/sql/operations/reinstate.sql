@@ -1,10 +1,10 @@
--- Put entries on their queues as they are given: ready before all that are new, or
--- delayed until a moment.
+-- Put entries on their queues as given: ready, before all new entries, or delayed.
 --
--- Order    what is ready stands at its id less 2^62, among its like in the original order.
+-- Order    the position of a ready entry is its id less 2^62: before new entries, and in
+--          the original order among returned ones.
 -- Locks    none.
--- Index    none; it inserts what its caller took, or ended before.
--- Returns  the queues where something is ready.
+-- Index    none; it inserts entries that its caller has taken.
+-- Returns  the queues with ready entries.
 WITH entry AS MATERIALIZED (
     SELECT given.*, coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
     FROM unnest(%(queue_ids)b::integer[], %(ids)b::bigint[], %(priorities)b::smallint[],

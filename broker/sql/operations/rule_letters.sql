@@ -1,11 +1,11 @@
--- Read what rules ask of the dead letters that lie on a queue.
+-- Read the facts for rules of the dead letters on a queue.
 --
--- Each is looked up by its whole key, the usual priority first: told less, a planner
--- takes a long queue for a short one, and reads all of it for each.
--- Order    message; from one on.
--- Locks    none: looking changes nothing.
+-- Each is looked up by its whole key, the usual priority first: with less than the key, the
+-- planner underestimates a long queue and reads all of it for each letter.
+-- Order    message; after a cursor.
+-- Locks    none: it only reads.
 -- Index    broker_dead_letter_pkey, broker_ready_pkey, broker_message_pkey
--- Returns  the fields of broker.operations.rules.dead_letter_facts.Row.
+-- Returns  the fields of broker.operations.rules.dead_letter_facts.StoredDeadLetter.
 SELECT dead.message_id, dead.origin_id, dead.died_at, dead.reason, dead.fingerprint,
     dead.origin_queue, message.durable, message.reply_to, message.producer,
     message.content_type, message.descriptor, message.headers, message.properties,

@@ -1,7 +1,9 @@
--- The digest of the frozen set of an operation: every item that is not left out of its
--- plan, in order, with the queue
--- where it lies, its message, and where it goes.
--- Index  broker_item_next
+-- Compute the digest of the set of an operation: the queue, message and target of each
+-- item that is not left out, in order.
+--
+-- Locks    none.
+-- Index    broker_item_next
+-- Returns  the digest, hexadecimal.
 SELECT encode(
     sha256(
         convert_to(

@@ -1,10 +1,10 @@
--- Take named entries of one queue from where they are delayed.
+-- Take delayed entries of one queue by id.
 --
 -- Order    by id.
--- Locks    the entries; what another transaction holds is skipped.
+-- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_delayed_pkey
--- Returns  the fields of broker.operations.claim_items.Taken, by id; fewer than asked for
---          where some are no longer there, or have expired and are not wanted then.
+-- Returns  the fields of broker.operations.claim_items.Taken, by id; without entries that
+--          are no longer there, or have expired and are not wanted.
 WITH taken AS (
     DELETE FROM broker_delayed
     WHERE ctid = ANY (ARRAY(

@@ -1,9 +1,9 @@
--- Take entries out of the discard bin, to put them back on their queues as they were.
+-- Take entries out of the discard bin, to reinstate them.
 --
--- Locks    the entries of the bin; what another transaction holds is skipped.
+-- Locks    the entries of the bin; entries locked by another transaction are skipped.
 -- Index    broker_discarded_pkey
--- Returns  the queue and the message of each; fewer than asked for where the bin does
---          not have them, or not any longer than until now.
+-- Returns  the queue and the message of each; without entries that are not in the bin, or
+--          past their retention.
 WITH taken AS (
     DELETE FROM broker_discarded WHERE ctid = ANY (ARRAY(
         SELECT found.ctid

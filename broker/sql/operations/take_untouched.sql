@@ -1,7 +1,7 @@
--- Take entries that nobody touched since they were put: of each item all, or none.
+-- Take entries that are unchanged since they were put: all entries of an item, or none.
 --
 -- Order    by id.
--- Locks    the entries; what another transaction holds is skipped.
+-- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_ready_pkey, broker_delayed_pkey
 -- Returns  the fields of broker.operations.claim_items.Taken.
 WITH own AS MATERIALIZED (

@@ -1,10 +1,10 @@
--- Show the ready entries of one queue that stand at these places.
+-- List the ready entries of one queue at given positions.
 --
 -- Order    highest priority first, then position.
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_ready_pkey, broker_message_pkey
--- Returns  the fields of broker.queueing.browse.Browsed; fewer than asked for where some are no
---          longer there.
+-- Returns  the fields of broker.queueing.browse.Browsed; without entries that are no longer
+--          there.
 SELECT found.id, 1, found.priority, found.pos, found.backout_count, NULL::timestamptz,
     found.expires_at, NULL::bigint, message.put_at, message.content_type,
     message.subject, message.producer, octet_length(message.body),
@@ -17,7 +17,7 @@ LATERAL (
     LIMIT 1
 ) AS found
 CROSS JOIN LATERAL (
-    -- Looked up one by one, however many the planner believes there are.
+    -- One index lookup for each, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = found.id OFFSET 0
 ) AS message
 ORDER BY found.priority DESC, found.pos;

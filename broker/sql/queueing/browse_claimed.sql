@@ -1,7 +1,7 @@
--- Show entries of one queue that are in the hands of consumers.
+-- List the claimed entries of one queue.
 --
--- Order    id; from one on.
--- Locks    none: looking changes nothing.
+-- Order    id; after a cursor.
+-- Locks    none: it only reads.
 -- Index    none: claims are few, and a row for each get.
 -- Returns  the fields of broker.queueing.browse.Browsed.
 SELECT held.id, 2, held.priority, held.id, held.backout_count, held.deadline,
@@ -18,7 +18,7 @@ FROM (
     LIMIT %(limit)s::bigint
 ) AS held
 CROSS JOIN LATERAL (
-    -- Looked up one by one, however many the planner believes there are.
+    -- One index lookup for each, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = held.id OFFSET 0
 ) AS message
 ORDER BY held.id;

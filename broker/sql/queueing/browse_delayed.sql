@@ -1,7 +1,7 @@
--- Show delayed entries of one queue, the next due first.
+-- List the delayed entries of one queue, the earliest due first.
 --
--- Order    due time, then id; from one of each on.
--- Locks    none: looking changes nothing.
+-- Order    due time, then id; after a cursor.
+-- Locks    none: it only reads.
 -- Index    broker_delayed_queue, broker_message_pkey
 -- Returns  the fields of broker.queueing.browse.Browsed.
 SELECT found.id, 3, found.priority, found.id, found.backout_count, found.due_at,
@@ -15,7 +15,7 @@ FROM (
     ORDER BY due_at, id LIMIT %(limit)s::bigint
 ) AS found
 CROSS JOIN LATERAL (
-    -- Looked up one by one, however many the planner believes there are.
+    -- One index lookup for each, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = found.id OFFSET 0
 ) AS message
 ORDER BY found.due_at, found.id;

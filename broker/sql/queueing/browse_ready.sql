@@ -1,7 +1,7 @@
--- Show ready entries of one queue, in the order in which gets take them.
+-- List the ready entries of one queue, in the order of gets.
 --
--- Order    highest priority first, then position; from a lane and position on.
--- Locks    none: looking changes nothing.
+-- Order    highest priority first, then position; from a lane and a position on.
+-- Locks    none: it only reads.
 -- Index    broker_ready_pkey, broker_message_pkey
 -- Returns  the fields of broker.queueing.browse.Browsed.
 SELECT found.id, 1, found.priority, found.pos, found.backout_count, NULL::timestamptz,
@@ -21,7 +21,7 @@ FROM (
     LIMIT %(limit)s::bigint
 ) AS found
 CROSS JOIN LATERAL (
-    -- Looked up one by one, however many the planner believes there are.
+    -- One index lookup for each, whatever the planner estimates.
     SELECT * FROM broker_message WHERE id = found.id OFFSET 0
 ) AS message
 ORDER BY found.priority DESC, found.pos;

@@ -1,9 +1,9 @@
--- Find the message that a link carried here as another one, where its source is here, too.
--- Both ends are told by one transaction; the event of the source names the copy.
+-- Find the source message of a message that a link transferred within this broker. One
+-- transaction has the events of both; the event of the source names the copy.
 --
 -- Locks    none.
 -- Index    broker_event_ids, broker_event_xid
--- Returns  the message at the source; no row where that is not here.
+-- Returns  the source message; no row if it is not in this broker.
 SELECT source.ids[(
     SELECT place FROM jsonb_array_elements_text(source.detail -> 'copies')
         WITH ORDINALITY AS named (copy, place)

@@ -1,9 +1,9 @@
--- Look at the next ready entries of one queue, and choose those that a selector matches.
+-- Read the next ready entries of one queue, and choose those that match a selector.
 --
--- Order    the order of gets, from where each lane is to be looked at.
--- Locks    none: an entry that is chosen may be gone when it is got.
+-- Order    of gets, from a position in each lane on.
+-- Locks    none: a chosen entry may be gone before the get.
 -- Index    broker_ready_pkey, broker_message_pkey
--- Returns  the fields of broker.queueing.selective_get.Look. Documents are those of
+-- Returns  the fields of broker.queueing.selective_get.SelectorScan. Documents are those of
 --          broker.formats.selectors.document, and only where no path decides.
 WITH queue AS MATERIALIZED (
     SELECT id FROM broker_queue
@@ -27,7 +27,7 @@ seen AS MATERIALIZED (
 chosen AS (
     SELECT seen.lane, seen.pos, message.document
     FROM seen,
-    -- The limit keeps this a look-up for each, which ends with the last that is wanted.
+    -- LIMIT makes this one index lookup for each, which stops at the last wanted entry.
     LATERAL (
         SELECT properties || jsonb_build_object(
             'JMSMessageID', message_id,

@@ -1,15 +1,15 @@
--- End entries by copying their messages to queues of an address; or copy, and let the
--- entries be.
+-- Copy the messages of entries to the queues of an address; the entries leave their queues,
+-- or stay.
 --
--- The copy is a new message with a new id: it expires by its new address's rules, its
--- routing is free, its origin in its properties and in broker_dead_letter. As IBM moves
--- them it keeps its expiry and its properties, and may have other headers.
+-- The copy is a new message with a new id. It expires by the rules of the new address, its
+-- routing type is not fixed, and its origin is in its properties and in broker_dead_letter.
+-- By IBM MQ's rules it keeps its expiry and properties, and may have other headers.
 --
--- A *way* are the queues that take a message, by their type; where there is only one,
--- the array that says which entry goes which way is NULL.
+-- A *way* is the set of queues that take a message, by routing type. If there is only one,
+-- the array of the way of each entry is NULL.
 --
 -- Order    copies are numbered in the order of the arrays.
--- Locks    none; the caller holds the queues that take them.
+-- Locks    none; the caller has locked the target queues.
 -- Index    broker_message_pkey
 -- Returns  for each entry, in order: its id, its copy's id, the queues that took it.
 WITH own AS MATERIALIZED (
@@ -37,7 +37,7 @@ entry AS MATERIALIZED (
                 origin.name AS origin,
                 CASE WHEN as_ibm THEN message.expires_at
                 ELSE at + %(lifetime)s::interval END AS expires_at,
-                -- A sender may have written anything there.
+                -- A sender may have written any value.
                 CASE WHEN %(restore)s::boolean THEN substring(
                     properties ->> '_AMQ_ORIG_ROUTING_TYPE' FROM '^[01]$')::smallint
                 END AS route_as,

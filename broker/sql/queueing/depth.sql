@@ -1,5 +1,5 @@
--- How many entries one queue has, wherever they are: the tally, and the journal beyond
--- it. What this transaction did is counted, what others have not committed is not.
+-- Count the entries of one queue in all states: the tally, and the journal above its
+-- watermark. It includes changes of this transaction, but no uncommitted ones of others.
 --
 -- Locks    none.
 -- Index    broker_tally_pkey, broker_event_xid

@@ -1,5 +1,5 @@
--- Add up what was ever done to the entries of each queue, or of some: the tally, and the journal
--- beyond it. One snapshot, so the sums are exact at one moment.
+-- Sum all journal events of all queues, or of some: the tally, and the events above its
+-- watermark. One snapshot, so the sums are exact at one moment.
 --
 -- Locks    none.
 -- Index    broker_event_xid

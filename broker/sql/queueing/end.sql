@@ -1,4 +1,4 @@
--- Write in the journal that entries ended which the caller took.
+-- Add journal events for entries that leave their queues; the caller has taken them.
 --
 -- Locks    none.
 -- Index    none; it only inserts.

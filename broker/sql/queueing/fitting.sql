@@ -1,8 +1,8 @@
--- Say how many of the next ready entries of a queue fit into so many bytes: those whose
--- predecessors do not reach the limit, so one at least if there is any.
+-- Count the next ready entries of a queue that fit into a number of bytes: those whose
+-- predecessors do not reach the limit, so at least one if there is any.
 --
 -- Order    highest priority first; within one, by position.
--- Locks    none: looking changes nothing, and whoever gets next may get others.
+-- Locks    none: it only reads; a later get may take other entries.
 -- Index    broker_ready_pkey
 -- Returns  their number, up to the first whose message is not near: its size is unknown.
 SELECT count(*)::integer
@@ -27,7 +27,7 @@ FROM (
             LIMIT %(limit)s::bigint
         ) AS found
         LEFT JOIN LATERAL (
-            -- Looked up one by one, however many the planner believes there are.
+            -- One index lookup for each, whatever the planner estimates.
             SELECT body FROM broker_message WHERE id = found.id
               AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0
         ) AS message ON true

@@ -1,10 +1,10 @@
--- Add the journal's next window to the tally.
+-- Add the next window of the journal to the tally.
 --
--- A window ends where the oldest open transaction begins: all below is final.
+-- A window ends at the oldest open transaction: all events below are final.
 --
--- Locks    the watermark; where another process holds it, nothing is folded.
+-- Locks    the watermark; if another process holds it, nothing is added.
 -- Index    broker_event_xid
--- Returns  the watermark before and after; no row where there was nothing to do.
+-- Returns  the watermark before and after; no row if there was nothing to do.
 WITH pending AS MATERIALIZED (
     SELECT xid AS low, pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS high
     FROM broker_watermark WHERE reader = 'tally' FOR UPDATE SKIP LOCKED

@@ -1,24 +1,24 @@
 -- Take the next ready entries of one queue into a unit of work.
 --
--- Order    highest priority first; within one, what came back before what is new, each
---          by id. Consumers of one queue skip each other's rows.
+-- Order    highest priority first; within one, returned entries before new ones, each by
+--          id. Consumers of one queue skip each other's rows.
 -- Locks    the entries, until this transaction ends; then the claim holds them. The
 --          unit of work, so that it does not end meanwhile.
 -- Index    broker_ready_pkey
 -- Returns  the fields of broker.queueing.get.Delivery; those of a message that is not near are
---          NULL. No row: nothing is ready, the queue is paused or gives nothing to pools,
---          or the unit of work or the owner is no more.
+--          NULL. No row: nothing is ready, the queue is paused, or stopped for pools, or the
+--          unit of work or the owner no longer exists.
 WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = %(uow)s::bigint FOR UPDATE
 ),
--- Nothing that was handed out is acknowledged before a later, synchronous commit, so a
--- claim may be lost in a crash: then its entries are still ready.
+-- An entry is acknowledged only by a later, synchronous commit. So a claim may be lost in a
+-- crash: then its entries are still ready.
 relaxed AS MATERIALIZED (
     SELECT set_config('synchronous_commit', coalesce(
         %(synchronous_commit)s::text, current_setting('synchronous_commit')), true)
 ),
 taken AS (
-    -- The array is made once, whatever the plan around it; a join would be re-run.
+    -- The array is computed once, whatever the plan; a join might be executed again.
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(
         SELECT found.ctid
@@ -77,7 +77,7 @@ SELECT (SELECT id FROM work), taken.queue_id, taken.id, taken.backout_count,
     message.subject, message.group_id, message.producer, message.put_at, taken.expires_at,
     taken.pos, message.durable, message.descriptor, message.headers, message.envelope
 FROM taken LEFT JOIN LATERAL (
-    -- Looked up one by one, however many the planner believes there are. No partition is
+    -- One index lookup for each, whatever the planner estimates. No partition is
     -- opened that is not near.
     SELECT * FROM broker_message WHERE id = taken.id
       AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0

@@ -1,13 +1,13 @@
--- Begin a unit of work with the next ready entry of one queue: what get.sql does for
--- many, or for a unit of work that has begun, in two thirds of the time.
+-- Begin a unit of work with the next ready entry of one queue. It is get.sql for a single
+-- entry and a new unit of work, in two thirds of the time.
 --
--- Order    as in get.sql. Lanes are those of the whole queue: of each priority what came
---          back, and what is new from its floor on.
+-- Order    as in get.sql. Lanes are those of the whole queue: for each priority the
+--          returned entries, and the new ones from the low watermark on.
 -- Locks    the entry, until this transaction ends; then the claim holds it.
 -- Index    broker_ready_pkey
 -- Returns  the fields of broker.queueing.get.Delivery; those of a message that is not near are
---          NULL. No row: nothing is ready, the queue is paused or gives nothing to pools,
---          or the owner is no more.
+--          NULL. No row: nothing is ready, the queue is paused, or stopped for pools, or the
+--          owner no longer exists.
 WITH taken AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(
@@ -61,7 +61,7 @@ SELECT taken.uow, taken.queue_id, taken.id, taken.backout_count,
     message.producer, message.put_at, taken.expires_at, taken.pos, message.durable,
     message.descriptor, message.headers, message.envelope
 FROM taken LEFT JOIN LATERAL (
-    -- Looked up one by one, however many the planner believes there are. No partition is
+    -- One index lookup for each, whatever the planner estimates. No partition is
     -- opened that is not near.
     SELECT * FROM broker_message WHERE id = taken.id
       AND id >= %(near_from)s::bigint AND id <= %(near_to)s::bigint OFFSET 0

@@ -1,10 +1,11 @@
--- The queues of an address, or one of them, kept from being deleted until the
--- transaction ends.
+-- Lock the queues of an address, or one of them, against deletion until the transaction
+-- ends.
 --
 -- Order    by id.
--- Locks    the queues, against their end; others may put, get and change them.
+-- Locks    the queues, against deletion; others may put, get and change them.
 -- Index    one_address_a_name
--- Returns  the fields of broker.queueing.routing.Taker; the one queue that is meant takes all.
+-- Returns  the fields of broker.queueing.routing.Taker; a single queue is returned without
+--          its selector.
 SELECT queue.id, queue.routing_type,
     CASE WHEN %(only_queue)s::text IS NULL THEN queue.selector ELSE '' END
 FROM broker_queue AS queue

@@ -1,6 +1,6 @@
--- Find what the journal says of one message.
+-- Find the journal events of one message.
 --
--- Order    as it happened.
+-- Order    of the events.
 -- Locks    none.
 -- Index    broker_event_ids
 -- Returns  the fields of broker.queueing.journal.LifelineEvent.

@@ -1,8 +1,8 @@
--- Read the messages of deliveries that were not near where they were looked for.
+-- Read the messages of deliveries outside the partitions that the get read.
 --
 -- Locks    none: their entries are in a claim.
 -- Index    broker_message_pkey
--- Returns  the id of each message, and the fields of broker.queueing.get.Delivery that are its.
+-- Returns  the id of each message, and its fields of broker.queueing.get.Delivery.
 SELECT message.id, message.address, message.body, message.content_type,
     message.properties, message.message_id, message.correlation_id, message.reply_to,
     message.subject, message.group_id, message.producer, message.put_at, message.durable,

@@ -1,9 +1,9 @@
--- Find how long it is until the next delayed entry falls due, on any queue.
+-- Find the time until the next delayed entry of any queue is due.
 --
 -- Locks    none.
 -- Index    broker_delayed_queue
--- Returns  the time, by the clock that decides: negative where it is past, null where
---          nothing waits.
+-- Returns  the interval, by the database's clock: negative if it is past, null if there is
+--          no delayed entry.
 WITH RECURSIVE waiting AS (
     (SELECT queue_id, due_at FROM broker_delayed ORDER BY queue_id, due_at LIMIT 1)
     UNION ALL

@@ -1,16 +1,15 @@
 -- Store messages sent to one address, and an entry on each queue that takes them.
 --
--- Order    ids run in the order of the arrays. The transaction has its own id before
---          the first nextval, which is what the scan floor rests on.
+-- Order    ids ascend in the order of the arrays. The transaction gets its own id before
+--          the first nextval; the low watermarks of gets depend on this.
 -- Locks    none.
 -- Index    one_address_a_name
--- Returns  the queues that took messages, and the ids of those, for each set of queues;
---          no row at all, and nothing stored, where the address does not exist, or
---          where nobody has looked and one of its queues is guarded, or some setting
---          rules its arrivals.
+-- Returns  for each set of queues: the queues, and the ids of their messages. No row, and
+--          nothing stored, if the address does not exist; or if the caller has not checked
+--          it and one of its queues is guarded, or a setting defines expiry at arrival.
 --
 -- Arrays of priorities, durables, content types and producers may be cut to the first
--- value where all are the same; an array of what no message has is NULL.
+-- value if all are equal; an array without values is NULL.
 WITH route AS MATERIALIZED (
     SELECT pg_current_xact_id(), anycast, multicast,
         coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
@@ -20,7 +19,7 @@ WITH route AS MATERIALIZED (
         FROM (SELECT id, routing_type, guarded FROM broker_queue WHERE address_id = address.id
                 AND id <> ALL (%(refusing_ids)b::integer[]) ORDER BY id) AS queue
     ) AS queues WHERE address.name = %(address)s::text AND (%(looked)s::boolean OR guarded IS NOT TRUE
-      -- Before any wildcard the pattern is the address; a letter or digit is none.
+      -- The part of the pattern before any wildcard; letters and digits are no wildcards.
       AND NOT EXISTS (SELECT FROM broker_addresssetting WHERE rules_arrivals
           AND address.name ^@ substring(match FROM '^[[:alnum:]]*')))
 ),
@@ -39,7 +38,7 @@ sent AS MATERIALIZED (
             unnest(%(dues)b::timestamptz[]) AS due_at, unnest(%(expiries)b::timestamptz[]) AS expires_at
         FROM numbered) AS message
 ),
--- Apart from where they go, so that bodies are not copied on their way.
+-- Separate from routing, so that bodies are not copied.
 stored AS (
     INSERT INTO broker_message (id, put_at, expires_at, priority, routing_type, durable,
         address, content_type, producer, message_id, correlation_id, reply_to, subject,

@@ -1,14 +1,14 @@
--- Return entries to their queues: ready before all that are new, or delayed.
+-- Return entries to their queues: ready, before all new entries, or delayed.
 --
--- Of each backout the journal says how many records outlive a restart of the broker: the
--- count, and the time at which a delay ends. None is written beyond a limit, or of
+-- The journal event of a backout has the number of records that outlive a restart of the
+-- broker: the count, and the end of a delay. There are none beyond a limit, and none of
 -- messages that are not durable.
 --
--- Order    an entry that came back stands at its id less 2^62: before what was not
---          delivered yet, and among its like in the original order.
+-- Order    the position of a returned entry is its id less 2^62: before new entries, and in
+--          the original order among returned ones.
 -- Locks    none.
 -- Index    broker_message_pkey
--- Returns  the queues where something became ready.
+-- Returns  the queues with entries that became ready.
 WITH entry AS MATERIALIZED (
     SELECT back.*, own.at,
         own.at + nullif(back.delay_ms, 0) * interval '1 millisecond' AS due_at,

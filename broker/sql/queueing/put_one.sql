@@ -1,12 +1,12 @@
--- Store one message, sent to an address, and an entry on each queue that takes it: what
--- put.sql does for many, in a third of the time. Not for a message that is to wait.
+-- Store one message sent to an address, and an entry on each queue that takes it. It is
+-- put.sql for a single message without delay, in a third of the time.
 --
--- Order    as in put.sql: the transaction has its own id before the message has one.
+-- Order    as in put.sql: the transaction gets its own id before the message.
 -- Locks    none.
 -- Index    one_address_a_name
--- Returns  the id of the message and the queues that took it; no row, and nothing
---          stored, where the address does not exist, one of its queues is guarded, or
---          some setting rules its arrivals.
+-- Returns  the id of the message and the queues that took it. No row, and nothing stored,
+--          if the address does not exist, one of its queues is guarded, or a setting defines
+--          expiry at arrival.
 WITH numbered AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at, anycast, multicast,
         CASE WHEN pg_current_xact_id() IS NOT NULL

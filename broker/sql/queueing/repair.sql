@@ -1,8 +1,8 @@
--- Give copies what a repair made of them, in the transaction that made the copies.
+-- Apply repairs to copies, in the transaction that created the copies.
 --
--- What AMQP sent around a body is marked: the columns know better from now on.
+-- The AMQP envelope is marked as repaired: from now on the columns take precedence.
 --
--- Locks    the messages, which nobody else can know yet.
+-- Locks    the messages, which are not visible to others yet.
 -- Index    broker_message_pkey
 -- Returns  how many.
 WITH repaired AS (

@@ -1,11 +1,11 @@
--- Note how far message ids have come, and which transactions have ended.
+-- Read the last message id, and which transactions have ended, for low watermarks.
 --
--- The transaction takes its own id after it has read the sequence: whoever has a message
--- id up to that number had a transaction id before.
+-- The transaction gets its own id after it has read the sequence. So any transaction with a
+-- message id up to that number has a lower transaction id.
 --
 -- Locks    none.
 -- Index    none.
--- Returns  the last message id; this transaction's id; the oldest that is still open.
+-- Returns  the last message id; this transaction's id; the oldest open transaction's id.
 WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
 sequence AS MATERIALIZED (SELECT last_value FROM broker_message_id_seq, relaxed)
 SELECT last_value, pg_current_xact_id()::text::bigint,

@@ -1,8 +1,7 @@
--- Find queues that do not exist and have entries: a put that began before a queue was
--- removed may end after it.
+-- Find entries of queues that do not exist: a put that began before the deletion of a queue
+-- may commit after it.
 --
--- Each step asks an index for the next queue, so it reads as many entries as there are
--- queues with any.
+-- A loose index scan: it reads one entry for each queue that has any.
 --
 -- Order    by queue.
 -- Locks    none.

@@ -1,10 +1,10 @@
--- Take what waits on one queue, ready or delayed, for a queue that is to be no more.
+-- Take the ready and delayed entries of one queue that will be deleted.
 --
--- Order    of each place: ready as gets take them, delayed by due time.
--- Locks    the entries; what another transaction holds is skipped.
+-- Order    ready entries by key, delayed ones by due time.
+-- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_ready_pkey, broker_delayed_queue
--- Returns  where it was, and the fields of broker.queueing.transfer.Held but the last; at most
---          ``limit``.
+-- Returns  its place, and the fields of broker.queueing.transfer.TakenEntry except the last;
+--          at most ``limit``.
 WITH ready AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(

@@ -1,9 +1,9 @@
--- Make delayed entries ready whose time has come: at the head of their queues, in the
--- original order. Each queue has its share of a batch, so that none waits for another's.
+-- Make due delayed entries ready, at the head of their queues, in the original order. Each
+-- queue has its share of a batch, so that no queue waits for another.
 --
--- Order    by queue, the longest due first; one batch of a queue after the other.
--- Locks    the turn of each queue; one whose turn another transaction has is left to it.
---          The entries; what another transaction holds is skipped.
+-- Order    by queue, the longest due first.
+-- Locks    an advisory lock of each queue; a queue locked by another transaction is
+--          skipped. The entries; entries locked by another transaction are skipped.
 -- Index    broker_delayed_queue
 -- Returns  the queues, and how many entries of each.
 WITH RECURSIVE waiting AS (

@@ -1,9 +1,9 @@
--- Make delayed entries of one queue ready whose time has come, as wake.sql does for all.
+-- Make due delayed entries of one queue ready, as wake.sql does for all queues.
 --
 -- Order    the longest due first.
--- Locks    the turn of the queue, for which it waits. Within a transaction of the
---          caller's, which may be long, it lets the turn go again at once. The entries;
---          what another transaction holds is skipped.
+-- Locks    the advisory lock of the queue, for which it waits. Within a transaction of the
+--          caller, which may be long, it releases this lock at once. The entries; entries
+--          locked by another transaction are skipped.
 -- Index    broker_delayed_queue
 -- Returns  the queues, and how many entries of each.
 WITH late AS MATERIALIZED (

@@ -1,7 +1,7 @@
--- Find where the entries of one message are.
+-- Find the entries of one message, in all states.
 --
 -- Order    by queue.
--- Locks    none: looking changes nothing.
+-- Locks    none: it only reads.
 -- Index    broker_ready_pkey, broker_delayed_pkey
 -- Returns  the fields of broker.queueing.browse.Whereabouts.
 SELECT * FROM (

@@ -1,9 +1,9 @@
--- Say what users may do: all, or what their authorities and those of their groups grant.
+-- Read the authorities of users, their groups' authorities included.
 --
 -- Locks    none.
 -- Index    none: there are few.
--- Returns  of each active user: the id, whether it is a superuser, and its authorities
---          as an array of objects with the columns of broker.models.Authority.
+-- Returns  for each active user: the id, whether it is a superuser, and the authorities as
+--          an array of objects with the columns of broker.models.Authority.
 SELECT account.id, account.is_superuser, (
     SELECT coalesce(json_agg(authority), '[]')
     FROM broker_authority AS authority

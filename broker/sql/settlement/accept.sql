@@ -1,10 +1,11 @@
--- End a unit of work well: its entries leave their queues.
+-- Commit a unit of work: its entries are accepted and leave their queues.
 --
--- Locks    the unit of work: of two who end it, one finds it gone. Then its claims,
---          which go as they are after whoever had them before.
+-- Locks    the unit of work: a second transaction that ends it finds it gone. Then its
+--          claims, in their latest version.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  a row, if it was there and as many entries left as its holder believes. Else
---          it divides by zero, which undoes it: so it needs no transaction around it.
+-- Returns  a row if the unit of work existed and held the expected number of entries. Else
+--          it fails with a division by zero, which rolls it back; so it needs no
+--          transaction.
 WITH ended AS (
     DELETE FROM broker_unit_of_work WHERE id = %(uow)s::bigint RETURNING id
 ),

@@ -1,4 +1,4 @@
--- Say which messages ask for reports of any kind.
+-- Find the messages that request reports.
 --
 -- Locks    none.
 -- Index    broker_message_pkey

@@ -1,6 +1,6 @@
--- Find owners that are dead: a live one holds the advisory lock of its id.
+-- Find dead owners: a live owner holds the advisory lock of its id.
 --
--- Locks    the advisory locks of the dead, for the length of this transaction.
+-- Locks    the advisory locks of the dead owners, until this transaction ends.
 -- Index    none: the table holds a row for each process.
 -- Returns  ids.
 SELECT id FROM broker_owner

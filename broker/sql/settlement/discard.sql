@@ -1,13 +1,13 @@
--- Keep what is needed to restore entries that were discarded: the discard bin.
+-- Store discarded entries in the discard bin.
 --
 -- Locks    none.
 -- Index    none; it only inserts.
--- Returns  how many; those of queues that keep nothing are not among them.
+-- Returns  how many; entries of queues without retention are not stored.
 WITH kept AS (
     INSERT INTO broker_discarded (message_id, queue_id, queue, discarded_at, keep_until,
         reason, why, priority, backout_count, delivery_count, expires_at)
     SELECT entry.id, entry.queue_id, coalesce(queue.name, ''), own.at,
-        -- A century at most: the end must be a date.
+        -- A century at most, so that the end is a valid date.
         own.at + least(entry.retention_s, 3153600000) * interval '1 second',
         %(reason)s::integer, %(why)s::text, entry.priority, entry.backout_count,
         entry.delivery_count, entry.expires_at

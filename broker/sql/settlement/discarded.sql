@@ -1,7 +1,7 @@
--- Show what is in the discard bin, the newest first.
+-- List the discard bin, the newest first.
 --
--- Order    when it was discarded, message and queue, descending; from one of each on.
--- Locks    none: looking changes nothing.
+-- Order    time of the discard, message and queue, descending; after a cursor.
+-- Locks    none: it only reads.
 -- Index    broker_discarded_order
 -- Returns  the fields of broker.settlement.discards.Binned.
 SELECT found.message_id, found.queue_id, found.queue, found.discarded_at,

@@ -1,7 +1,7 @@
--- Take out of the discard bin what was kept long enough.
+-- Delete entries past their retention from the discard bin.
 --
 -- Order    the longest due first.
--- Locks    the entries of the bin; what another transaction holds is skipped.
+-- Locks    the entries of the bin; entries locked by another transaction are skipped.
 -- Index    broker_discarded_due
 -- Returns  their messages.
 DELETE FROM broker_discarded

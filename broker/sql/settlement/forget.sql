@@ -1,4 +1,4 @@
--- Delete messages that nothing needs: on no queue, and not in the discard bin.
+-- Delete those of some messages that are on no queue, and not in the discard bin.
 --
 -- Locks    the messages.
 -- Index    broker_message_pkey, broker_ready_pkey, broker_delayed_pkey,

@@ -1,9 +1,9 @@
--- Find units of work to be backed out by the system: past their deadline, or held by a
--- process that is no more. Prepared ones wait for their coordinator, and those of no
--- process for their deadline.
+-- Find units of work that the broker must back out: past their deadline, or of a dead
+-- process. Prepared ones wait for their coordinator, and leased ones, which have no
+-- process, for their deadline.
 --
 -- Order    the oldest first.
--- Locks    the units of work; what another transaction holds is skipped.
+-- Locks    the units of work; entries locked by another transaction are skipped.
 -- Index    none: the table holds open units of work only.
 -- Returns  id, and whether its deadline passed (or else its owner died).
 SELECT id,

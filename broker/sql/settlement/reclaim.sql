@@ -1,4 +1,4 @@
--- Begin a unit of work with one entry that its caller took out of another.
+-- Begin a unit of work with one entry that the caller has taken from another.
 --
 -- Locks    none.
 -- Index    none; it only inserts.

@@ -1,9 +1,9 @@
 -- Take one entry out of the discard bin, to put it back on its queue.
 --
--- Locks    the entry of the bin: of two who restore it, one finds it gone.
+-- Locks    the entry of the bin: a second transaction that restores it finds it gone.
 -- Index    broker_discarded_pkey
--- Returns  the fields of broker.queueing.transfer.Held; no row where the bin does not have it, or
---          not any longer than until now.
+-- Returns  the fields of broker.queueing.transfer.TakenEntry; no row if it is not in the bin, or
+--          past its retention.
 WITH own AS (
     SELECT coalesce(%(now)s::timestamptz, statement_timestamp()) AS at
 ),

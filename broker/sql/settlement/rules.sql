@@ -1,13 +1,12 @@
--- Find what rules the entries of queues: the queues' own settings, and those of their
--- addresses that may match.
+-- Read the policy of queues: their own settings, and the address settings that may match.
 --
 -- Locks    none.
 -- Index    broker_queue_pkey, broker_address_pkey
--- Returns  for each queue that is there: its id, address, threshold and kind, and the
---          settings, in the order of their patterns.
+-- Returns  for each queue that exists: its id, address, threshold and kind, and the
+--          settings in the order of their patterns.
 SELECT queue.id, queue.address, queue.backout_threshold, queue.kind, ARRAY(
     SELECT to_jsonb(setting) FROM broker_addresssetting AS setting
-    -- Before any wildcard the pattern is the address; a letter or digit is none.
+    -- The part of the pattern before any wildcard; letters and digits are no wildcards.
     WHERE queue.address ^@ substring(match FROM '^[[:alnum:]]*')
     ORDER BY match)
 FROM unnest(%(queue_ids)b::bigint[]) AS named (id), LATERAL (

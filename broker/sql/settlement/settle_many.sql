@@ -1,20 +1,20 @@
--- Take entries out of units of work that go on: those that end well leave their queues,
--- the others are the caller's to put somewhere. All that is asked for, or nothing.
+-- Take entries out of open units of work: accepted entries leave their queues, the others
+-- are returned for the caller to place. All requested entries, or none.
 --
--- What is asked for are two arrays in step: ids, and the number of the group that each
--- is of, from 0; and from where to where these are of one queue of one unit of work, in
--- which part the ids ascend.
+-- The request has two parallel arrays: ids, and the number of the group of each, from 0. It
+-- has also the ranges of these arrays that belong to one queue of one unit of work; within
+-- a range the ids ascend.
 --
 -- Locks    the units of work, by id, so that they do not end meanwhile; their claims.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  number and the fields of broker.queueing.transfer.Held: for each entry that does not end
---          well, by number and id. Or else, where something is not held, the numbers of
---          that, and nulls.
+-- Returns  for each entry that is not accepted, by number and id: the number of its group
+--          and the fields of broker.queueing.transfer.TakenEntry. But if an entry is not held,
+--          the numbers of the groups of such entries, with nulls.
 WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = ANY (%(uows)b::bigint[])
     ORDER BY id FOR UPDATE
 ),
--- Locked, and so as they are after whoever had them before: what was ended is gone.
+-- Locked, so in their latest version: settled entries are gone.
 claim AS MATERIALIZED (
     SELECT claim.*, asked.ids AS asked_ids, asked.before
     FROM broker_claim AS claim, (
@@ -23,7 +23,7 @@ claim AS MATERIALIZED (
             %(lasts)b::integer[]) AS part (uow, queue_id, first, last)
     ) AS asked
     WHERE claim.uow = asked.uow AND claim.queue_id = asked.queue_id
-      -- By the index, whatever the plan.
+      -- Forces the use of the index.
       AND claim.uow BETWEEN %(lowest)s::bigint AND %(highest)s::bigint
       AND (SELECT count(*) FROM unit) > 0
       AND claim.ids[1] <= asked.ids[cardinality(asked.ids)]
@@ -48,7 +48,7 @@ split AS MATERIALIZED (
             FROM unnest(claim.ids, claim.priorities, claim.backout_counts,
                 claim.delivery_counts, claim.expiries) AS held (
                 id, priority, backout_count, delivery_count, expires_at)
-            OFFSET 0  -- each looked for once
+            OFFSET 0  -- each is searched once
         ) AS entry
     ) AS parts
 ),
@@ -59,7 +59,7 @@ found AS MATERIALIZED (
         their_delivery_counts, their_expiries) AS their (
         place, priority, backout_count, delivery_count, expires_at)
 ),
--- Where something is missing, nothing is taken.
+-- If an entry is missing, nothing is taken.
 whole AS MATERIALIZED (
     SELECT count(*) = cardinality(%(ids)b::bigint[]) AS is_whole FROM found
 ),

@@ -1,9 +1,9 @@
--- Take entries whose time to live is over from where they are delayed.
+-- Take expired entries that are delayed.
 --
 -- Order    the longest expired first.
--- Locks    the entries; what another transaction holds is skipped.
+-- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_delayed_expiry
--- Returns  the fields of broker.queueing.transfer.Held, by queue and id.
+-- Returns  the fields of broker.queueing.transfer.TakenEntry, by queue and id.
 WITH taken AS (
     DELETE FROM broker_delayed
     WHERE ctid = ANY (ARRAY(

@@ -1,9 +1,10 @@
--- Take entries whose time to live is over from the head of one queue.
+-- Take expired entries from the head of one queue.
 --
--- Order    none; but none is taken that is not among the first of its priority.
--- Locks    the entries; what another transaction holds is skipped.
+-- Order    none; only entries among the first of their priority are taken.
+-- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.queueing.transfer.Held, by id. No row where the queue is paused.
+-- Returns  the fields of broker.queueing.transfer.TakenEntry, by id; no row if the queue is
+--          paused.
 WITH taken AS (
     DELETE FROM broker_ready
     WHERE ctid = ANY (ARRAY(

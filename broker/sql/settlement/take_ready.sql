@@ -1,12 +1,12 @@
--- Take named entries of one queue from where they are ready.
+-- Take ready entries of one queue by id.
 --
--- It looks into no lane that is empty, as most of the ten are.
+-- It skips empty lanes, as most of the ten are.
 --
--- Order    by id; an entry stands at its id, or 2^62 before it when it came back.
--- Locks    the entries; what another transaction holds is skipped.
+-- Order    by id; the position of an entry is its id, or its id less 2^62 if returned.
+-- Locks    the entries; entries locked by another transaction are skipped.
 -- Index    broker_ready_pkey
--- Returns  the fields of broker.operations.claim_items.Taken, by id; fewer than asked for
---          where some are no longer there, or have expired and are not wanted then.
+-- Returns  the fields of broker.operations.claim_items.Taken, by id; without entries that
+--          are no longer there, or have expired and are not wanted.
 WITH lanes AS MATERIALIZED (
     SELECT number::smallint AS priority FROM generate_series(0, 9) AS number
     WHERE (SELECT true FROM broker_ready

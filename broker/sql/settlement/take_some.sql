@@ -1,13 +1,13 @@
--- Take some entries of one queue out of a unit of work, which goes on.
+-- Take some entries of one queue out of a unit of work, which stays open.
 --
 -- Locks    the unit of work, so that it does not end meanwhile.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  the fields of broker.settlement.settle.Held, by id; fewer than asked for where the unit
---          of work no longer holds them.
+-- Returns  the fields of broker.queueing.transfer.TakenEntry, by id; without entries that the
+--          unit of work no longer holds.
 WITH unit AS MATERIALIZED (
     SELECT id FROM broker_unit_of_work WHERE id = %(uow)s::bigint FOR UPDATE
 ),
--- Locked, and so as they are after whoever had them before.
+-- Locked, so in their latest version.
 claim AS MATERIALIZED (
     SELECT * FROM broker_claim
     WHERE uow = %(uow)s::bigint AND queue_id = %(queue_id)s::integer

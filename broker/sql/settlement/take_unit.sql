@@ -1,9 +1,9 @@
--- Take every entry out of a unit of work, and end it.
+-- Take all entries out of a unit of work, and end it.
 --
--- Locks    the unit of work: of two who end it, one finds it gone.
+-- Locks    the unit of work: a second transaction that ends it finds it gone.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
--- Returns  the fields of broker.settlement.settle.Held, by queue and id; then the caller puts each
---          where it goes, in the same transaction.
+-- Returns  the fields of broker.queueing.transfer.TakenEntry, by queue and id. The caller places
+--          each entry in the same transaction.
 WITH ended AS (
     DELETE FROM broker_unit_of_work WHERE id = %(uow)s::bigint RETURNING id
 ),

@@ -1,9 +1,8 @@
--- Begin a unit of work that holds nothing yet, and has no deadline: it lives as long as
--- its owner, or until it is ended.
+-- Begin an empty unit of work without a deadline; it ends with its owner at the latest.
 --
 -- Locks    none.
 -- Index    broker_owner_pkey
--- Returns  its id; no row where the owner is no more.
+-- Returns  its id; no row if the owner no longer exists.
 INSERT INTO broker_unit_of_work (id, owner_id, started_at)
 SELECT nextval('broker_unit_of_work_id_seq'), %(owner)s::integer,
     coalesce(%(now)s::timestamptz, statement_timestamp())

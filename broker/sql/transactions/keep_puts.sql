@@ -1,4 +1,4 @@
--- Store what a prepared unit of work is to do when it is committed, in its order.
+-- Store the puts of a prepared unit of work, in order.
 --
 -- Locks    none.
 -- Index    none; it only inserts.

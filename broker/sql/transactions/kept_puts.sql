@@ -1,9 +1,9 @@
--- Take away what a prepared unit of work was to do, and read it.
+-- Delete and return the stored puts of a prepared unit of work.
 --
--- Order    as it is to be done.
--- Locks    the rows, which are gone.
+-- Order    of the puts.
+-- Locks    the deleted rows.
 -- Index    broker_prepared_put_pkey
--- Returns  the fields of broker.transactions.prepared.Part.
+-- Returns  the fields of broker.transactions.prepared.PreparedPart.
 WITH taken AS (
     DELETE FROM broker_prepared_put WHERE uow = %(uow)s::bigint
     RETURNING ord, fields, body, headers, envelope

@@ -1,4 +1,4 @@
--- Begin a unit of work that belongs to no process: it lives until its deadline.
+-- Begin a leased unit of work: it belongs to no process, and ends at its deadline.
 --
 -- Locks    none.
 -- Index    none; it only inserts.

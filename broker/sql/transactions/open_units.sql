@@ -1,8 +1,8 @@
--- List open units of work that hold something, or that are prepared: whose they are,
--- since when, and what they hold. A live owner holds the advisory lock of its id.
+-- List open units of work that hold entries or are prepared, with owner and times. A live
+-- owner holds the advisory lock of its id.
 --
--- Order    the oldest first; from one on.
--- Locks    none: looking changes nothing.
+-- Order    the oldest first; from a cursor on.
+-- Locks    none: it only reads.
 -- Index    broker_unit_of_work_pkey, broker_claim_pkey
 -- Returns  the fields of broker.transactions.administration.OpenUnit.
 WITH lock AS MATERIALIZED (

@@ -1,10 +1,11 @@
--- Give a unit of work the name under which its coordinator ends it; with no unit of
--- work, begin one that holds nothing.
+-- Prepare a unit of work: store the coordinator's transaction id. Without a unit of work,
+-- begin an empty one.
 --
--- Locks    the unit of work: of two who end or prepare it, one finds it gone or named.
+-- Locks    the unit of work: a second transaction that ends or prepares it finds it gone or
+--          prepared.
 -- Index    broker_unit_of_work_pkey
--- Returns  its id; no row where it had ended before or is prepared already. Whether it
---          holds what its holder believes is for its caller to try.
+-- Returns  its id; no row if it has ended or is prepared already. The caller must check that
+--          it holds the expected entries.
 WITH named AS (
     UPDATE broker_unit_of_work SET xid = %(xid)s::text
     WHERE id = %(uow)s::bigint AND xid IS NULL

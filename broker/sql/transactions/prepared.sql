@@ -3,7 +3,7 @@
 -- Order    the oldest first.
 -- Locks    none.
 -- Index    none: the table holds open units of work only.
--- Returns  the fields of broker.transactions.prepared.Prepared.
+-- Returns  the fields of broker.transactions.prepared.PreparedUnitOfWork.
 SELECT xid, id, owner_id, started_at,
     (SELECT coalesce(sum(cardinality(ids)), 0) FROM broker_claim
      WHERE broker_claim.uow = work.id)::bigint,
