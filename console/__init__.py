@@ -1,1 +1,1 @@
-"""The Django project, and the operator's pages."""
+"""The Django project: settings, and the pages, API and commands of operators."""

@@ -1,5 +1,6 @@
-"""Users and groups under Settings: as Django has them, with the permissions that some
-page asks for; second factors are reset there."""
+"""Users and groups under Settings: Django's admin, limited to the permissions that the
+console checks. Second factors are reset here.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ admin.site.unregister([User, Group])
 
 
 def that_count() -> QuerySet[Permission]:
-    """The permissions of the roles, and those that somebody has all the same.
+    """Permissions that the roles use, and any others that are already assigned.
 
-    Django makes four for each table, and nothing asks for most of them.
+    Django creates four permissions per table; most of them are never checked.
     """
     wanted = Q(group__isnull=False) | Q(user__isnull=False)
     for label, codename in (one.split(".") for one in roles.ADMINISTRATOR):

@@ -8,9 +8,10 @@ class ConsoleConfig(AppConfig):
     name = "console"
 
     def ready(self) -> None:
-        """Make Celery and the topics of pages known, find the viewers of all
-        applications, hear who signs in, and have the roles made whenever permissions
-        may have been. The models are loaded by now."""
+        """Register Celery, live topics, viewers of all applications, sign-in signals,
+        and the ``post_migrate`` receiver that makes the roles. The models are loaded by
+        now.
+        """
         from console import celery  # noqa: F401, PLC0415 (being loaded)
         from console.accounts import roles, sessions, sign_in_audit  # noqa: PLC0415
         from console.bridge_pages import live  # noqa: F401, PLC0415
@@ -25,7 +26,7 @@ class ConsoleConfig(AppConfig):
 
 
 class SettingsConfig(admin.AdminConfig):
-    """Django's admin, whose pages leave records."""
+    """Django's admin with audited pages."""
 
     default = False  # it is not the console's own
     default_site = "console.settings_site.SettingsSite"

@@ -1,4 +1,4 @@
-"""The web process: pages and the API over HTTP, live numbers over sockets."""
+"""The web process: pages and the API over HTTP, live numbers over WebSockets."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ MOST_IDLE = 20  # threads that are kept
 
 
 class Pages(ASGIHandler):
-    """Django, where neither views nor middleware are asynchronous: a request goes
-    through all of them in one thread, and threads are there for the next request."""
+    """Django with synchronous views and middleware. Each request runs in one thread,
+    and threads are reused.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +40,7 @@ class Pages(ASGIHandler):
             async with ThreadSensitiveContext(executor=thread):
                 await super().__call__(scope, receive, send)
         finally:
-            # Whoever hung up may have left it at work: it says itself when it is idle.
+            # It may still work for a client that is gone: it reports when idle.
             loop = asyncio.get_running_loop()
             thread.submit(loop.call_soon_threadsafe, self.keep, thread)
 

@@ -1,4 +1,4 @@
-"""Which records of the audit are wanted, as a URL says it; and records as files."""
+"""The query of the audit page and export, from a URL; records as files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class WantedForm(forms.Form):
 
 
 def choices() -> list[tuple[str, list[tuple[str, str]]]]:
-    """The acts by kind, for a list to choose from."""
+    """Actions by kind, for a selection list."""
     every: dict[str, list[tuple[str, str]]] = {kind: [] for kind in KINDS}
     for act in Act:
         every.setdefault(act.split(".")[0], []).append((act.value, str(act.label)))
@@ -65,7 +65,7 @@ def choices() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def told(one: AuditRecord) -> dict[str, Any]:
-    """A record as JSON has it; from this its hash can be verified."""
+    """A record as JSON; its hash can be verified from this."""
     fields = {name: getattr(one, name) for name in COLUMNS}
     at = one.at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return fields | {"at": at, "detail": one.details}
@@ -80,7 +80,7 @@ def as_lines(records: Iterable[AuditRecord]) -> str:
 
 
 def as_table(records: Iterable[AuditRecord]) -> str:
-    """CSV, for spreadsheets: what they would take for a formula begins with a quote."""
+    """CSV. A text that a spreadsheet would read as a formula gets a leading quote."""
     text = io.StringIO()
     table = csv.writer(text)
     table.writerow(COLUMNS)

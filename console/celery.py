@@ -1,4 +1,4 @@
-"""Celery's application: housekeeping and reports, never a message."""
+"""The Celery application: housekeeping and reports, no messages of the broker."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""How the name of a queue, and a text of a client, stand in a URL.
+"""URL converters for queue names and other text.
 
-A name may hold any character, also ``/``, and a proxy may decode, join or drop what is
-percent-encoded. So every byte of its UTF-8 that is not a letter, a digit, or one of
-``. _ -`` is written as ``~`` and two hexadecimal digits: ``eu/orders`` is
-``eu~2Forders``. Each name has one spelling.
+A name may contain any character, also ``/``, and proxies may decode, join or drop
+percent-encoded characters. Each byte of UTF-8 other than a letter, a digit or one of
+``. _ -`` is therefore written as ``~`` and two hexadecimal digits: ``eu/orders`` is
+``eu~2Forders``. Each name has exactly one spelling.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class QueueName:
     regex = r"(?:[A-Za-z0-9._-]|~[0-9A-F]{2})+"
 
     def to_python(self, value: str) -> str:
-        """The name.
+        """The decoded name.
 
         Raises:
-            ValueError: no name is spelled so; for Django that is no such page.
+            ValueError: not a valid spelling; Django answers 404.
         """
         name = ESCAPED.sub(
             lambda match: bytes.fromhex(match[1].decode()), value.encode()
@@ -32,7 +32,7 @@ class QueueName:
         return name
 
     def to_url(self, value: str) -> str:
-        if value in (".", ".."):  # browsers take these for directions
+        if value in (".", ".."):  # browsers resolve these path segments
             return value.replace(".", "~2E")
         return "".join(
             chr(byte) if byte in PLAIN else f"~{byte:02X}" for byte in value.encode()
@@ -40,7 +40,7 @@ class QueueName:
 
 
 class TextConverter:
-    """Whatever somebody wrote, also in several lines, as percent-encoding has it."""
+    """Any text, percent-encoded, also with line breaks."""
 
     regex = r"(?s:.+)"
 

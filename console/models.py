@@ -1,4 +1,4 @@
-"""What the console keeps for people; no message depends on it."""
+"""Tables of the console. No message depends on them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from django.db.models.functions import Now
 
 
 class SavedView(models.Model):
-    """A filter with a name, to come back to. Whoever opens it sees what they may."""
+    """A named filter. Each reader sees the messages that they may see."""
 
-    slug = models.CharField(max_length=100)  # how it stands in URLs
+    slug = models.CharField(max_length=100)  # slug in URLs
     name = models.CharField(max_length=80)
     filter = models.TextField()  # in its normal form
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_views"
     )
-    is_shared = models.BooleanField(default=False)  # others see its name and filter
+    is_shared = models.BooleanField(default=False)  # others see name, filter
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -33,30 +33,30 @@ class SavedView(models.Model):
 
 
 class BrowserSession(AbstractBaseSession):
-    """Somebody signed in, in one browser; see ``console.accounts.sessions``."""
+    """A session of a signed-in user; see ``console.accounts.sessions``."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="sessions"
     )
-    began_at = models.DateTimeField(db_default=Now())  # when they signed in
-    seen_at = models.DateTimeField(db_default=Now())  # when they last did something
-    host = models.TextField(db_default="")  # whence they signed in
-    browser = models.TextField(db_default="")  # as it names itself
-    is_stale = models.BooleanField(db_default=False)  # it is to get a new key
+    began_at = models.DateTimeField(db_default=Now())  # time of sign-in
+    seen_at = models.DateTimeField(db_default=Now())  # time of the last activity
+    host = models.TextField(db_default="")  # host at sign-in
+    browser = models.TextField(db_default="")  # User-Agent
+    is_stale = models.BooleanField(db_default=False)  # a new key is due
 
     class Meta:
         default_permissions = ()
 
 
 class CodeTries(models.Model):
-    """What became of the codes that somebody gave; see ``console.second_factors``."""
+    """The state of a user's second-factor codes; see ``console.second_factors``."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
     )
     wrong = models.PositiveSmallIntegerField(db_default=0)  # since the last right one
     wrong_at = models.DateTimeField(null=True)
-    last_step = models.BigIntegerField(db_default=0)  # of time, whose code was taken
+    last_step = models.BigIntegerField(db_default=0)  # time step of the last code used
 
     class Meta:
         default_permissions = ()

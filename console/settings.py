@@ -1,7 +1,7 @@
-"""All settings, from the environment; the defaults run on this machine alone.
+"""All settings, from the environment; the defaults are for this machine alone.
 
-What the broker does with messages is not set here: it is data (``AddressSetting``), so
-that an administrator can change it while messages flow.
+How the broker treats messages is not set here but in the database (``AddressSetting``),
+so that an administrator can change it at run time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from console.settings_signing_in import *  # noqa: F403
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
-# Where everything lives that is made while running: databases, sockets, logs, reports.
+# Run-time data: databases, sockets, logs, reports.
 VAR_DIR = Path(env("BACKOUT_VAR", default=str(BASE_DIR / "var"))).resolve()
 
 DEBUG = env.bool("DEBUG", default=False)
@@ -36,7 +36,7 @@ BACKOUT_SECRET_KEYS = env.list("BACKOUT_SECRET_KEYS", default=[]) or (
     if os.access(SECRET_KEYS_FILE, os.R_OK)
     else [Fernet.generate_key().decode()]  # for set-up, too
 )
-SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])  # of before
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])  # earlier ones
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
@@ -104,18 +104,18 @@ TEMPLATES = [
 ]
 
 # PostgreSQL. The options hold for every connection: the broker's statements are
-# prepared, and a generic plan is the one their forms are made for (docs/decisions).
+# prepared, and are written for generic plans (docs/decisions).
 DATABASES = {
     "default": env.db("DATABASE_URL", default=socket_paths.database_url(VAR_DIR))
 }
 DATABASES["default"].setdefault("OPTIONS", {})
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 # The web process answers in many short threads, which share a pool (console/asgi.py);
-# the threads of all others live long, and each keeps its connection.
+# threads of other processes are long-lived, and each keeps its connection.
 POOLED = env.bool("DATABASE_POOL", default=False)
 DATABASES["default"]["CONN_MAX_AGE"] = 0 if POOLED else 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-# Plans are made once, maybe while a queue is empty, and have to suit a full one.
+# Plans are made once, perhaps for an empty queue, and must suit a full one.
 DATABASES["default"]["OPTIONS"].setdefault(
     "options",
     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
@@ -179,10 +179,10 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-# Who may read /metrics: whoever sends this, or where it is empty, this machine alone.
+# Token for /metrics; empty: this machine alone.
 BACKOUT_METRICS_TOKEN = env.str("BACKOUT_METRICS_TOKEN", default="")
 
-# How long what was answered to a request is kept for whoever sends its key again.
+# How long the response to an idempotency key is kept.
 BACKOUT_ANSWERS_KEPT_HOURS = env.int("BACKOUT_ANSWERS_KEPT_HOURS", default=24)
 # Of one request, with all messages in it.
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("BACKOUT_MAX_REQUEST_BYTES", default=16 * 2**20)
@@ -259,13 +259,13 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expire_seconds": 2},
     },
 }
-# How patterns of address settings are written: see broker/formats/wildcards.py.
+# Syntax of address setting patterns: see broker/formats/wildcards.py.
 BROKER_WILDCARD_DELIMITER = env.str("BROKER_WILDCARD_DELIMITER", default=".")
 BROKER_WILDCARD_ANY_WORDS = env.str("BROKER_WILDCARD_ANY_WORDS", default="#")
 BROKER_WILDCARD_SINGLE_WORD = env.str("BROKER_WILDCARD_SINGLE_WORD", default="*")
 BROKER_LITERAL_MATCH_MARKERS = env.str("BROKER_LITERAL_MATCH_MARKERS", default="")
 
-# AMQP. Where clients connect, and by what they are known.
+# AMQP. Listening addresses and authentication.
 BROKER_AMQP_HOST = env.str("BROKER_AMQP_HOST", default="127.0.0.1")
 BROKER_AMQP_PORT = env.int("BROKER_AMQP_PORT", default=5672)
 # A port that nobody has named may be another, the next that is free.
@@ -282,7 +282,7 @@ BROKER_AMQP_SCRAM = env.bool("BROKER_AMQP_SCRAM", default=None)
 # Whether clients of Azure Service Bus may log in with tokens. What the database has of
 # a credential is then enough to make one.
 BROKER_AMQP_CBS = env.bool("BROKER_AMQP_CBS", default=False)
-# What clients may take of one process that listens; broker/amqp/limits.py says more.
+# Limits of clients per listening process; see broker/amqp/limits.py.
 BROKER_AMQP_MAX_CONNECTIONS = env.int("BROKER_AMQP_MAX_CONNECTIONS", default=10_000)
 BROKER_AMQP_MAX_CONNECTIONS_PER_USER = env.int(
     "BROKER_AMQP_MAX_CONNECTIONS_PER_USER", default=1000
@@ -329,7 +329,7 @@ BROKER_AMQP_MAX_TRANSACTION_AGE_S = env.float(
 # Modules with message transformers of links, beside those of installed applications.
 BACKOUT_TRANSFORMERS = env.list("BACKOUT_TRANSFORMERS", default=[])
 
-# Links of bridges: ids by which a message is recognised that comes a second time.
+# Links of bridges: message ids kept for duplicate detection.
 BRIDGE_DUPLICATES_KEPT_S = env.float("BRIDGE_DUPLICATES_KEPT_S", default=7 * 86400.0)
 BRIDGE_DUPLICATES_KEPT = env.int("BRIDGE_DUPLICATES_KEPT", default=1_000_000)  # of each
 

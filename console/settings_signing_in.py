@@ -1,4 +1,4 @@
-"""How people sign in, and for how long; ``console.settings`` takes all of it in."""
+"""Settings of sign-in and sessions; imported by ``console.settings``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_TEMPLATE = "registration/locked_out.html"
 AXES_VERBOSE = False
 
-# How long somebody stays signed in who does nothing, and how long in any case.
+# Idle timeout and longest duration of a session.
 BACKOUT_SESSION_IDLE_S = env.int("BACKOUT_SESSION_IDLE_S", default=1800)
 BACKOUT_SESSION_LONGEST_S = env.int("BACKOUT_SESSION_LONGEST_S", default=43_200)
 SESSION_ENGINE = "console.accounts.sessions"

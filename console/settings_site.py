@@ -1,6 +1,6 @@
-"""The site of the settings: whatever is set there, of any application, is audited.
+"""The admin site for Settings: every change, in any application, is audited.
 
-All that one request changes there is one transaction, with its records.
+All changes of one request are one transaction, with their audit records.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ BEFORE = "_before_settings"  # attribute of a request: states by model and key
 
 
 class AuditedAdmin(ModelAdmin):
-    """Writes down what its pages create, change and delete, with before and after.
+    """Records what its pages create, change and delete, with before and after.
 
-    Both are read from the database: before anything is saved, and once all of it is,
-    with what it refers to.
+    Both states are read from the database, before and after saving, including related
+    rows.
     """
 
     def save_model(
@@ -45,13 +45,13 @@ class AuditedAdmin(ModelAdmin):
         note(Act.CREATE, obj, {}, audit.state_of(obj))
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Not where nothing was saved by a form: a new password has its own record."""
+        """Skipped if no form was saved: a new password has its own record."""
         before = getattr(request, BEFORE, {}).pop((type(obj), obj.pk), None)
         if before is not None:
             note(Act.CHANGE, obj, before, audit.state_of(obj))
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        """Not here, but where it is deleted."""
+        """Does nothing: deletions are recorded where they happen."""
 
     def delete_model(self, request: HttpRequest, obj: Model) -> None:
         note(Act.DELETE, obj, audit.state_of(obj), {})
@@ -65,7 +65,7 @@ class AuditedAdmin(ModelAdmin):
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: Any = None
     ) -> HttpResponse:
-        """What the audit says of it; that has rights of its own."""
+        """The object's audit records, with the permission of the audit."""
         kind = str(self.opts.verbose_name)
         return redirect(
             reverse("console:audit", query={"object": f"{kind}:{object_id}"})
@@ -77,11 +77,11 @@ def note(act: Act, one: Model, before: dict[str, Any], after: dict[str, Any]) ->
 
 
 class SettingsSite(AdminSite):
-    """Where every page is audited, whoever wrote it."""
+    """The site on which every page is audited."""
 
     @method_decorator(login_not_required)
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """There is one way in, that of the console, with its second factor."""
+        """Redirect to the console's sign-in page, which checks the second factor."""
         if self.has_permission(request):
             return redirect("admin:index")
         wanted = request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index")

@@ -1,7 +1,7 @@
-"""Static files, as WhiteNoise serves them, but each in one piece.
+"""WhiteNoise with responses in one piece.
 
-WhiteNoise hands over an open file. Under ASGI, Django has to read that to its end
-before it sends the first byte, and warns of it. These are small: they are read at once.
+WhiteNoise returns an open file. Under ASGI, Django reads that to its end before sending
+and warns about it. These files are small, so they are read at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where everything is: the console at the root, settings under the admin."""
+"""URLs: the console at the root, Settings under the admin."""
 
 from __future__ import annotations
 

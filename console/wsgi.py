@@ -1,4 +1,4 @@
-"""For tools that still ask for WSGI; the console itself is served by ASGI."""
+"""For tools that need WSGI; the console itself runs under ASGI."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""People: roles, permissions, sessions, masking, time zones."""
+"""User accounts: roles, permissions, sessions, masking, time zones."""

@@ -1,4 +1,4 @@
-"""Who acts in a request: whoever has signed in, or the credential that it came with."""
+"""The actor of a request, for the audit: the signed-in user or the credential."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker.security.audit import Actor, acting
 
 
 class ActingMiddleware:
-    """Lets all that a request does be done by whom it is from."""
+    """Records everything that a request does under its actor."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""What was tried and denied, for the audit: written once the attempt is undone."""
+"""Denied attempts in the audit, written after the attempt has been rolled back."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ LACKING = "A permission for this is missing."
 
 
 def note(request: HttpRequest, error: Exception) -> None:
-    """Write down a denial, if it is one; other refusals concern what was asked for, and
-    not who asked."""
+    """Record a denial. Refusals for other reasons than a missing right are not
+    recorded.
+    """
     if isinstance(error, NotAuthorized):
         thing = Thing("queue", "", error.queue)
     elif isinstance(error, ApprovalNeeded | OwnApproval):

@@ -1,7 +1,8 @@
-"""What somebody may not see answers as what is not there, with the same words.
+"""Answers 404 for objects that the user may not see, as if they did not exist.
 
-A refusal that names a queue says that there is one. So it is told to those alone who
-may inquire it; to all others it is a page, or a thing, that does not exist.
+A refusal that names a queue reveals that the queue exists. Only users with the
+authority to inquire the queue get that refusal; all others get the usual 404 page or
+problem.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.queues import NotAuthorized
 from broker.security import authorities
 
-SIGHT: authorities.Authority = "inquire"  # what it takes to know of a queue
+SIGHT: authorities.Authority = "inquire"  # to know that a queue exists
 
 
 def hides(request: HttpRequest, error: BrokerError) -> bool:
-    """Whether a refusal is answered as if nothing were there.
+    """Whether a refusal is answered with 404, as if the object did not exist.
 
     Args:
-        request: what was asked for; of its URL, what is named there.
-        error: why it is refused.
+        request: the queues are those that its URL names.
+        error: the refusal.
     """
     match = request.resolver_match
     named = set(match.kwargs.values()) if match else set()

@@ -1,4 +1,4 @@
-"""What redaction rules hide, for pages, the API and the command line alike."""
+"""Masking by redaction rules, for pages, the API and the command line."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from broker.security.redaction import CLEAR, Sight, Veil
 
 
 def sight_for(user: Principal, why: str, on: audit.Thing, **detail: Any) -> Sight:
-    """What somebody may see of several messages; all that they may, if they say why.
+    """Masks for several messages. A user who gives a reason and has the authority to
+    unmask sees everything.
 
     Args:
-        user: who looks.
-        why: what is masked is to be seen; empty where it is not.
-        on: where they look.
-        detail: what else the audit is to tell.
+        user: the reader.
+        why: reason for unmasking; empty to keep the masks.
+        on: the object named in the audit record.
+        detail: further facts for the audit record.
     """
     sight = redaction.sight_of(user)
     lifts = bool(why.strip() and sight.rules)
@@ -29,10 +30,10 @@ def sight_for(user: Principal, why: str, on: audit.Thing, **detail: Any) -> Sigh
 
 
 def veil_for(user: Principal, message_id: int, why: str = "") -> Veil:
-    """What is masked of one message; nothing of what they may lift, if they say why.
+    """The mask of one message; no mask for a user who may unmask and gives a reason.
 
     Raises:
-        MaskedMessage: they say why, and may not.
+        MaskedMessage: a reason is given without the authority to unmask.
     """
     if why.strip():
         return lifted_by(user, message_id, why)
@@ -40,11 +41,11 @@ def veil_for(user: Principal, message_id: int, why: str = "") -> Veil:
 
 
 def lifted(sight: Sight, veil: Veil, message_id: int, why: str) -> Veil:
-    """A message without its veil, written down.
+    """A message without its mask; the unmasking is recorded in the audit.
 
     Raises:
-        MaskedMessage: this principal may not lift it.
-        UnmaskingNeedsReason: they do not say why.
+        MaskedMessage: this principal lacks the authority to unmask.
+        UnmaskingNeedsReason: no reason is given.
     """
     if not veil.may_lift:
         raise MaskedMessage(veil.names)
@@ -53,11 +54,12 @@ def lifted(sight: Sight, veil: Veil, message_id: int, why: str) -> Veil:
 
 
 def lifted_by(user: Principal, message_id: int, why: str) -> Veil:
-    """A message as somebody may see it who says why; as it is, if nothing is masked.
+    """A message as this user may see it when they give a reason; unchanged if nothing
+    is masked.
 
     Raises:
-        MaskedMessage: they may not.
-        UnmaskingNeedsReason: they do not say why.
+        MaskedMessage: the authority to unmask is missing.
+        UnmaskingNeedsReason: no reason is given.
     """
     sight = redaction.sight_of(user)
     veil = sight.veil(message_id)
@@ -67,12 +69,13 @@ def lifted_by(user: Principal, message_id: int, why: str) -> Veil:
 def without_heads(
     user: Principal, entries: Sequence[Browsed], *, is_read: bool
 ) -> list[Browsed]:
-    """A list as somebody may see it: a beginning cannot be masked, so it is left out.
+    """A list without the beginnings of masked bodies: a part of a body cannot be
+    masked.
 
     Args:
-        user: who looks.
+        user: the reader.
         entries: of the list.
-        is_read: whether beginnings are shown at all.
+        is_read: whether the list shows beginnings of bodies.
     """
     sight = redaction.sight_of(user) if is_read else None
     if sight is None or not sight.rules:
@@ -89,7 +92,7 @@ def without_heads(
 def seen_by_taker(
     user: Principal, deliveries: Sequence[Delivery]
 ) -> Iterator[tuple[Delivery, Veil]]:
-    """What somebody took, with its veil: applications get what was sent."""
+    """A message that was got. Users see it masked; applications get what was sent."""
     if authorities.credential_of(user) is not None:
         yield from ((one, CLEAR) for one in deliveries)
         return

@@ -1,8 +1,8 @@
-"""What one person may, on which queues, and whence they have it; for themselves.
+"""The signed-in user's own permissions and authorities, and where they come from.
 
-It asks for no permission, and tells of no queue that the person may not inquire. It is
-explained by the same rows that decide: no row takes away, so that what is missing is
-missing since no group, and no pattern, gives it.
+No permission is needed to read them. Queues that the user may not inquire are not
+named. The explanation uses the same rows as the decision itself. Rows only grant; a
+right is missing because no group and no pattern grants it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ SUPERUSER = "superuser"
 
 @dataclass(frozen=True, slots=True)
 class ControlledAction:
-    """Something that controls do, and what it takes."""
+    """An action of the console, and the permission and authorities it needs."""
 
     words: str
     permission: str
-    authority: authorities.Authority | None = None  # on each queue that it is about
+    authority: authorities.Authority | None = None  # needed on each queue concerned
 
 
 DEEDS = (
@@ -71,7 +71,7 @@ DEEDS = (
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Authorities on the queues of one pattern, and whose they are."""
+    """Authorities on the queues that match one pattern, and who holds the grant."""
 
     pattern: str
     authorities: tuple[authorities.Authority, ...]
@@ -80,10 +80,10 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """A deed, and whether what it takes is had."""
+    """An action, and whether the user has what it needs."""
 
     deed: ControlledAction
-    by: tuple[str, ...]  # who gives the permission; empty: it is missing
+    by: tuple[str, ...]  # sources of the permission; empty: it is missing
     roles: tuple[str, ...]  # that have the permission
     patterns: tuple[str, ...]  # of queues on which the authority is had
 
@@ -94,14 +94,14 @@ class Possible:
 
 @dataclass(frozen=True, slots=True)
 class OnQueue:
-    """What is had on one queue, and by which grants; none: it is missing."""
+    """An authority on one queue and the grants that give it; none: it is missing."""
 
     queue: str
     why: dict[authorities.Authority, tuple[Grant, ...]]
 
 
 def grants_of(user: Principal) -> list[Grant]:
-    """The rows that give a person authorities, by pattern. One query."""
+    """The authority rows of a user, ordered by pattern. One query."""
     if not isinstance(user, User) or not user.is_active:
         return []
     held = Authority.objects.filter(Q(user=user) | Q(group__user=user))
@@ -120,7 +120,9 @@ def grants_of(user: Principal) -> list[Grant]:
 
 
 def narrowed(user: User, grants: list[Grant]) -> list[Grant]:
-    """What a credential leaves of its user's grants; of who signed in, all."""
+    """The grants that a credential leaves of its user's; all of them without a
+    credential.
+    """
     credential = authorities.credential_of(user)
     if credential is None:
         return grants
@@ -133,7 +135,7 @@ def narrowed(user: User, grants: list[Grant]) -> list[Grant]:
 
 
 def givers_of(user: User) -> dict[str, tuple[str, ...]]:
-    """Who gives a person each permission that they have. Two queries."""
+    """The sources of each permission that a user has. Two queries."""
     every = Permission.objects.select_related("content_type")
     pairs = [
         (name_of(one), YOU) for one in every.filter(user=user).order_by("codename")
@@ -152,7 +154,7 @@ def name_of(permission: Permission) -> str:
 
 
 def possible(user: User, grants: Sequence[Grant]) -> list[Possible]:
-    """All deeds, each with what of it is had, and who has what is missing."""
+    """Every action, what the user has for it, and who has what is missing."""
     given = givers_of(user)
     super_ = (SUPERUSER,) if user.is_superuser else ()
     return [
@@ -191,7 +193,7 @@ def on_queues(grants: Sequence[Grant], names: Iterable[str]) -> list[OnQueue]:
 
 
 def queues_like(user: Principal, text: str) -> list[str]:
-    """The queues that a person may inquire, with a text in their names, by name."""
+    """Queues the user may inquire whose names contain a text, by name."""
     names = Queue.objects.filter(name__icontains=text).order_by("name")
     return sorted(
         authorities.allowed(user, "inquire", names.values_list("name", flat=True))

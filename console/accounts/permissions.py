@@ -1,7 +1,7 @@
-"""What permissions open.
+"""Permission checks of the console.
 
-A credential has its user's permissions only as far as they are of use to a machine;
-what it may look at is a matter of its authorities alone, as over AMQP.
+A credential has those of its user's permissions that programs need. Read access of a
+credential depends on its authorities only, as over AMQP.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LOOK = ("broker.view_queue", "broker.browse_queue")
 
 
 def may(user: User | AnonymousUser, permission: str) -> bool:
-    """Whether a permission is had."""
+    """Whether a user or credential has a permission."""
     if authorities.credential_of(user) is None:
         return user.has_perm(permission)
     return permission in LOOK or (permission == CHANGE and user.has_perm(permission))

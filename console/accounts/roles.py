@@ -1,15 +1,14 @@
-"""Who may do what: three roles, as groups, each with all that the one before it may.
+"""Three roles as Django groups; each includes the rights of the role before it.
 
-A role has permissions, which open pages, and authorities, which the broker asks for on
-each queue. The groups are made after every migration, because permissions are. People
-are put into them under Settings; a group that an administrator has given more keeps it.
+A role has permissions, which open pages, and authorities, which the broker checks on
+each queue. The groups are made after each migration, because permissions are. Users are
+put into groups under Settings. Rights that an administrator adds to a group are kept.
 
-Authorities can also be narrowed: an administrator who takes ``#`` from the operators,
-to give them some queues by name or none, means it. So they are not made after every
-migration, nor where a group has none, but once: with the group, or with the table of
-authorities where the group is older. What is taken away then stays away. An authority
-that an upgrade adds to the table is given once, too: with its column, to the rows of
-roles on ``#``, as a new installation has it.
+An administrator may also take authorities away, for example replace ``#`` of the
+operators by single queues, or by none. Authorities are therefore granted only once:
+when the group is created, or, for an older group, when the table of authorities is
+created. An authority that an upgrade adds to the table is granted once too, when its
+column is added, to the rows of roles on ``#``.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ VIEWER = {
     "broker.view_link",
     "dashboards.view_report",
 }
-AUDITOR = VIEWER | {"broker.view_auditrecord"}  # who did what; nothing that changes
+AUDITOR = VIEWER | {"broker.view_auditrecord"}  # the audit; read only
 OPERATOR = VIEWER | {
-    "broker.browse_queue",  # reads bodies, which may hold what is nobody's business
+    "broker.browse_queue",  # reads bodies, which may hold personal data
     "broker.resubmit_message",
     "broker.pause_queue",
     "broker.close_clientconnection",
@@ -49,7 +48,7 @@ ADMINISTRATOR = (
         "broker.view_subscription",
         "broker.view_credential",
         "broker.add_credential",
-        "broker.change_credential",  # to revoke it: nothing else of it changes
+        "broker.change_credential",  # for revoking; no other field is changed
         "broker.change_ruletable",
         "broker.decide_branch",
     }
@@ -70,7 +69,7 @@ ADMINISTRATOR = (
             ("broker", "redactionrule"),
             ("auth", "user"),
             ("auth", "group"),
-            ("django_celery_beat", "crontabschedule"),  # when reports run
+            ("django_celery_beat", "crontabschedule"),  # schedules of reports
             ("django_celery_beat", "periodictask"),
         )
         for action in ("add", "change", "delete", "view")
@@ -85,7 +84,7 @@ ROLES = {
 AUTHORITIES: dict[str, tuple[authorities.Authority, ...]] = {  # on every queue
     "viewer": ("inquire",),
     "auditor": ("inquire",),
-    # Also set: it is what pausing a queue needs. What is masked is not theirs to see.
+    # Includes set, which pausing a queue needs. Does not include unmask.
     "operator": tuple(one for one in authorities.ALL if one != "unmask"),
     "administrator": authorities.ALL,
 }
@@ -102,9 +101,10 @@ def grant(
     verbosity: int = 0,
     **rest: Any,
 ) -> None:
-    """Give the roles what they may do in one application; a ``post_migrate`` receiver.
+    """Grant the roles their permissions in one application; a ``post_migrate``
+    receiver.
 
-    The permissions themselves are made by another receiver, which may come later.
+    Django's own receiver creates the permissions and may run later than this one.
     """
     if app_config.label not in {name.split(".")[0] for name in ADMINISTRATOR}:
         return
@@ -125,10 +125,10 @@ def grant(
 
 
 def authorize(group: Any, using: str, apps: Apps, plan: Plan | None) -> None:
-    """Give a role its authorities on every queue, as far as there are any yet.
+    """Grant a role its authorities on every queue, if the table exists yet.
 
     Args:
-        plan: what was migrated; None where the group is new.
+        plan: the migrations that ran; None if the group is new.
     """
     try:
         rows = apps.get_model("broker", "Authority").objects.using(using)
@@ -145,14 +145,14 @@ def authorize(group: Any, using: str, apps: Apps, plan: Plan | None) -> None:
 
 
 def makes_authorities(plan: Plan) -> bool:
-    """Whether the table of authorities was made by these migrations."""
+    """Whether these migrations created the table of authorities."""
     return any(
         isinstance(one, CreateModel) and one.name == "Authority" for one in done(plan)
     )
 
 
 def added_authorities(plan: Plan) -> set[str]:
-    """The columns that these migrations added to the table of authorities."""
+    """Columns that these migrations added to the table of authorities."""
     return {
         one.name
         for one in done(plan)
@@ -161,7 +161,7 @@ def added_authorities(plan: Plan) -> set[str]:
 
 
 def done(plan: Plan) -> Iterator[Operation]:
-    """What these migrations did to the broker's tables."""
+    """The operations of these migrations on the broker's tables."""
     for migration, was_undone in plan:
         if migration.app_label == "broker" and not was_undone:
             yield from migration.operations

@@ -1,10 +1,10 @@
-"""Sessions of people: how long they last, whose they are, and how one ends them.
+"""Browser sessions: idle timeout, longest duration, owner, and ending them.
 
-A session ends when nobody did anything for a while, and some hours after its beginning
-in any case. Both are judged where a session is read, so that pages, sockets and the API
-find none. What a page asks by itself, to stay fresh, keeps no session alive.
+A session ends after an idle time, and after a fixed time in any case. Both limits are
+checked whenever a session is loaded, by pages, sockets and the API alike. Automatic
+refreshes of a page do not count as activity.
 
-Its key is new when somebody signs in, and again after their rights were changed.
+The session key is renewed at sign-in and whenever the user's rights have changed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from console.models import BrowserSession
 
 BEGAN, HOST, BROWSER = "_began_at", "_host", "_browser"  # in what a session keeps
 NOTED_EVERY = timedelta(minutes=1)
-LONGEST = 300  # characters of how a browser names itself
+LONGEST = 300  # characters of the User-Agent header
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class SessionStore(db.SessionStore):
-    """Sessions in the database, each with whose it is; one that is over is none."""
+    """Sessions in the database with their owner; an expired session loads as empty."""
 
     row: BrowserSession | None = None  # as it was read
 
@@ -67,15 +67,14 @@ class SessionStore(db.SessionStore):
 
 
 def is_over(row: BrowserSession, now: datetime) -> bool:
-    """Whether a session has ended by itself."""
+    """Whether a session has expired."""
     idle = timedelta(seconds=settings.BACKOUT_SESSION_IDLE_S)
     longest = timedelta(seconds=settings.BACKOUT_SESSION_LONGEST_S)
     return now >= row.seen_at + idle or now >= row.began_at + longest
 
 
 class SessionsMiddleware:
-    """Notes that somebody does something, and gives their session a new key where their
-    rights were changed."""
+    """Records activity, and renews the session key after a change of rights."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -93,7 +92,7 @@ class SessionsMiddleware:
 
 
 def is_an_act(request: HttpRequest) -> bool:
-    """Whether a person did it, and not a page that keeps itself fresh."""
+    """Whether a request is a user's action, not an automatic refresh of a page."""
     asks = request.headers.get("Sec-Fetch-Mode", "navigate")
     return request.method not in SAFE or asks == "navigate"
 
@@ -109,7 +108,7 @@ def listen() -> None:
 
 
 def begin(request: HttpRequest, **_: Any) -> None:
-    """Somebody has signed in; what is long over is deleted by the way."""
+    """Record a new session at sign-in, and delete sessions that expired long ago."""
     BrowserSession.objects.filter(expire_date__lte=timezone.now()).delete()
     request.session[BEGAN] = timezone.now().isoformat()
     request.session[HOST] = request.META.get("REMOTE_ADDR", "")
@@ -119,7 +118,9 @@ def begin(request: HttpRequest, **_: Any) -> None:
 def user_saved(
     *, instance: User, created: bool, update_fields: Any = None, **_: Any
 ) -> None:
-    """Whoever may no longer sign in has no session; else their rights may differ."""
+    """End the sessions of a deactivated user; renew keys of others, whose rights may
+    differ.
+    """
     own = BrowserSession.objects.filter(user=instance.pk)
     if not instance.is_active:
         own.delete()
@@ -130,45 +131,49 @@ def user_saved(
 def rights_of_users(
     *, instance: User | Group, action: str, reverse: bool, pk_set: Any, **_: Any
 ) -> None:
-    """Users are in other groups, or have other permissions."""
+    """A user's groups or permissions have changed."""
     if action.startswith("post_"):
         renew(Q(user__in=pk_set or ()) if reverse else Q(user=instance.pk))
 
 
 def rights_of_groups(*, instance: Any, action: str, reverse: bool, **_: Any) -> None:
-    """A group has other permissions."""
+    """A group's permissions have changed."""
     if action.startswith("post_") and not reverse:
         renew(Q(user__groups=instance.pk))
 
 
 def authority_changed(*, instance: Authority, **_: Any) -> None:
-    """By somebody; what migrations grant is there before there are sessions."""
+    """An authority row has changed. Migrations also grant some, before any session
+    exists.
+    """
     if audit.is_acting():
         groups = Q(user__groups=instance.group_id) if instance.group_id else Q()
         renew(groups or Q(user=instance.user_id))
 
 
 def renew(whose: Q) -> None:
-    """Let sessions get new keys, when they next do something."""
+    """Mark sessions so that they get a new key at their next activity."""
     keys = list(BrowserSession.objects.filter(whose).values_list("pk", flat=True))
     BrowserSession.objects.filter(pk__in=keys).update(is_stale=True)
 
 
 def sessions_of(user: User) -> list[BrowserSession]:
-    """Where somebody is signed in, the last seen first."""
+    """A user's open sessions, the most recently used first."""
     now = timezone.now()
     found = BrowserSession.objects.filter(user=user, expire_date__gt=now)
     return [one for one in found.order_by("-seen_at", "pk") if not is_over(one, now)]
 
 
 def name_of(row: BrowserSession) -> str:
-    """By which a page calls a session; its key is nobody's to read."""
+    """An identifier of a session for pages; the session key stays secret."""
     return hashlib.sha256(row.session_key.encode()).hexdigest()[:16]
 
 
 @transaction.atomic
 def end(user: User, rows: Iterable[BrowserSession]) -> int:
-    """End some of somebody's own sessions, with a record of each; return how many."""
+    """End some of a user's own sessions, record each in the audit, and return the
+    number.
+    """
     ended = 0
     for row in rows:
         found, _ = BrowserSession.objects.filter(pk=row.pk, user=user).delete()

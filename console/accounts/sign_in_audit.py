@@ -1,6 +1,6 @@
-"""Who signs in and out, who fails to, and whose password is set: for the audit.
+"""Audit records of sign-in, sign-out, failed sign-in and password changes.
 
-What was typed as a name is not kept where nobody has that name: it may be a password.
+A user name that does not exist is not recorded: it may be a mistyped password.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def signed_out(user: User | None, **_: Any) -> None:
 def failed(
     credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
 ) -> None:
-    """A name and a password that do not fit, at a page."""
+    """A failed sign-in on a page: wrong user name or password."""
     if request is None:  # a client of AMQP, which the listener bounds and logs
         return
     name = str(credentials.get("username", "")).replace("\0", "")
@@ -67,7 +67,7 @@ def failed(
 
 @transaction.atomic
 def saved(instance: User, created: bool, raw: bool, **_: Any) -> None:  # noqa: FBT001
-    """A new account outside of a page, which has its own record; a new password."""
+    """A user created outside the pages, which have their own record; a new password."""
     if raw:
         return
     if created:

@@ -1,7 +1,7 @@
-"""The time zone in which a person reads times: UTC, unless their browser has another.
+"""The time zone in which pages show times; UTC unless a cookie names another.
 
-It is kept in a cookie, by its name. Pages and forms use it; the admin, the API, logs
-and the database are in UTC always.
+The cookie holds the name of the zone. Pages and forms use it. The admin, the API, logs
+and the database always use UTC.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DEFAULT = "UTC"
 
 
 class ZoneMiddleware:
-    """Renders pages in the zone of whoever asks."""
+    """Renders pages in the time zone of the user."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -33,12 +33,12 @@ class ZoneMiddleware:
 
 
 def zone_of(request: HttpRequest) -> tzinfo:
-    """The chosen zone; UTC where none is chosen, or none of that name is known."""
+    """The zone named by the cookie; UTC if there is none or it is unknown."""
     chosen = request.COOKIES.get(COOKIE, "")
     return ZoneInfo(chosen) if chosen in names() and chosen != DEFAULT else UTC
 
 
 @cache
 def names() -> frozenset[str]:
-    """All that one may choose."""
+    """All zones that can be chosen."""
     return frozenset({*available_timezones(), DEFAULT})

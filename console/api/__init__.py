@@ -1,15 +1,14 @@
-"""The console's API: what pages show and do, as JSON, by the same functions.
+"""The JSON API. It calls the same functions as the pages.
 
-Everything is under ``/api/v1/`` and described in ``/api/v1/openapi.json``. A machine
-sends a credential (``Authorization: Bearer`` and its secret). Whoever has signed in may
-ask by the session's cookie, too; what changes something then needs the token against
-forged requests (header ``X-CSRFToken``). Permissions and authorities are those of the
-pages.
+Every path begins with ``/api/v1/``; ``/api/v1/openapi.json`` describes them. Programs
+send a credential (``Authorization: Bearer`` and its secret). A signed-in user may use
+the session cookie; requests that change something then need the CSRF token (header
+``X-CSRFToken``). Permissions and authorities are the same as for the pages.
 
-Errors are problems by RFC 9457, each with a ``code`` that is stable and safe to match
-on. What was read has an ``ETag``, and is not sent again to who has it
-(``If-None-Match``). What acts may be sent with an ``Idempotency-Key``: sent again with
-the same key, it is not done again, and answers what it answered then.
+Errors are RFC 9457 problem details, each with a stable ``code``. Responses to reads
+have an ``ETag``; ``If-None-Match`` avoids sending the same content again. Requests that
+change something accept an ``Idempotency-Key``: a repeated request with the same key is
+not executed again and gets the first response.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ PARTS = (
     *(connections, credentials, audit, health, groups, rules, own_rights),
     *(reports, views, parts, documents),
 )
-SECRET = {"create_credential"}  # what it answers is not kept, and so not repeated
+SECRET = {"create_credential"}  # the response is not stored, so it is not repeated
 KEY = {
     "in": "header",
     "name": idempotency.HEADER,
@@ -77,8 +76,9 @@ KEY = {
 
 
 class Api(NinjaAPI):
-    """As it describes itself: an operation has its function's name, and a problem is
-    not plain JSON."""
+    """The API's OpenAPI description: operation ids are function names, and errors have
+    the media type of problem details.
+    """
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
@@ -97,7 +97,7 @@ class Api(NinjaAPI):
 
 
 def conditional(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Let an operation not answer again what the asker has."""
+    """Let an operation answer 304 when the client already has the response."""
 
     @wraps(run)
     def answered(request: HttpRequest, **values: Any) -> HttpResponse:
@@ -134,31 +134,31 @@ problems.register(api)
 
 @cache
 def document() -> OpenAPISchema:
-    """What it says of itself, which does not change while it runs."""
+    """The OpenAPI document; it does not change while the process runs."""
     return api.get_openapi_schema()
 
 
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """What there is to ask, for whoever is known."""
+    """The OpenAPI document, for authenticated clients."""
     if not authentication.is_known(request):
         return problems.unauthenticated(request, AuthenticationError())
     return JsonResponse(document())
 
 
 def nothing(request: HttpRequest, rest: str) -> HttpResponse:
-    """What there is where no operation is."""
+    """The response for a path that has no operation."""
     return problems.not_found(request, Http404())
 
 
 def answering_itself(view: Callable[..., Any]) -> Callable[..., Any]:
-    """A view that says itself that one must sign in; no page to do so is of use."""
+    """Mark a view that answers 401 itself instead of a redirect to the sign-in page."""
     view.login_required = False  # type: ignore[attr-defined]
     return view
 
 
 def urls() -> list[URLPattern | URLResolver]:
-    """The routes, to be included."""
+    """The URL patterns of the API, to be included."""
     patterns, *_ = api.urls
     patterns.insert(0, path("openapi.json", openapi, name="openapi"))
     patterns.append(path("<text:rest>", nothing, name="nothing"))

@@ -1,7 +1,7 @@
-"""Operations: planned on a frozen set, started, cancelled, taken back.
+"""Operations: plan on a frozen set of messages, start, cancel, undo.
 
-As on the pages: a plan does nothing. It says how many messages it is about, and where
-they lie and go; then it is started, or cancelled.
+As on the pages, a plan changes nothing. It gives the number of messages, the queues
+they are on and the target. It is then started or cancelled.
 """
 
 from __future__ import annotations
@@ -41,41 +41,42 @@ VIEW = "broker.view_queue"
 
 
 class NewOperation(Schema):
-    """What is to be done, and with which messages: what a filter finds, dead letters,
-    or messages by their numbers; one of these."""
+    """The kind of operation and its messages, chosen by exactly one of: a filter, dead
+    letters, or message numbers.
+    """
 
     kind: Operation.Kind
     queue: str = Field(default="", max_length=255, pattern=NO_NUL)  # of a move or copy
-    priority: int | None = Field(default=None, ge=0, le=9)  # the new one
+    priority: int | None = Field(default=None, ge=0, le=9)  # the new priority
     filter: list[str] | None = Field(default=None, min_length=1, max_length=32)
     letters: Which | None = None
     messages: list[int] | None = Field(default=None, min_length=1, max_length=500)
-    first: int | None = Field(default=None, ge=1)  # only so many of these
-    sample: int | None = Field(default=None, ge=1)  # only so many, any of them
-    pace: int | None = Pace  # messages a second; none: as fast as it goes
-    canary: int | None = Canary  # messages that are tried first; none: as usual
+    first: int | None = Field(default=None, ge=1)  # at most this many
+    sample: int | None = Field(default=None, ge=1)  # at most this many, in any order
+    pace: int | None = Pace  # messages a second; null: no limit
+    canary: int | None = Canary  # messages of the trial; null: the default
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)  # for the record
 
 
 class Started(Schema):
-    """Why it is done, for the record."""
+    """The reason, for the audit."""
 
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
 class Nothing(Schema):
-    """Nothing more is to be said."""
+    """An empty body."""
 
 
 class OperationsPage(Schema):
-    """Which operations, from one on downwards, and how many at most."""
+    """Where the page begins (an operation's number, descending), and its size."""
 
     before: int = Field(default=NEWEST, ge=1, le=NEWEST)
     limit: int = Field(default=50, ge=1, le=200)
 
 
 class Operations(Schema):
-    """A page of operations, the newest first; the next is before ``next``."""
+    """A page of operations, the newest first; the next page is before ``next``."""
 
     operations: list[OperationState]
     next: int | None
@@ -87,7 +88,7 @@ class Operations(Schema):
 def list_operations(
     request: HttpRequest, page: Query[OperationsPage]
 ) -> dict[str, Any]:
-    """Those on queues which one may inquire."""
+    """Operations on queues that the caller may inquire."""
     require(request, VIEW)
     about = ("created_by", "course", "approval__approved_by")
     every = seen_by(request.user).select_related(*about)
@@ -106,8 +107,9 @@ def list_operations(
     summary="Plan an operation",
 )
 def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]:
-    """Freezes the set; nothing is done yet. Needs the authorities that it takes to do
-    so, where the messages lie and where they go."""
+    """Freezes the set of messages; changes nothing yet. Needs the authorities of the
+    operation itself, on the queues where the messages are and on the target.
+    """
     require(request, permissions.CHANGE)
     with transaction.atomic():
         chosen, scope = chosen_by(request, wanted)
@@ -137,9 +139,10 @@ def plan_operation(request: HttpRequest, wanted: NewOperation) -> dict[str, Any]
 def start_operation(
     request: HttpRequest, operation_id: Path[int], said: Started
 ) -> dict[str, Any]:
-    """Begins with the first 100 messages; housekeeping goes on with the rest. A large
-    one, and one that cannot be undone, needs a reason, unless its plan has one; where
-    its queues say so, it needs a second person first."""
+    """Processes the first 100 messages; housekeeping processes the rest. A large
+    operation, and one that cannot be undone, needs a reason, unless its plan has one.
+    If its queues require approval, a second person must approve it first.
+    """
     require(request, permissions.CHANGE)
     with transaction.atomic():
         found, ledger = seen(request, operation_id)
@@ -161,7 +164,9 @@ def start_operation(
 def cancel_operation(
     request: HttpRequest, operation_id: Path[int], said: Nothing
 ) -> dict[str, Any]:
-    """Ends it where it is: what is done stays, the rest is not touched."""
+    """Stops the operation. Messages already processed stay as they are; the rest is
+    left unchanged.
+    """
     require(request, permissions.CHANGE)
     with transaction.atomic():
         found, _ = seen(request, operation_id)
@@ -177,7 +182,7 @@ def cancel_operation(
 def undo_operation(
     request: HttpRequest, operation_id: Path[int], said: Nothing
 ) -> dict[str, Any]:
-    """Answers with the plan, which is an operation like others."""
+    """Returns the plan of the undo, which is an operation like any other."""
     require(request, permissions.CHANGE)
     with transaction.atomic():
         found, _ = seen(request, operation_id)
@@ -199,10 +204,10 @@ def order_of(wanted: NewOperation) -> Order:
 def chosen_by(
     request: HttpRequest, wanted: NewOperation
 ) -> tuple[Chosen | Sought, str]:
-    """Which messages are meant, of those one may see; and the same in words.
+    """The chosen messages that the caller may see, and a description of the set.
 
     Raises:
-        ValidationError: none of the ways to choose is taken, or several are.
+        ValidationError: not exactly one of the ways to choose is used.
     """
     ways = (wanted.filter, wanted.letters, wanted.messages)
     if sum(one is not None for one in ways) != 1:

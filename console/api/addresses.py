@@ -1,4 +1,4 @@
-"""Addresses: the settings that each has in effect."""
+"""Addresses: their effective settings."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ router = Router(tags=["addresses"])
 
 
 class Definition(Schema):
-    """What one setting says of a field."""
+    """One address setting's value of a field."""
 
     match: str
     value: Any
 
 
 class FieldDecision(Schema):
-    """How one field was decided."""
+    """A field's value, and which setting decided it."""
 
     field: str
-    value: Any  # null where it follows from others
+    value: Any  # null if it is derived from other fields
     decided_by: str | None  # the pattern of the setting; null for the built-in default
     why: str
-    passed_over: list[Definition]  # by less specific settings, the nearest first
+    passed_over: list[Definition]  # values of less specific settings, nearest first
 
 
 class Settings(Schema):
-    """All settings of an address, each with what decided it."""
+    """All fields of an address, each with the setting that decided it."""
 
     address: str
     settings: list[FieldDecision]
@@ -45,8 +45,9 @@ class Settings(Schema):
     summary="The settings that an address has in effect",
 )
 def read_settings(request: HttpRequest, address: Path[str]) -> dict[str, Any]:
-    """Each field with the setting that decides it, for who may inquire a queue of the
-    address. The address need not exist. Its name is written as those of queues."""
+    """Each field with the setting that decides it, for callers who may inquire a queue
+    of the address. The address need not exist. Its name is written as queue names are.
+    """
     require(request, "broker.view_queue")
     held = authorities.held_by(request.user)
     queues = Queue.objects.filter(address__name=address).values_list("name", flat=True)

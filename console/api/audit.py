@@ -1,4 +1,4 @@
-"""The audit, for programs: the records that are wanted, the newest first."""
+"""The audit log: records that match a query, the newest first."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ router = Router(tags=["audit"])
 
 
 class Record(Schema):
-    """One act, or the attempt at one."""
+    """One action, or a denied attempt."""
 
     id: int
-    number: int | None  # its place in the chain
+    number: int | None  # its number in the hash chain
     at: datetime
     actor_kind: str
     actor_id: int | None
     actor: str
-    source: str  # the host it came from; empty for commands
+    source: str  # the client's host; empty for commands
     act: str
     object_kind: str
     object_id: str
@@ -40,14 +40,14 @@ class Record(Schema):
 
 
 class Records(Schema):
-    """A page of records; the next begins after ``next``."""
+    """A page of records; the next page begins after ``next``."""
 
     records: list[Record]
     next: int | None
 
 
 class AuditQuery(Schema):
-    """Which records, and how many at most."""
+    """Which records, and the size of the page."""
 
     actor: str = Field(default="", max_length=500, pattern=NO_NUL)
     act: str = Field(default="", max_length=100, pattern=NO_NUL)
@@ -62,8 +62,8 @@ class AuditQuery(Schema):
 
 @router.get("/audit", response={200: Records, **REFUSED}, summary="Who did what")
 def list_records(request: HttpRequest, page: Query[AuditQuery]) -> dict[str, Any]:
-    """The records that are wanted, the newest first. ``object`` is a name, or a kind
-    and a name such as ``queue:orders``; ``act`` is one act, or the part before its dot.
+    """Matching records, the newest first. ``object`` is a name, or a kind and a name
+    such as ``queue:orders``; ``act`` is one action, or the part before its dot.
     """
     require(request, VIEW)
     said = page.dict()

@@ -1,9 +1,9 @@
-"""Who asks: a person by their session's cookie, or a machine by its credential.
+"""Authentication of a request: a user's session cookie or a credential.
 
 A credential is sent as ``Authorization: Bearer`` with its secret, or ``Basic`` with its
-name and secret. It is good for what it is good for over AMQP: the authorities of its
-user, narrowed. No token against forged requests is asked for, as no browser sends it
-unasked.
+name and secret. It has the same rights as over AMQP: its user's authorities, narrowed
+by the credential. No CSRF token is needed, because browsers do not send it by
+themselves.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from ninja.security.base import AuthBase
 from broker.models import Credential
 from broker.security import authorities, credentials
 
-KNOWN = "_backout_credential"  # attribute of a request that was asked already
+KNOWN = "_backout_credential"  # attribute of a request that was authenticated already
 
 
 class BearerAuth(AuthBase):
-    """By the secret of a credential; or by its name and secret."""
+    """Authenticate by a credential's secret, or by its name and secret."""
 
     openapi_type = "http"
     openapi_scheme = "bearer"
 
     def __call__(self, request: HttpRequest) -> Credential | None:
-        """The credential that it came by; without the header it may have a session.
+        """Authenticate by the header's credential; without the header, by the session.
 
         Raises:
-            AuthenticationError: what the header says is not known.
+            AuthenticationError: the credential is not valid.
         """
         if "Authorization" not in request.headers:
             return None
@@ -52,7 +52,7 @@ WAYS = (BearerAuth(), SessionAuth())
 
 
 def is_known(request: HttpRequest) -> bool:
-    """Whether somebody is known to ask; ``request.user`` is then who."""
+    """Whether the request is authenticated; ``request.user`` is then set."""
     try:
         return WAYS[0](request) is not None or request.user.is_authenticated
     except AuthenticationError:
@@ -60,7 +60,7 @@ def is_known(request: HttpRequest) -> bool:
 
 
 def asker(request: HttpRequest) -> str:
-    """Who is known to ask, in a word that nobody else has."""
+    """A unique identifier of the authenticated user or credential."""
     credential = authorities.credential_of(request.user)
     if credential is not None:
         return f"credential {credential.pk}"
@@ -69,7 +69,7 @@ def asker(request: HttpRequest) -> str:
 
 @sensitive_variables()
 def credential_in(header: str) -> Credential | None:
-    """The good credential that a header names."""
+    """The valid credential that a header names."""
     scheme, _, value = header.partition(" ")
     match scheme.lower():
         case "bearer":

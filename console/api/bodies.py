@@ -1,7 +1,7 @@
-"""Messages as JSON: what a client sends, and what it gets; no byte is lost either way.
+"""Messages as JSON, in requests and responses, without loss of any byte.
 
-A body says how it is written: as text, which is its UTF-8; in Base64, which is any
-bytes; or, to put only, as JSON, which is stored as the shortest text of it.
+The encoding of a body is stated: text (UTF-8), Base64 (any bytes) or, for puts only,
+JSON, which is stored in its shortest form.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ Word = Field(default=None, max_length=1024, pattern=NO_NUL)
 
 
 class MessageToPut(Schema):
-    """A message to be sent."""
+    """A message to put."""
 
     body: JsonValue = ""
     encoding: Literal["text", "base64", "json"] = "text"  # of the body
     content_type: str | None = Field(default=None, max_length=255, pattern=NO_NUL)
     properties: dict[str, JsonValue] = Field(default={}, max_length=1000)
-    priority: int = Field(default=4, ge=0, le=9)  # 9 goes first
+    priority: int = Field(default=4, ge=0, le=9)  # 0 to 9; 9 is the highest
     durable: bool = True
-    message_id: str | None = Word  # the client's own
+    message_id: str | None = Word  # chosen by the client
     correlation_id: str | None = Word
     reply_to: str | None = Word
     subject: str | None = Word
@@ -55,7 +55,7 @@ class MessageToPut(Schema):
 
 
 class FullMessage(Schema):
-    """A message, whole."""
+    """A complete message."""
 
     message_id: int  # the broker's number
     address: str
@@ -75,25 +75,25 @@ class FullMessage(Schema):
     expires_at: datetime | None
     backout_count: int  # deliveries that were backed out
     headers_base64: str | None  # IBM MQ's, chained, before the body
-    descriptor: dict[str, Any] | None  # fields of IBM MQ's MQMD that differ
-    masked_by: list[str]  # the redaction rules that hide something of it
-    is_withheld: bool  # all of the body is hidden: it says how long that is
+    descriptor: dict[str, Any] | None  # IBM MQ's MQMD, where not default
+    masked_by: list[str]  # names of the redaction rules that mask parts of it
+    is_withheld: bool  # the whole body is masked; only its length is given
 
 
 def new_message(
     one: MessageToPut, address: str, now: datetime, producer: str, where: list[Any]
 ) -> NewMessage:
-    """What the broker is to store.
+    """The message as the broker stores it.
 
     Args:
-        one: as it came.
-        address: where it is sent.
-        now: from when delays and times to live count.
-        producer: who sends it.
-        where: it stands in the request, for what is wrong with it.
+        one: the message of the request.
+        address: the target address.
+        now: start of delays and times to live.
+        producer: the sender's name.
+        where: its position in the request, for error messages.
 
     Raises:
-        ValidationError: its body is not written as it says, or times contradict.
+        ValidationError: the body does not fit its encoding, or times conflict.
     """
     if one.delay_ms is not None and one.deliver_at is not None:
         raise wrong([*where, "delay_ms"], "Give a delay or a time, not both.")
@@ -139,7 +139,7 @@ def wrong(where: list[Any], what: str) -> ValidationError:
 
 
 def written(body: bytes) -> tuple[str, Literal["text", "base64"]]:
-    """A body as text where it is that, or else in Base64; and which."""
+    """A body as text if it is UTF-8, otherwise in Base64; and the encoding used."""
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -150,7 +150,7 @@ def written(body: bytes) -> tuple[str, Literal["text", "base64"]]:
 
 
 def told(one: Delivery, veil: Veil = CLEAR) -> dict[str, Any]:
-    """A message as it is told, without what is masked of it."""
+    """A message as JSON, with its masked parts removed."""
     seen = veil.body(one.body, one.content_type)
     properties, hidden = veil.properties(one.properties)
     body, encoding = written(seen.body)

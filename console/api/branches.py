@@ -1,12 +1,12 @@
-"""Branches: units of work of a coordinator outside, such as another Backout.
+"""Transaction branches for an external coordinator, such as another Backout.
 
-Who bridges to and from here gets messages in a branch, says in one request which of
-them are done and what is to be sent, and has that *prepared*: from then on it waits for
-their decision, whatever ends meanwhile. Or, where nobody else is to agree, has it done
-at once.
+A client gets messages in a branch. One request then names the messages to accept and
+the messages to put, and *prepares* the branch. A prepared branch waits for the
+coordinator's decision and survives restarts and expired leases. A client without other
+participants commits in one phase.
 
-A branch that is not prepared is known by its token, as a settlement is; a prepared one
-by its coordinator's name for it, the xid. That is its own: another has other names.
+An open branch is identified by its token, as a settlement is. A prepared branch is
+identified by its xid. Xids are separate per coordinator.
 
 Source:
     The Open Group, "Distributed Transaction Processing: The XA Specification".
@@ -47,36 +47,36 @@ router = Router(tags=["branches"])
 SALT = "backout.branch"
 FAILED = "Its consumer could not process it."
 XID = r"^[A-Za-z0-9._:\-]{1,200}$"
-Consumer = Field(default="", max_length=100, pattern=r"^[^\x00/]*$")  # its own name
+Consumer = Field(default="", max_length=100, pattern=r"^[^\x00/]*$")  # its name
 
 
 class GetInBranch(Schema):
-    """What one would like to get."""
+    """What to get."""
 
     limit: int = Field(default=100, ge=1, le=MOST)  # messages at most
-    lease_s: int = taking.Lease  # how long they are held, unless they are prepared
-    wait_s: float = Field(default=0, ge=0, le=20)  # for the first, if there is none
-    selector: str = Field(default="", max_length=4000, pattern=NO_NUL)  # of JMS
+    lease_s: int = taking.Lease  # seconds of the lease; a prepared branch has none
+    wait_s: float = Field(default=0, ge=0, le=20)  # seconds to wait for one
+    selector: str = Field(default="", max_length=4000, pattern=NO_NUL)  # JMS selector
     consumer: str = Consumer
-    branch: str | None = Field(default=None, max_length=300)  # that is to hold them
+    branch: str | None = Field(default=None, max_length=300)  # that holds them
 
 
 class ConsumerOf(Schema):
-    """Who begins to take."""
+    """The consumer that starts."""
 
     consumer: str = Consumer
 
 
 class GivenBack(Schema):
-    """How many messages are ready again."""
+    """The number of messages released."""
 
     messages: int
 
 
 class ReleaseOf(Schema):
-    """What is given back, and whether that counts."""
+    """Which messages to release, and whether the attempt counts as failed."""
 
-    messages: list[int] | None = Field(default=None, max_length=MOST)  # null: all held
+    messages: list[int] | None = Field(default=None, max_length=MOST)  # null: all
     failed: bool = False  # whether the attempt failed
     error: str = Field(default="", max_length=4000, pattern=NO_NUL)  # what went wrong
 
@@ -88,7 +88,7 @@ class Sent(Schema):
 
 
 class Name(Schema):
-    """What the coordinator calls a branch."""
+    """The coordinator's xid of a branch."""
 
     xid: str = Field(pattern=XID)
 
@@ -102,10 +102,11 @@ class Name(Schema):
 def get_in_branch(
     request: HttpRequest, name: Path[str], wanted: GetInBranch
 ) -> HttpResponse:
-    """Takes what is first on a queue, on which one needs the authority ``get``. The
-    answer is a batch, whose head has the token of the ``branch``, and of each message
-    its ``id``. A branch may be given, of the same queue, which then holds these, too.
-    What is masked for whoever asks is not given in a branch."""
+    """Gets the first messages of a queue; needs the authority ``get``. The response is
+    a batch. Its head has the token of the ``branch`` and the ``id`` of each message. If
+    the request names a branch of the same queue, that branch holds these messages too.
+    Messages that are masked for the caller cannot be got in a branch.
+    """
     authorities.require(request.user, "get", name)
     queue = named(name)
     if wanted.selector and authorities.credential_of(request.user) is None:
@@ -157,10 +158,11 @@ def taken(
 def give_back_branches(
     request: HttpRequest, name: Path[str], who: ConsumerOf
 ) -> dict[str, Any]:
-    """Gives back what a consumer of this name, of the same asker, still holds of the
-    queue in branches that are not prepared, uncounted. So one that goes on after a
-    crash loses no time and no order. Without a name nothing is given back. Needs the
-    authority ``get``."""
+    """Releases, uncounted, the messages that the caller's consumer of this name still
+    holds on the queue in open branches. A consumer that restarts after a crash so keeps
+    order and loses no time. Without a name nothing is released. Needs the authority
+    ``get``.
+    """
     authorities.require(request.user, "get", name)
     queue = named(name)
     if not who.consumer:
@@ -176,8 +178,9 @@ def give_back_branches(
     summary="Put a batch of messages",
 )
 def put_batch(request: HttpRequest) -> dict[str, Any]:
-    """Each to its own address, on which one needs the authority ``put``: all of them,
-    or none."""
+    """Puts each message to its own address, all or none. Needs the authority ``put`` on
+    each address.
+    """
     puts = batches.messages_of(request, batches.read(request))
     put_many(puts, actor=authorities.name_of(request.user))
     return {"messages": len(puts)}
@@ -190,7 +193,7 @@ def put_batch(request: HttpRequest) -> dict[str, Any]:
     summary="Put messages in a branch, and prepare it",
 )
 def prepare_puts(request: HttpRequest, name: Query[Name]) -> dict[str, Any]:
-    """As ``/branches/{branch}/prepare``, where nothing was got."""
+    """As ``/branches/{branch}/prepare``, for a branch without gets."""
     return prepared(request, name.xid, batches.read(request), {})
 
 
@@ -203,9 +206,11 @@ def prepare_puts(request: HttpRequest, name: Query[Name]) -> dict[str, Any]:
 def prepare_branch(
     request: HttpRequest, branch: Path[str], name: Query[Name]
 ) -> dict[str, Any]:
-    """Promises to accept what it got and to put the messages of the batch, whose head
-    may say which to ``accept``, by their ids; the others go back, uncounted. From then
-    on only its xid ends it. What cannot be committed is refused, and is backed out."""
+    """Prepares the branch: accept the messages it got and put the messages of the
+    batch. The head may list the ids to ``accept``; the others are released, uncounted.
+    From then on only a decision by xid ends the branch. A branch that cannot be
+    committed is refused and backed out.
+    """
     uow, queue_id = branch_of(request, branch)
     batch = batches.read(request)
     got = {"uow": uow, "queue_id": queue_id, "ids": accepted(batch)}
@@ -232,9 +237,10 @@ def prepared(
     summary="Commit a branch in one phase",
 )
 def accept_branch(request: HttpRequest, branch: Path[str]) -> dict[str, Any]:
-    """Accepts what it got and puts the messages of the batch, whose head may say which
-    to ``accept``, by their ids: all of it, or nothing. The others it goes on
-    holding."""
+    """Commits in one phase: accepts the messages the branch got and puts the messages
+    of the batch, all or nothing. The head may list the ids to ``accept``; the branch
+    goes on holding the others.
+    """
     uow, queue_id = branch_of(request, branch)
     batch = batches.read(request)
     left = leases.settle(
@@ -256,8 +262,9 @@ def accept_branch(request: HttpRequest, branch: Path[str]) -> dict[str, Any]:
 def release_branch(
     request: HttpRequest, branch: Path[str], said: ReleaseOf
 ) -> dict[str, Any]:
-    """They are where they were, uncounted; or the attempt has ``failed``, and is
-    counted: they come again, or are dead letters."""
+    """Releases the messages, uncounted. With ``failed`` they are backed out and
+    counted, and are redelivered or dead-lettered.
+    """
     uow, queue_id = branch_of(request, branch)
     outcome = BackOut(said.error or FAILED) if said.failed else Release()
     actor = authorities.name_of(request.user)
@@ -267,10 +274,10 @@ def release_branch(
 
 
 def accepted(batch: MessageBatch) -> list[int] | None:
-    """Which messages the head of a batch says are to be accepted; None: all.
+    """The ids that the head of a batch lists to accept; None: all.
 
     Raises:
-        InvalidBatch: it says something else.
+        InvalidBatch: the list is malformed.
     """
     ids = batch.head.get("accept")
     if ids is None:
@@ -283,10 +290,10 @@ def accepted(batch: MessageBatch) -> list[int] | None:
 
 
 def branch_of(request: HttpRequest, branch: str) -> tuple[int, int]:
-    """The unit of work and the queue of a token, for whoever got it.
+    """The unit of work and the queue of a token, if the caller got it.
 
     Raises:
-        Http404: it is none, or somebody else's.
+        Http404: the token is unknown, or another client's.
     """
     try:
         uow, queue_id, whose = signing.loads(branch, salt=SALT)
@@ -298,12 +305,11 @@ def branch_of(request: HttpRequest, branch: str) -> tuple[int, int]:
 
 
 def actor_of(request: HttpRequest, consumer: str) -> str:
-    """A consumer as the journal has it, which is how it is found again."""
+    """The consumer's name in the journal, by which its branches are found again."""
     name = authorities.name_of(request.user)
     return f"{name}/{consumer}" if consumer else name
 
 
 def stored_as(request: HttpRequest, xid: str) -> str:
-    """What this asker calls a branch, as the broker keeps it: nobody else can name
-    it."""
+    """The broker's key of a caller's branch name; other callers cannot form it."""
     return f"{authentication.asker(request).replace(' ', '-')}:{xid}"

@@ -1,4 +1,4 @@
-"""Connections of clients: who is connected, and closing one."""
+"""Connections of AMQP clients: list them, and close one."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MOST_ENDPOINTS = 5000  # of a single one
 
 
 class EndpointState(Schema):
-    """One of the ways by which messages go, as it was a second ago."""
+    """A link endpoint of a client, at most a second old."""
 
     id: int
     session: int
     name: str
     kind: str  # puts, gets, browses, transactions
-    node: str  # empty where each message says it, and of transactions
+    node: str  # empty for anonymous senders and transactions
     queue: str | None
     is_exclusive: bool
     credit: int
@@ -39,7 +39,7 @@ class EndpointState(Schema):
 
 
 class ConnectionState(Schema):
-    """A client, and what it has open."""
+    """A client's connection and its endpoints."""
 
     id: int
     container_id: str
@@ -54,19 +54,19 @@ class ConnectionState(Schema):
     close_requested_by: str | None
     sessions: int
     endpoints: list[EndpointState]  # in a list of connections, the first 50 of each
-    more_endpoints: int  # that are left out
+    more_endpoints: int  # endpoints left out of a list
     hidden_endpoints: int  # on queues that one may not inquire
 
 
 class Connections(Schema):
-    """A page of connections; the next begins after ``next``."""
+    """A page of connections; the next page begins after ``next``."""
 
     connections: list[ConnectionState]
     next: int | None
 
 
 class ConnectionQuery(Schema):
-    """Which connections, and how many at most."""
+    """Which connections, and the size of the page."""
 
     text: str = Field(default="", max_length=LONGEST_TEXT, pattern=NO_NUL)
     after: int = Field(default=0, ge=0, lt=2**63)
@@ -74,13 +74,13 @@ class ConnectionQuery(Schema):
 
 
 class Close(Schema):
-    """Why it is closed."""
+    """The reason, for the audit."""
 
     reason: str = Field(min_length=1, max_length=200)
 
 
 class CloseRequested(Schema):
-    """Since when it is asked for; the listener does it within a second."""
+    """When the close was requested; the listener closes within a second."""
 
     close_requested_at: datetime
 
@@ -93,8 +93,9 @@ class CloseRequested(Schema):
 def list_connections(
     request: HttpRequest, page: Query[ConnectionQuery]
 ) -> dict[str, Any]:
-    """Those that use a queue which one may inquire, the longest connected first.
-    ``text`` is a part of what names a client, its user, its host, or an endpoint."""
+    """Connections that use a queue the caller may inquire, the longest connected first.
+    ``text`` matches part of a client's name, user, host or endpoint.
+    """
     require(request, "broker.view_queue")
     wanted = ClientQuery(
         text=page.text.strip(),
@@ -116,7 +117,7 @@ def list_connections(
     summary="A client that is connected",
 )
 def read_connection(request: HttpRequest, connection_id: Path[int]) -> dict[str, Any]:
-    """With all that it has open on queues which one may inquire."""
+    """One connection with its endpoints on queues the caller may inquire."""
     require(request, "broker.view_queue")
     row = seen(request, connection_id, limit=MOST_ENDPOINTS)
     if row is None:
@@ -132,8 +133,9 @@ def read_connection(request: HttpRequest, connection_id: Path[int]) -> dict[str,
 def close_connection(
     request: HttpRequest, connection_id: Path[int], body: Close
 ) -> dict[str, Any]:
-    """Asks its listener for it, which does so within a second. Needs the authority
-    ``set`` on each queue that the client uses."""
+    """Requests the close from the listener, which closes within a second. Needs the
+    authority ``set`` on each queue that the client uses.
+    """
     require(request, CLOSE)
     row = seen(request, connection_id)
     if row is not None:
@@ -151,8 +153,9 @@ def close_connection(
 def close_endpoint(
     request: HttpRequest, connection_id: Path[int], endpoint_id: Path[int], body: Close
 ) -> dict[str, Any]:
-    """Asks its listener for it, which does so within a second; the client's other
-    endpoints go on. Needs the authority ``set`` on its queue."""
+    """Requests the close from the listener, which closes within a second. The client's
+    other endpoints stay open. Needs the authority ``set`` on the endpoint's queue.
+    """
     require(request, CLOSE)
     row = seen(request, connection_id, after=endpoint_id - 1, limit=1)
     for one in row.client.endpoints if row is not None else ():

@@ -1,4 +1,4 @@
-"""Operations, steered: paused, carried on, paced, and what of a plan goes."""
+"""Control of operations: pause, continue, rate limit, and the size of a plan."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ Reason = Field(default="", max_length=500, pattern=NO_NUL)
 
 
 class GivenReason(Schema):
-    """Why something is done; it is kept."""
+    """The reason, for the audit."""
 
     reason: str = Reason
 
 
 class NewPace(Schema):
-    """How fast it goes from now on."""
+    """The new rate limit."""
 
     pace: int | None = Pace
 
 
 class Onwards(Schema):
-    """How it goes on."""
+    """How the operation continues."""
 
-    at_once: bool = False  # all the rest, and nothing is tried first any more
+    at_once: bool = False  # true: the whole rest, without a further trial
 
 
 @router.post(
@@ -53,7 +53,7 @@ class Onwards(Schema):
 def take_in(
     request: HttpRequest, operation_id: Path[int], why: GivenReason
 ) -> dict[str, Any]:
-    """Into a plan, what was left out since it was resubmitted too often before."""
+    """Adds to a plan the messages left out because they were resubmitted too often."""
     require(request, permissions.CHANGE)
     planned, _ = seen(request, operation_id)
     with transaction.atomic():
@@ -66,7 +66,7 @@ def take_in(
     "/operations/{int:operation_id}/pause", response=ANSWERS, summary="Pause it"
 )
 def pause_operation(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
-    """Until somebody carries on."""
+    """Pauses the operation until it is continued."""
     return steered(request, operation_id, orders.pause)
 
 
@@ -76,8 +76,9 @@ def pause_operation(request: HttpRequest, operation_id: Path[int]) -> dict[str, 
 def continue_operation(
     request: HttpRequest, operation_id: Path[int], how: Onwards
 ) -> dict[str, Any]:
-    """After a pause, or after it stopped itself. Needs the authorities that it takes
-    to start it."""
+    """Continues after a pause, or after the operation stopped itself. Needs the same
+    authorities as starting it.
+    """
 
     def carry_on(operation_id: int) -> None:
         found = Operation.objects.get(pk=operation_id)
@@ -93,7 +94,7 @@ def continue_operation(
 def pace_operation(
     request: HttpRequest, operation_id: Path[int], new: NewPace
 ) -> dict[str, Any]:
-    """From now on; of a plan, from its start on."""
+    """Sets the rate limit; for a plan, from its start."""
 
     def change(operation_id: int) -> None:
         orders.set_pace(operation_id, new.pace)
@@ -105,7 +106,7 @@ def pace_operation(
 def steered(
     request: HttpRequest, operation_id: int, change: Callable[[int], None]
 ) -> dict[str, Any]:
-    """Change how an operation that one may see goes on."""
+    """Change the course of an operation that the caller may see."""
     require(request, permissions.CHANGE)
     found, _ = seen(request, operation_id)
     change(found.pk)

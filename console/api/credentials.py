@@ -1,4 +1,4 @@
-"""Credentials of applications: which there are, making one, and revoking one."""
+"""Credentials of applications: list, create, revoke."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ router = Router(tags=["credentials"])
 
 
 class CredentialState(Schema):
-    """A credential, without its secret, which nobody can read again."""
+    """A credential without its secret, which cannot be read again."""
 
     id: int
     name: str
@@ -42,21 +42,21 @@ class CredentialState(Schema):
 
 
 class Credentials(Schema):
-    """A page of credentials; the next begins after ``next``."""
+    """A page of credentials; the next page begins after ``next``."""
 
     credentials: list[CredentialState]
     next: str | None
 
 
 class CredentialQuery(Schema):
-    """Which credentials, by name, and how many at most."""
+    """Which credentials, by name, and the size of the page."""
 
     after: str = Field(default="", max_length=100, pattern=NO_NUL)
     limit: int = Field(default=50, ge=1, le=500)
 
 
 class NewCredential(Schema):
-    """What a credential is to be."""
+    """The properties of a new credential."""
 
     name: str = Field(max_length=100)
     user: str = Field(max_length=150, pattern=NO_NUL)  # the name of one
@@ -68,13 +68,13 @@ class NewCredential(Schema):
 
 
 class CreatedCredential(CredentialState):
-    """A credential that was just made. Its secret is told this once."""
+    """A new credential with its secret, which is returned only once."""
 
     secret: str
 
 
 class Revocation(Schema):
-    """Why it is revoked."""
+    """The reason, for the audit."""
 
     reason: str = Field(default="", max_length=200)
 
@@ -87,7 +87,7 @@ class Revocation(Schema):
 def list_credentials(
     request: HttpRequest, page: Query[CredentialQuery]
 ) -> dict[str, Any]:
-    """All of them by name, also those that were revoked or have expired."""
+    """All credentials by name, including revoked and expired ones."""
     require(request, VIEW)
     rows = Credential.objects.select_related(*PEOPLE).order_by("name")
     found = list(rows.filter(name__gt=page.after)[: page.limit + 1])
@@ -104,8 +104,9 @@ def list_credentials(
     summary="Make a credential",
 )
 def create_credential(request: HttpRequest, body: NewCredential) -> dict[str, Any]:
-    """Answers with its secret, which is not kept and cannot be read again. It may at
-    most what its user may."""
+    """Returns the secret, which is not stored and cannot be read again. The
+    credential's rights are limited to its user's.
+    """
     require(request, ADD)
     user = User.objects.filter(username=body.user, is_active=True).first()
     said = body.dict() | {
@@ -117,16 +118,16 @@ def create_credential(request: HttpRequest, body: NewCredential) -> dict[str, An
 
 @sensitive_variables("secret")
 def made(request: HttpRequest, form: CredentialForm) -> dict[str, Any]:
-    """What is told of a new credential.
+    """The response for a new credential.
 
     Raises:
-        ValidationError: none was made.
+        ValidationError: no credential was created.
     """
     assert request.user.pk, "only those who have signed in get here"
     if form.is_valid():
         try:
             credential, secret = verbs.create(**form.cleaned_data, by=request.user)
-        except Refusal as error:  # somebody was quicker
+        except Refusal as error:  # created concurrently
             form.add_error(None, error)
         else:
             return told(credential) | {"secret": secret}
@@ -151,8 +152,9 @@ def where(name: str) -> list[str]:
 def revoke_credential(
     request: HttpRequest, credential_id: Path[int], body: Revocation
 ) -> dict[str, Any]:
-    """For good. Nobody logs in with it any more, and listeners close its connections
-    within five seconds. To revoke it again changes nothing."""
+    """Revokes the credential permanently. Logins fail at once; listeners close its
+    connections within five seconds. Revoking it again has no effect.
+    """
     require(request, REVOKE)
     rows = Credential.objects.select_related(*PEOPLE)
     known = rows.filter(pk=min(credential_id, pagination.LARGEST))

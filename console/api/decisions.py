@@ -1,7 +1,7 @@
-"""Prepared branches: which wait for whoever asks, and how they end.
+"""Prepared branches: list those of the caller, commit them or back them out.
 
-A coordinator decides what it prepared, and nothing else. In its place a person may
-decide, as on the page of health: with the reason, which is recorded.
+A coordinator decides its own prepared branches only. A person may decide in its place,
+as on the Health page, and must give a reason, which is recorded.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from console.views.queues import prepared
 
 router = Router(tags=["branches"])
 
-MOST = 10_000  # names of one answer
+MOST = 10_000  # xids in one response
 
 
 class BranchesOf(Schema):
-    """How the names of those begin that one asks for."""
+    """The prefix of the xids to list."""
 
     prefix: str = Field(default="", max_length=200, pattern=NO_NUL)
 
 
 class Branches(Schema):
-    """What waits for whoever asks, the oldest first."""
+    """The caller's prepared branches, the oldest first."""
 
     xids: list[str]
 
 
 class Commit(Schema):
-    """Why somebody decides in the place of the coordinator; who is it says nothing."""
+    """The reason of a person who decides in place of the coordinator."""
 
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
 class BackOutOf(Commit):
-    """Also whether the attempt to process what it got counts as failed."""
+    """Also whether the attempt to process the messages counts as failed."""
 
     failed: bool = True
 
@@ -64,8 +64,9 @@ class Decided(Schema):
     "/branches", response={200: Branches, **REFUSED}, summary="Prepared branches"
 )
 def list_branches(request: HttpRequest, wanted: Query[BranchesOf]) -> dict[str, Any]:
-    """The xids of one's own that are prepared, and so wait to be committed or backed
-    out. What waits in all, ``/health`` says to people."""
+    """The caller's own prepared xids, which wait for a commit or a backout. Users see
+    all prepared units of work under ``/health``.
+    """
     whole = stored_as(request, "")
     mine = UnitOfWork.objects.filter(xid__startswith=whole + wanted.prefix)
     xids = mine.order_by("id").values_list("xid", flat=True)[:MOST]
@@ -78,8 +79,9 @@ def list_branches(request: HttpRequest, wanted: Query[BranchesOf]) -> dict[str, 
     summary="Commit a prepared branch",
 )
 def commit_branch(request: HttpRequest, xid: Path[str], why: Commit) -> dict[str, Any]:
-    """Accepts what it got and puts what it was to put. 404 ``no-such-xid`` says that
-    it is not prepared any more, or never was: to ask twice does no harm."""
+    """Accepts the messages the branch got and puts its messages. 404 ``no-such-xid``
+    means that the xid is not prepared, or no longer; repeating the request is safe.
+    """
     stored = stored_as(request, xid)
     if is_own(request, stored):
         commit_prepared(stored, coordinator=authorities.name_of(request.user))
@@ -96,8 +98,9 @@ def commit_branch(request: HttpRequest, xid: Path[str], why: Commit) -> dict[str
 def back_out_branch(
     request: HttpRequest, xid: Path[str], why: BackOutOf
 ) -> dict[str, Any]:
-    """Gives back what it got, counted as failed unless ``failed`` is false, and never
-    puts what it was to put. 404 ``no-such-xid`` as for a commit."""
+    """Backs out the messages the branch got, counted as failed unless ``failed`` is
+    false, and discards its puts. 404 ``no-such-xid`` as for a commit.
+    """
     stored, name = stored_as(request, xid), authorities.name_of(request.user)
     if not is_own(request, stored):
         decide(request, xid, why.reason, commits=False)
@@ -109,25 +112,25 @@ def back_out_branch(
 
 
 def is_own(request: HttpRequest, stored: str) -> bool:
-    """Whether whoever asks is the coordinator; a machine is no other's."""
+    """Whether the caller is the branch's coordinator."""
     if authorities.credential_of(request.user) is not None:
         return True
     return UnitOfWork.objects.filter(xid=stored).exists()
 
 
 def decide(request: HttpRequest, xid: str, reason: str, *, commits: bool) -> None:
-    """End a unit of work in the place of its coordinator, as its page does.
+    """End a prepared unit of work in place of its coordinator, as the page does.
 
     Args:
-        request: of a person.
-        xid: as the broker keeps it, and ``/health`` tells it.
-        reason: why.
-        commits: or it is backed out.
+        request: of a signed-in user.
+        xid: as stored by the broker and shown by ``/health``.
+        reason: for the audit.
+        commits: true to commit, false to back out.
 
     Raises:
-        NoSuchXid: there is none that they may know.
-        ReasonMissing: they do not say why.
-        NotAuthorized: on one of its queues they may not set.
+        NoSuchXid: no such unit of work, or hidden from the user.
+        ReasonMissing: no reason is given.
+        NotAuthorized: ``set`` is missing on one of its queues.
     """
     require(request, prepared.DECIDE)
     held = authorities.held_by(request.user)

@@ -1,4 +1,4 @@
-"""Groups of dead letters: how each stands, and what people say of it."""
+"""Groups of dead letters: their state, and their notes by operators."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ REFUSED_TOO = {400: Problem, **REFUSED}
 
 
 class GroupPart(Schema):
-    """Letters of a group from one queue, of one cause, that lie on one queue."""
+    """Dead letters of a group with the same origin, cause and present queue."""
 
     origin_queue: str
     cause: str
-    queue: str  # where they lie
+    queue: str  # the queue they are on
     messages: int
     first_died_at: datetime
     last_died_at: datetime
 
 
 class GroupState(Schema):
-    """A group: what lies there now, and what was said of it."""
+    """A group: its dead letters now, and its notes."""
 
     fingerprint: str
     pattern: str
@@ -56,16 +56,16 @@ class GroupState(Schema):
     acknowledged_at: datetime | None
     snoozed_until: datetime | None
     snoozed_above: int | None
-    hours: list[int]  # deaths in each of the last 24, the oldest first
+    hours: list[int]  # dead letters in each of the last 24 hours, oldest first
 
 
 class EveryGroup(Schema):
-    as_of: datetime  # that was counted: some seconds ago, where letters are many
+    as_of: datetime  # when counted: up to some seconds ago
     groups: list[GroupState]
 
 
 class Description(Schema):
-    """Who looks after it, what is known, and a link to where that is written down."""
+    """The owner of a group, a note, and a link to further documentation."""
 
     owner: str | None = Field(default=None, max_length=150, pattern=NO_NUL)
     note: str = Field(default="", max_length=groups.LONGEST_NOTE, pattern=NO_NUL)
@@ -73,7 +73,7 @@ class Description(Schema):
 
 
 class Snooze(Schema):
-    """Until when, and above how many letters it is back at once."""
+    """Until when, and the number of dead letters that ends the snooze earlier."""
 
     until: datetime
     above: int | None = Field(default=None, ge=0, lt=2**31)
@@ -88,7 +88,7 @@ ONE = "/dead-letter-groups/{fingerprint}"
     summary="Groups of dead letters",
 )
 def list_groups(request: HttpRequest) -> dict[str, Any]:
-    """Of letters that lie on queues one may inquire, the largest part first."""
+    """Groups of dead letters on queues the caller may inquire, the largest first."""
     require(request, "broker.view_queue")
     names = names_for(request.user)
     seen = attention.newest()
@@ -100,7 +100,7 @@ def list_groups(request: HttpRequest) -> dict[str, Any]:
 
 @router.get(ONE, response={200: GroupState, **REFUSED}, summary="A group")
 def read_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
-    """Also one that has no letters now."""
+    """One group, also if it has no dead letters now."""
     require(request, "broker.view_queue")
     return state_of(request, fingerprint)
 
@@ -113,7 +113,7 @@ def read_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
 def describe_group(
     request: HttpRequest, fingerprint: Path[str], body: Description
 ) -> dict[str, Any]:
-    """All three are replaced; it outlives the letters."""
+    """Replaces owner, note and link. They stay after the dead letters are gone."""
     require(request, CHANGE)
     seen(request, fingerprint)
     owner = None
@@ -133,7 +133,7 @@ def describe_group(
     summary="Acknowledge a group",
 )
 def acknowledge_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
-    """Until it comes up on another queue, or by another cause."""
+    """Acknowledges it until it appears on another queue or with another cause."""
     require(request, CHANGE)
     known = seen(request, fingerprint)
     with transaction.atomic():
@@ -149,8 +149,9 @@ def acknowledge_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str,
 def snooze_group(
     request: HttpRequest, fingerprint: Path[str], body: Snooze
 ) -> dict[str, Any]:
-    """It is back then; before that if it grows above the limit, or comes up where it
-    was not known."""
+    """Hides the group until the given time, or until it grows above the limit or
+    appears on another queue or with another cause.
+    """
     require(request, CHANGE)
     known = seen(request, fingerprint)
     until = body.until if body.until.tzinfo else body.until.astimezone()
@@ -163,7 +164,7 @@ def snooze_group(
     f"{ONE}/ask-again", response={200: GroupState, **REFUSED}, summary="Ask again"
 )
 def ask_again_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
-    """Take back that somebody knows, or that it is put off."""
+    """Removes an acknowledgement or a snooze."""
     require(request, CHANGE)
     seen(request, fingerprint)
     with transaction.atomic():
@@ -172,20 +173,20 @@ def ask_again_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, A
 
 
 def seen(request: HttpRequest, fingerprint: str) -> set[tuple[str, str]]:
-    """The queues and causes of a group that this person sees.
+    """The queues and causes of a group that the caller may see.
 
     Raises:
-        NoSuchGroup: they see no letter of it.
+        NoSuchGroup: the caller sees no dead letter of it.
     """
     parts = parts_of(fingerprint, names_for(request.user))
     return {(group.origin_queue, group.cause) for group in parts}
 
 
 def parts_of(fingerprint: str, names: dict[int, str]) -> list[DeadLetterCount]:
-    """What of a group lies on these queues now.
+    """The parts of a group on these queues now.
 
     Raises:
-        NoSuchGroup: no letter of it ever lay there.
+        NoSuchGroup: it never had a dead letter there.
     """
     parts = [one for one in dead_letters.groups(fingerprint) if one.queue_id in names]
     if not parts and groups.pattern_of(fingerprint, names) is None:
@@ -194,7 +195,7 @@ def parts_of(fingerprint: str, names: dict[int, str]) -> list[DeadLetterCount]:
 
 
 def said(request: HttpRequest, fingerprint: str) -> dict[str, Any]:
-    """How a group stands once something was said of it."""
+    """The state of a group after a change of its notes."""
     attention.forget()
     return state_of(request, fingerprint)
 
@@ -212,7 +213,7 @@ def told(
     names: dict[int, str],
     trends: Mapping[str, groups.Trend],
 ) -> list[dict[str, Any]]:
-    """Groups with what was said of them. Two queries."""
+    """Groups with their notes. Two queries."""
     at = database_now()
     rows = groups.said_of(found)
     return [

@@ -1,4 +1,4 @@
-"""The health of the broker: what in its settings should be put right."""
+"""Health of the broker: configuration problems and prepared units of work."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ router = Router(tags=["health"])
 
 
 class Finding(Schema):
-    """Something that should be put right."""
+    """A configuration problem."""
 
     code: str  # stable, and safe to match on
     queue: str  # or the pattern of a setting, or a group of people
     sentence: str
-    remedy: str  # what to do
+    remedy: str  # the recommended action
 
 
 class PreparedUnit(Schema):
-    """A prepared unit of work, which waits for its coordinator."""
+    """A prepared unit of work, waiting for its coordinator."""
 
     xid: str
     uow: int
 
 
 class Health(Schema):
-    """All that was found on the queues that one may inquire."""
+    """All findings on queues that the caller may inquire."""
 
     findings: list[Finding]
     prepared: list[PreparedUnit]
@@ -40,8 +40,10 @@ class Health(Schema):
 
 @router.get("/health", response={200: Health, **REFUSED}, summary="Health")
 def read_health(request: HttpRequest) -> dict[str, Any]:
-    """What should be put right, and what waits for a decision. Whether the processes
-    live is told by ``/healthz`` and ``/readyz``, without signing in."""
+    """Configuration problems, and prepared units of work that wait for a decision.
+    Liveness and readiness are under ``/healthz`` and ``/readyz``, without
+    authentication.
+    """
     require(request, "broker.view_queue")
     held = authorities.held_by(request.user)
     return {

@@ -1,9 +1,9 @@
-"""What is asked twice is done once.
+"""Idempotent requests: a repeated request is executed once.
 
-A client that got no answer cannot know whether what it asked for was done. If it sent
-``Idempotency-Key``, it asks again with the same key, and gets the answer of the first
-time. The answer is kept in the transaction that acts, so that there is one if, and only
-if, it was done.
+A client that got no response cannot know whether its request was executed. With an
+``Idempotency-Key`` it repeats the request and gets the first response. The response is
+stored in the same transaction as the change, so one exists if, and only if, the change
+was made.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Run = Callable[..., HttpResponse]
 
 
 def once(run: Run) -> Run:
-    """Let an operation that acts answer a key again with what it answered before."""
+    """Make an operation return its first response again for the same key."""
 
     @wraps(run)
     def answered(request: HttpRequest, **values: Any) -> HttpResponse:
@@ -57,13 +57,13 @@ def once(run: Run) -> Run:
 def kept(
     run: Run, request: HttpRequest, key: str, values: dict[str, Any]
 ) -> HttpResponse:
-    """The answer of the first time; or that of this one, which is kept.
+    """The stored response for the key, or the new response, which is stored.
 
-    A refusal undoes everything, and so is not kept: the key is free again.
+    An error rolls everything back and is not stored: the key can be used again.
 
     Raises:
-        AnotherRequest: the key was for something else.
-        StillUnderWay: the first one has not come to its end.
+        AnotherRequest: the key was used for a different request.
+        StillUnderWay: the first request is still running.
     """
     asker, asked = authentication.asker(request), digest_of(request)
     try:
@@ -94,7 +94,7 @@ def kept(
 
 
 def digest_of(request: HttpRequest) -> bytes:
-    """What is asked for: the same for the same."""
+    """A digest of the request: equal for equal requests."""
     asked = hashlib.sha256()
     for part in (request.method or "", request.get_full_path(), request.content_type):
         asked.update((part or "").encode() + b"\0")

@@ -1,4 +1,4 @@
-"""Dead letters: in groups of one cause, and one by one."""
+"""Dead letters, as a list."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VIEW = "broker.view_queue"
 
 
 class Which(Schema):
-    """Which dead letters; what is not said selects by nothing."""
+    """Filters for dead letters; an empty field does not filter."""
 
     fingerprint: str | None = Field(default=None, pattern="^[0-9a-f]{12}$")
     origin_queue: str | None = Field(default=None, max_length=255, pattern=NO_NUL)
@@ -31,7 +31,7 @@ class Which(Schema):
 
 
 class LettersPage(Which):
-    """Which of them, from which message on downwards, and how many at most."""
+    """Which dead letters, where the page begins (descending), and its size."""
 
     before: int = Field(default=dead_letters.NEWEST, ge=1, le=dead_letters.NEWEST)
     limit: int = Field(default=50, ge=1, le=500)
@@ -41,7 +41,7 @@ class LetterState(Schema):
     """One dead letter."""
 
     message_id: int
-    queue: str  # where it lies
+    queue: str  # the queue it is on
     cause: str
     error: str
     fingerprint: str
@@ -57,7 +57,7 @@ class LetterState(Schema):
 
 
 class Letters(Schema):
-    """A page of dead letters, the newest first; the next is before ``next``."""
+    """A page of dead letters, the newest first; the next page is before ``next``."""
 
     letters: list[LetterState]
     next: int | None
@@ -65,7 +65,7 @@ class Letters(Schema):
 
 @router.get("/dead-letters", response={200: Letters, **REFUSED}, summary="Dead letters")
 def list_letters(request: HttpRequest, page: Query[LettersPage]) -> dict[str, Any]:
-    """One by one, on queues which one may inquire."""
+    """Dead letters on queues that the caller may inquire."""
     require(request, VIEW)
     names = names_for(request.user)
     wanted = selection_of(page, names)
@@ -78,7 +78,7 @@ def list_letters(request: HttpRequest, page: Query[LettersPage]) -> dict[str, An
 
 
 def selection_of(which: Which, names: dict[int, str]) -> Selection:
-    """The letters that are meant, of those one sees."""
+    """The dead letters of a filter that the caller may see."""
     wanted = Selection(
         which.fingerprint,
         which.origin_queue,

@@ -1,4 +1,4 @@
-"""Operations: what was ordered for many messages, and what became of each."""
+"""Operations on many messages: status, items and approval."""
 
 from __future__ import annotations
 
@@ -25,51 +25,51 @@ class Stop(Schema):
     """Why an operation stopped itself."""
 
     why: str  # again, new, expired, untaken
-    messages: int  # that are meant
-    tried: int  # that were watched
-    fingerprint: str  # of their error, if they died
+    messages: int  # that caused it
+    tried: int  # messages that were watched
+    fingerprint: str  # fingerprint of their error, if dead-lettered
     pattern: str  # the error, for people
 
 
 class CourseState(Schema):
-    """How an operation goes on."""
+    """The course of an operation: stage, rate limit, trial."""
 
     stage: str  # trial, watch, halted, rest
-    pace: int | None  # messages a second; none: as fast as it goes
-    canary: int  # messages that are tried first; 0: none
+    pace: int | None  # messages a second; null: no limit
+    canary: int  # messages of the trial; 0: no trial
     paused_at: datetime | None
     stop: Stop | None
 
 
 class Fates(Schema):
-    """How what was sent has ended, as far as it has been looked at."""
+    """Outcomes of the messages that were sent, as far as known."""
 
     processed: int
     dead: int  # again
     expired: int
-    taken: int  # away, by other operations
+    taken: int  # removed by other operations
     unknown: int
     open: int
 
 
 class ApprovalState(Schema):
-    """The second person that a plan needs."""
+    """The approval that a plan needs."""
 
-    seal: str  # of exactly this plan
-    expires_at: datetime  # neither approved nor started from then on
+    seal: str  # digest of exactly this plan
+    expires_at: datetime  # after this it can be neither approved nor started
     approved_by: str | None
     approved_at: datetime | None
 
 
 class Consent(Schema):
-    """To which plan, and why."""
+    """The seal of the plan, and the reason."""
 
     seal: str = Field(max_length=64, pattern=NO_NUL)
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
 class OperationState(Schema):
-    """An operation, and how far it has come."""
+    """An operation and its progress."""
 
     id: int
     kind: str
@@ -77,7 +77,7 @@ class OperationState(Schema):
     scope: str  # the set, in words
     argument: str  # the queue of a move or a copy, or the new priority
     reason: str
-    undoes: int | None  # the operation that it takes back
+    undoes: int | None  # the operation that it undoes
     created_by: str
     created_at: datetime
     started_at: datetime | None
@@ -85,14 +85,14 @@ class OperationState(Schema):
     planned: int  # items that are still to be worked on
     done: int
     skipped: int
-    approval: ApprovalState | None  # none: one person is enough
-    left_out: int  # of the plan: resubmitted too often before
+    approval: ApprovalState | None  # null: no approval needed
+    left_out: int  # left out of the plan: resubmitted too often
     course: CourseState
     fates: Fates | None  # none in lists, and of what nobody follows
 
 
 class Item(Schema):
-    """One entry of the frozen set, and what became of it."""
+    """One entry of the frozen set and its result."""
 
     id: int
     queue: str  # empty once it is gone
@@ -101,18 +101,18 @@ class Item(Schema):
     status: str
     note: str  # why it was skipped
     copy_id: int | None  # the message it became
-    fate: str  # how that ended; empty: not known yet
+    fate: str  # its outcome; empty: not known yet
 
 
 class Items(Schema):
-    """A page of items; the next begins after ``next``."""
+    """A page of items; the next page begins after ``next``."""
 
     items: list[Item]
     next: int | None
 
 
 class ItemQuery(Schema):
-    """Which items, and how many at most."""
+    """Which items, and the size of the page."""
 
     status: Literal["planned", "done", "skipped", "left_out"] | None = None
     after: int = Field(default=0, ge=0, lt=2**63)
@@ -125,7 +125,7 @@ class ItemQuery(Schema):
     summary="An operation",
 )
 def read_operation(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
-    """What was ordered, by whom, and how far it has come."""
+    """An operation: kind, person, and progress."""
     found, _ = seen(request, operation_id)
     return state_of(found.pk)
 
@@ -138,8 +138,9 @@ def read_operation(request: HttpRequest, operation_id: Path[int]) -> dict[str, A
 def approve_operation(
     request: HttpRequest, operation_id: Path[int], body: Consent
 ) -> dict[str, Any]:
-    """Agrees to exactly the plan with this seal, so that it can be started. Refused to
-    whoever planned it; needs the authorities that the operation itself needs."""
+    """Approves exactly the plan with this seal, so that it can be started. The person
+    who planned it cannot approve it. Needs the authorities of the operation itself.
+    """
     require(request, approvals.MAY)
     found, _ = seen(request, operation_id)
     approvals.agree(request, found, body.seal, body.reason)
@@ -147,7 +148,7 @@ def approve_operation(
 
 
 def state_of(operation_id: int) -> dict[str, Any]:
-    """An operation as it is now."""
+    """The present state of an operation."""
     about = ("created_by", "course", "approval__approved_by")
     found = Operation.objects.select_related(*about).get(pk=operation_id)
     ledger = results.ledger_of(found)
@@ -162,7 +163,7 @@ def state_of(operation_id: int) -> dict[str, Any]:
 
 
 def told(found: Operation, counts: Counter[str]) -> dict[str, Any]:
-    """An operation as it is told, but for how its messages have ended.
+    """An operation as JSON, without the outcomes of its messages.
 
     Args:
         found: with its course and its approval.
@@ -221,7 +222,7 @@ def fates_of(ledger: results.Ledger) -> dict[str, int]:
 def read_items(
     request: HttpRequest, operation_id: Path[int], page: Query[ItemQuery]
 ) -> dict[str, Any]:
-    """In the order in which they are worked on."""
+    """Items in the order of processing."""
     found, ledger = seen(request, operation_id)
     items = found.items.filter(pk__gt=page.after).order_by("pk")
     if page.status:
@@ -247,7 +248,7 @@ def read_items(
 
 
 def seen(request: HttpRequest, operation_id: int) -> tuple[Operation, results.Ledger]:
-    """An operation that this person may see, as the pages have it."""
+    """An operation that the caller may see, as for the pages."""
     require(request, "broker.view_queue")
     known = Operation.objects.select_related("created_by", "approval__approved_by")
     found = known.filter(pk=operation_id).first() if operation_id < 2**63 else None

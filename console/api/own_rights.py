@@ -1,4 +1,4 @@
-"""What whoever asks may, on which queues, and whence they have it."""
+"""The caller's own permissions and authorities, and where they come from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ router = Router(tags=["rights"])
 
 
 class Given(Schema):
-    """Authorities on the queues of one pattern."""
+    """Authorities on the queues that match one pattern."""
 
     pattern: str
     authorities: list[str]
@@ -25,26 +25,26 @@ class Given(Schema):
 
 
 class PermittedAction(Schema):
-    """Something that one does, and whether one has what it takes."""
+    """An action, and whether the caller has the rights for it."""
 
     deed: str  # in words
     permission: str
     authority: str | None  # that it takes on each queue that it is about
     is_possible: bool
-    by: list[str]  # who gives the permission; none: it is missing
+    by: list[str]  # sources of the permission; none: it is missing
     roles: list[str]  # that have the permission
-    patterns: list[str]  # of queues on which one has the authority
+    patterns: list[str]  # patterns of queues with the authority
 
 
 class OnQueue(Schema):
-    """What one has on a queue, by authority: the patterns that give it, and by whom."""
+    """Authorities on a queue, each with its granting patterns and their holders."""
 
     queue: str
     authorities: dict[str, list[str]]
 
 
 class Rights(Schema):
-    """A page of queues; the next begins after ``next``."""
+    """A page of queues; the next page begins after ``next``."""
 
     name: str
     groups: list[str]
@@ -56,7 +56,7 @@ class Rights(Schema):
 
 
 class OwnRightsQuery(Schema):
-    """Which queues, by name, and how many at most."""
+    """Which queues, by name, and the size of the page."""
 
     text: str = Field(default="", max_length=255, pattern=NO_NUL)  # in their names
     after: str = Field(default="", max_length=255, pattern=NO_NUL)
@@ -65,8 +65,9 @@ class OwnRightsQuery(Schema):
 
 @router.get("/rights", response={200: Rights, **REFUSED}, summary="Your rights")
 def read_rights(request: HttpRequest, page: Query[OwnRightsQuery]) -> dict[str, Any]:
-    """Of whoever asks: a person, or a credential with what it leaves of its user's. No
-    permission is needed; queues are those that one may inquire."""
+    """The rights of the caller: a user, or a credential with what it leaves of its
+    user's rights. Needs no permission. Lists queues that the caller may inquire.
+    """
     user = request.user
     assert isinstance(user, User), "only those who are known get here"
     grants = own_permissions.grants_of(user)

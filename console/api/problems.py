@@ -1,4 +1,4 @@
-"""How the API refuses: problem details, as RFC 9457 has them."""
+"""Errors of the API as problem details (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ CODES = {  # of what is refused before anything is asked for
 
 
 class Problem(Schema):
-    """Why something was refused."""
+    """An error."""
 
     title: str
     status: int
     code: str  # stable, and safe to match on
-    detail: str  # for people: what was wrong, and what to do
+    detail: str  # for people: the error, and what to do
     reason: int | None = None  # IBM MQ's code, where there is one
-    errors: list[dict[str, Any]] | None = None  # what was invalid, and where
+    errors: list[dict[str, Any]] | None = None  # invalid fields, and their positions
 
 
 REFUSED = dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 422, 503), Problem)
 
 
 def require(request: HttpRequest, permission: str) -> None:
-    """Go on only with a permission, as the pages ask for it.
+    """Check a permission, as the pages do.
 
     Raises:
-        PermissionDenied: this person does not have it.
+        PermissionDenied: the caller lacks it.
     """
     if not permissions.may(request.user, permission):
         raise PermissionDenied(f"The permission {permission} is missing.")
 
 
 def register(api: NinjaAPI) -> None:
-    """Let an API answer all that it refuses with a problem."""
+    """Make an API answer all errors with problem details."""
     for kind, handler in HANDLERS.items():
         api.add_exception_handler(kind, handler)
 
@@ -63,7 +63,7 @@ def problem(status: int, title: str, **fields: Any) -> HttpResponse:
 
 
 def refused(request: HttpRequest, error: BrokerError) -> HttpResponse:
-    """What the broker refuses, in its own words, with the status that pages have."""
+    """An error of the broker: its own text, and the status that pages use."""
     denials.note(request, error)
     if hidden.hides(request, error):
         return not_found(request, Http404())
@@ -78,7 +78,7 @@ def refused(request: HttpRequest, error: BrokerError) -> HttpResponse:
 
 
 def faults_of(error: BrokerError) -> dict[str, Any]:
-    """Where the fault is, of what was written in a language; or each of several."""
+    """Positions of the errors in a text, such as a selector or a rule table."""
     if isinstance(error, WrongBridge):
         return {"errors": [{"what": one} for one in error.problems]}
     if isinstance(error, InvalidRules):
@@ -112,7 +112,7 @@ def not_permitted(request: HttpRequest, error: PermissionDenied) -> HttpResponse
 
 
 def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    """The same for all that is not there, and for all that may not be seen."""
+    """The same response for what does not exist and for what the caller may not see."""
     detail = "There is nothing here, or nothing that you may see."
     return problem(404, "This does not exist", code="not-found", detail=detail)
 

@@ -1,4 +1,4 @@
-"""Queues: their counters, and how those begin anew."""
+"""Counters of queues, and resetting them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIVE: tuple[Resettable, ...] = get_args(Resettable)
 
 
 class Counters(Schema):
-    """What was done on a queue, and what is on it now."""
+    """Counts of a queue, and its depths now."""
 
     queue: str
     messages_added: int
@@ -39,18 +39,18 @@ class Counters(Schema):
     delivering: int
     scheduled: int
     message_count: int
-    since: dict[str, datetime]  # by counter, when it was reset; if it ever was
+    since: dict[str, datetime]  # time of the last reset, by counter
 
 
 class Reset(Schema):
-    """Which counters are to begin anew, and why."""
+    """The counters to reset, and the reason."""
 
     counters: list[Resettable] = Field(default=list(FIVE), min_length=1)
     reason: str = Field(default="", max_length=200)
 
 
 class WasReset(Schema):
-    """What each counter had come to since it was reset before."""
+    """The value of each counter before the reset."""
 
     queue: str
     had: dict[str, int]
@@ -62,9 +62,10 @@ class WasReset(Schema):
     summary="The counters of a queue",
 )
 def read_counters(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
-    """Exact at one moment. In a queue's name every byte of its UTF-8 that is not a
-    letter, a digit or one of ``. _ -`` is written as ``~`` and two hexadecimal
-    digits."""
+    """Counters of a queue, consistent at one moment. In the queue's name, each byte of
+    UTF-8 other than a letter, a digit or one of ``. _ -`` is written as ``~`` and two
+    hexadecimal digits.
+    """
     require(request, "broker.view_queue")
     queue = named(name)
     authorities.require(request.user, "inquire", queue.name)
@@ -81,8 +82,9 @@ def read_counters(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
 def reset_counters(
     request: HttpRequest, name: Path[str], body: Reset
 ) -> dict[str, Any]:
-    """Begin to count anew; all five, unless some are named. It is written into the
-    history of the queue."""
+    """Resets all five counters, or those that are named. The reset is recorded in the
+    audit.
+    """
     require(request, RESET)
     queue = named(name)
     authorities.require(request.user, "set", queue.name)

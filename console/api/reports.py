@@ -1,4 +1,4 @@
-"""Reports: what they are, what they found, and runs of them."""
+"""Reports: definitions, results and runs."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ CURSOR = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}|-)\.[0-9]{1,18}\.[0-9]{1,18}$|^$"
 
 
 class RunState(Schema):
-    """One run of a report, from the asking to its end."""
+    """One run of a report."""
 
     id: int
     report: str
     state: Literal["waiting", "running", "done", "stopped", "cancelled"]
     parameters: dict[str, Any]
-    requested_by: str | None  # none: the clock
+    requested_by: str | None  # null: the schedule
     requested_at: datetime
     started_at: datetime | None
-    cancelled_at: datetime | None  # when somebody asked for its end
+    cancelled_at: datetime | None  # when a cancel was requested
     ended_at: datetime | None
     stage: str
     progress: float  # from 0 to 1
     error: str
-    as_of: datetime | None  # everything before this is counted
+    as_of: datetime | None  # all events before this are included
     rows: int | None
     duration_s: float | None
 
 
 class Summary(Schema):
-    """A report in a list of them."""
+    """A report in the list."""
 
     slug: str
     title: str
@@ -74,7 +74,7 @@ class ColumnOf(Schema):
 
 
 class ParameterOf(Schema):
-    """What may be asked of a report."""
+    """A parameter of a report."""
 
     name: str
     type: str
@@ -87,24 +87,24 @@ class ParameterOf(Schema):
 
 
 class Declaration(Summary):
-    """What a report says of itself."""
+    """The definition of a report."""
 
     columns: list[ColumnOf]
     parameters: list[ParameterOf]
 
 
 class RowsPage(Schema):
-    """Which rows, and how many at most."""
+    """Which rows, and the size of the page."""
 
     days: Literal["1", "7", "30", "90"] = "30"  # up to today; of reports by day
     queue: str = Field(default="", max_length=255, pattern=NO_NUL)
-    run: int | None = Field(default=None, ge=1, le=NEWEST)  # with parameters; the last
+    run: int | None = Field(default=None, ge=1, le=NEWEST)  # default: the last
     after: str = Field(default="", max_length=60, pattern=CURSOR)
     limit: int = Field(default=100, ge=1, le=1000)
 
 
 class Rows(Schema):
-    """A page of rows, by the names of the columns; the next begins after ``next``."""
+    """A page of rows, by column name; the next page begins after ``next``."""
 
     as_of: datetime | None
     rows: list[dict[str, Any]]
@@ -112,20 +112,20 @@ class Rows(Schema):
 
 
 class Wish(Schema):
-    """With what a report is to be run; what is not said has its default."""
+    """The parameters of a run; missing ones get their defaults."""
 
     parameters: dict[str, Any] = Field(default_factory=dict, max_length=50)
 
 
 class RunsPage(Schema):
-    """Which runs, from one on downwards, and how many at most."""
+    """Where the page begins (a run's number, descending), and its size."""
 
     before: int = Field(default=NEWEST, ge=1, le=NEWEST)
     limit: int = Field(default=50, ge=1, le=200)
 
 
 class Runs(Schema):
-    """A page of runs, the newest first; the next is before ``next``."""
+    """A page of runs, the newest first; the next page is before ``next``."""
 
     runs: list[RunState]
     next: int | None
@@ -133,7 +133,7 @@ class Runs(Schema):
 
 @router.get("/reports", response={200: Reports, **REFUSED}, summary="The reports")
 def list_reports(request: HttpRequest) -> dict[str, Any]:
-    """Each with its last run and the next."""
+    """All reports, each with its last and next run."""
     require(request, VIEW)
     clock = schedules.every()
     every = sorted(discover().items())
@@ -144,7 +144,7 @@ def list_reports(request: HttpRequest) -> dict[str, Any]:
     "/reports/{slug:slug}", response={200: Declaration, **REFUSED}, summary="A report"
 )
 def read_report(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
-    """What it asks, its columns, and what may be asked of it."""
+    """The question of a report, its columns and parameters."""
     require(request, VIEW)
     one = known(slug)
     return summary(request, one, schedules.every()) | {
@@ -163,8 +163,9 @@ def read_report(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
 def list_rows(
     request: HttpRequest, slug: Path[str], page: Query[RowsPage]
 ) -> dict[str, Any]:
-    """The newest day first; of queues that one may inquire. A report with parameters
-    has rows of a run: that which is named, or the last that ended well."""
+    """Rows on queues that the caller may inquire, the newest day first. A report with
+    parameters has rows per run: of the named run, or of the last successful one.
+    """
     require(request, VIEW)
     one = known(slug)
     done = results.runs_seen_by(request.user, one).filter(state=ReportRun.State.DONE)
@@ -190,7 +191,7 @@ def list_rows(
     summary="Run a report",
 )
 def run_report(request: HttpRequest, slug: Path[str], wish: Wish) -> dict[str, Any]:
-    """Ask for a run, or join the one with these parameters that has not ended."""
+    """Requests a run, or joins the waiting or running one with the same parameters."""
     require(request, VIEW)
     require(request, RUN)
     one = known(slug)
@@ -229,7 +230,7 @@ def list_runs(
 def read_run(
     request: HttpRequest, slug: Path[str], run_id: Path[int]
 ) -> dict[str, Any]:
-    """How far it is, or what became of it."""
+    """The progress or the result of a run."""
     require(request, VIEW)
     return state_of(run_of(request, slug, run_id))
 
@@ -242,7 +243,9 @@ def read_run(
 def cancel_run(
     request: HttpRequest, slug: Path[str], run_id: Path[int], why: Nothing
 ) -> dict[str, Any]:
-    """It ends within seconds, and changes nothing. One that has ended stays so."""
+    """Requests a cancel; the run ends within seconds and changes nothing. No effect on
+    a finished run.
+    """
     require(request, VIEW)
     require(request, RUN)
     one = run_of(request, slug, run_id)
@@ -297,7 +300,7 @@ def state_of(run: ReportRun) -> dict[str, Any]:
 
 
 def told(one: Report, row: ReportRow) -> dict[str, Any]:
-    """A row as JSON has it; what is not known is null."""
+    """A row as JSON; unknown values are null."""
     said = cells.values(one, row)
     return {
         column.name: None
@@ -312,10 +315,10 @@ def cursor(row: ReportRow) -> str:
 
 
 def behind(after: str, one: Report) -> Q:
-    """The rows after one.
+    """The rows after a given row.
 
     Raises:
-        ValidationError: it is no row's.
+        ValidationError: no such row.
     """
     day, n, pk = after.split(".")
     further = Q(n__gt=int(n)) | Q(n=int(n), pk__gt=int(pk))

@@ -1,4 +1,4 @@
-"""Standing rules for dead letters: tried out, kept, switched, and what they did."""
+"""Dead-letter rules: preview, save, set the mode, and read the passes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ router = Router(tags=["dead letter rules"])
 
 
 class Rules(Schema):
-    """The rules of a queue."""
+    """The rule table of a queue."""
 
     queue: str
     mode: str  # off, observe or active
     revision: int
-    text: str  # as it was written
-    table: str  # the same as IBM MQ's runmqdlq reads it
+    text: str  # the text as saved
+    table: str  # the same in the syntax of IBM MQ's runmqdlq
     changed_by: str | None
     changed_at: datetime
-    acts_for: str | None  # who switched them, with whose authority they act
-    trouble: str  # why they stand still, if they do
+    acts_for: str | None  # who set the mode; the rules act with this user's authority
+    trouble: str  # why they do not run, if so
 
 
 class EveryTable(Schema):
@@ -39,15 +39,16 @@ class EveryTable(Schema):
 
 
 class NewRules(Schema):
-    """Rules to be kept. With ``revision`` only if nobody saved others meanwhile; 0 is
-    that there are none yet."""
+    """A rule table to save. With ``revision`` only if that is still the current one; 0
+    means that none exists yet.
+    """
 
     text: str = Field(max_length=200_000, pattern=NO_NUL)
     revision: int | None = Field(default=None, ge=0, lt=2**31)
 
 
 class Draft(Schema):
-    """Rules to be tried out; those that are kept, where there is no text."""
+    """A rule table to preview; without a text, the saved one."""
 
     text: str | None = Field(default=None, max_length=200_000, pattern=NO_NUL)
 
@@ -57,22 +58,22 @@ class NewMode(Schema):
 
 
 class RuleState(Schema):
-    """What one rule would come to now."""
+    """The effect of one rule now."""
 
     rule: int  # from 1
     line: int
     action: str
-    matched: int  # letters, whatever stands before
-    first: int  # of these, no rule before it matches
-    acts: int  # on these it would act now
-    covered_by: int | None  # a rule before it that matches all that it does
+    matched: int  # matching dead letters, regardless of earlier rules
+    first: int  # of these, not matched by an earlier rule
+    acts: int  # of these, it would act on now
+    covered_by: int | None  # an earlier rule that matches all of these
     targets: dict[str, int]
     warnings: list[str]
     sample: list[int]
 
 
 class Outlook(Schema):
-    """What rules would do with the letters that lie there now."""
+    """The effect of a rule table on the present dead letters."""
 
     rules: list[RuleState]
     looked_at: int
@@ -83,7 +84,7 @@ class Outlook(Schema):
 
 
 class Pass(Schema):
-    """What one pass did, or would have done."""
+    """The actions of one pass, or what it would have done."""
 
     id: int
     mode: str
@@ -112,7 +113,7 @@ WHERE = "/queues/{queue:name}/dead-letter-rules"
     summary="The rules of all queues",
 )
 def list_rules(request: HttpRequest) -> dict[str, Any]:
-    """Of the queues that one may inquire, by name."""
+    """Rule tables of the queues that the caller may inquire, by name."""
     require(request, "broker.view_queue")
     every = RuleTable.objects.select_related("queue", "changed_by", "acts_for")
     seen = every.filter(queue__in=names_for(request.user)).order_by("queue__name")
@@ -121,7 +122,7 @@ def list_rules(request: HttpRequest) -> dict[str, Any]:
 
 @router.get(WHERE, response={200: Rules, **REFUSED}, summary="The rules of a queue")
 def read_rules(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
-    """As they were written, and as IBM MQ reads them."""
+    """The rule table as saved, and in IBM MQ's syntax."""
     return told(seen_rules(request, name))
 
 
@@ -131,8 +132,9 @@ def read_rules(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
     summary="Keep rules for a queue",
 )
 def save_rules(request: HttpRequest, name: Path[str], body: NewRules) -> dict[str, Any]:
-    """All that is wrong with them is told at once, with line and column. Rules that act
-    are only observed once they are changed."""
+    """Saves the table, or returns all errors with line and column. A change of active
+    rules sets their mode to observe.
+    """
     require(request, CHANGE_RULES)
     save(request, name, body.text, body.revision)
     return told(standing.rules_of(name))
@@ -144,7 +146,7 @@ def save_rules(request: HttpRequest, name: Path[str], body: NewRules) -> dict[st
 def switch_rules(
     request: HttpRequest, name: Path[str], body: NewMode
 ) -> dict[str, Any]:
-    """Off, observed, or active: then they act with your authority."""
+    """Sets the mode: off, observe or active. Active rules act with your authority."""
     require(request, CHANGE_RULES)
     change_mode(request, name, body.mode)
     return told(standing.rules_of(name))
@@ -156,7 +158,7 @@ def switch_rules(
     summary="Try rules out",
 )
 def preview_rules(request: HttpRequest, name: Path[str], body: Draft) -> dict[str, Any]:
-    """What each would do with the letters that lie there now; nothing is done."""
+    """The effect of each rule on the present dead letters; changes nothing."""
     require(request, "broker.view_queue")
     authorities.require(request.user, "inquire", name)
     queue = Queue.objects.filter(name=name).first()
@@ -182,7 +184,7 @@ def preview_rules(request: HttpRequest, name: Path[str], body: Draft) -> dict[st
 def read_passes(
     request: HttpRequest, name: Path[str], page: Query[RulesQuery]
 ) -> dict[str, Any]:
-    """The passes that did something, or would have, the newest first."""
+    """Passes that did something, or would have, the newest first."""
     every = seen_rules(request, name).passes.all()
     if page.after is not None:
         every = every.filter(pk__lt=page.after)

@@ -1,4 +1,4 @@
-"""Address settings: what each pattern defines, one by one or as a document."""
+"""Address settings by pattern: read, define, remove, import and export."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ETAG = re.compile(r'^(?:W/)?"([^"]*)"$')
 
 
 class StoredSetting(Schema):
-    """What one pattern defines; a field that is missing is decided by others."""
+    """The setting of one pattern; other patterns decide missing fields."""
 
     match: str
     values: dict[str, Any]
@@ -37,29 +37,29 @@ class StoredSettings(Schema):
 
 
 class SettingValues(Schema):
-    """What a pattern is to define."""
+    """The fields to define."""
 
     values: dict[str, JsonValue] = Field(max_length=100)
 
 
 class SettingsDocument(Schema):
-    """A document of settings, as it is exported, or an Artemis' broker.xml."""
+    """A settings document, as exported, or the broker.xml of an Artemis."""
 
     document: str = Field(max_length=2**20, pattern=NO_NUL)
-    mode: Literal["merge", "replace"] = "merge"  # replace removes what it lacks
-    apply: bool = False  # otherwise it is only told what would change
-    token: str | None = Field(default=None, max_length=64)  # of that, to do just that
+    mode: Literal["merge", "replace"] = "merge"  # replace removes patterns
+    apply: bool = False  # false: only report the changes
+    token: str | None = Field(default=None, max_length=64)  # of that report
 
 
 class ExportedSettings(Schema):
-    """A document, as it is imported."""
+    """A document that can be imported again."""
 
     format: Literal["json", "xml"]
     document: str
 
 
 class Difference(Schema):
-    """One field before and after; null where it is not defined."""
+    """A field before and after; null if not defined."""
 
     field: str
     before: Any
@@ -67,7 +67,7 @@ class Difference(Schema):
 
 
 class SettingChange(Schema):
-    """What becomes of the setting of one pattern."""
+    """The change of the setting of one pattern."""
 
     match: str
     deed: str  # added, changed, removed, unchanged
@@ -75,15 +75,15 @@ class SettingChange(Schema):
 
 
 class SettingChanges(Schema):
-    """What a document changes, or changed."""
+    """The changes that a document makes, or made."""
 
     applied: bool
     changes: list[SettingChange]
-    token: str  # the same for the same changes of the same settings
+    token: str  # equal for equal changes of equal settings
 
 
 class ExportFormat(Schema):
-    """How it is written."""
+    """The format."""
 
     format: Literal["json", "xml"] = "json"
 
@@ -94,7 +94,7 @@ class ExportFormat(Schema):
     summary="The address settings",
 )
 def list_settings(request: HttpRequest) -> dict[str, Any]:
-    """Every pattern with what it defines."""
+    """All patterns with their settings."""
     require(request, VIEW)
     return {"settings": [told(one) for one in AddressSetting.objects.all()]}
 
@@ -107,7 +107,9 @@ def list_settings(request: HttpRequest) -> dict[str, Any]:
 def export_settings(
     request: HttpRequest, wanted: Query[ExportFormat]
 ) -> dict[str, Any]:
-    """As JSON, which can be imported again; or as XML for an Artemis' broker.xml."""
+    """All settings as JSON, which can be imported again, or as XML for an Artemis'
+    broker.xml.
+    """
     require(request, VIEW)
     text = FORMATS[wanted.format](AddressSetting.objects.all())
     return {"format": wanted.format, "document": text}
@@ -119,7 +121,7 @@ def export_settings(
     summary="Import address settings",
 )
 def import_settings(request: HttpRequest, sent: SettingsDocument) -> dict[str, Any]:
-    """Tells what would change; with ``apply``, all of it is done, or nothing."""
+    """Reports what would change; with ``apply``, makes all changes or none."""
     for permission in (ADD, CHANGE_, DELETE):
         require(request, permission)
     document = imports.read(sent.document)
@@ -138,8 +140,9 @@ def import_settings(request: HttpRequest, sent: SettingsDocument) -> dict[str, A
 def read_setting(
     request: HttpRequest, match: Path[str], response: HttpResponse
 ) -> dict[str, Any]:
-    """Its ``ETag`` is what ``If-Match`` takes. A pattern is written as names of queues
-    are: ``#`` is ``~23``."""
+    """The setting of one pattern, with the ``ETag`` for ``If-Match``. A pattern is
+    written as queue names are: ``#`` is ``~23``.
+    """
     require(request, VIEW)
     found = AddressSetting.objects.filter(match=match).first()
     if found is None:
@@ -156,8 +159,9 @@ def read_setting(
 def define_setting(
     request: HttpRequest, match: Path[str], said: SettingValues, response: HttpResponse
 ) -> dict[str, Any]:
-    """This, and nothing else; it holds from the next message on. With ``If-Match`` only
-    if it is as it was seen; with ``If-None-Match: *`` only if it is new."""
+    """Replaces the setting; used from the next message on. With ``If-Match`` only if it
+    is unchanged since it was read; with ``If-None-Match: *`` only if it does not exist.
+    """
     require(request, CHANGE_)
     require(request, ADD)
     setting, _ = edits.define(match, said.values, expected=expected_by(request))
@@ -171,7 +175,9 @@ def define_setting(
     summary="Remove what a pattern defines",
 )
 def remove_setting(request: HttpRequest, match: Path[str]) -> dict[str, Any]:
-    """Others decide then. Answers with what it was; ``If-Match`` as for a change."""
+    """Removes the setting and returns its last value. Less specific settings decide
+    then. ``If-Match`` as for a change.
+    """
     require(request, DELETE)
     removed = edits.remove(match, expected=expected_by(request))
     if removed is None:
@@ -180,7 +186,7 @@ def remove_setting(request: HttpRequest, match: Path[str]) -> dict[str, Any]:
 
 
 def expected_by(request: HttpRequest) -> str | None:
-    """The version that a request insists on: empty for none, None for any."""
+    """The version that a request requires: empty for a new setting, None for any."""
     if request.headers.get("If-None-Match", "").strip() == "*":
         return ""
     given = request.headers.get("If-Match")

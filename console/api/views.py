@@ -1,4 +1,4 @@
-"""Saved views: one's own, and those that others share."""
+"""Saved views: the user's own and those shared by others."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ router = Router(tags=["saved views"])
 
 
 class View(Schema):
-    """A filter with a name. Whoever opens it sees what they may."""
+    """A named filter. Each reader sees the messages that they may see."""
 
-    slug: str  # how it stands in URLs; it stays
+    slug: str  # slug in URLs; never changes
     name: str
-    filter: list[str]  # its terms, as they were understood
+    filter: list[str]  # its terms, in normal form
     owner: str
-    is_shared: bool  # others see its name and filter
+    is_shared: bool  # shared: others see its name and filter
     created_at: datetime
 
 
@@ -39,28 +39,28 @@ class Views(Schema):
 
 
 class Named(Schema):
-    """What of a view can be changed."""
+    """The fields of a view that can be changed."""
 
     name: str = Field(max_length=80, pattern=NO_NUL)
     is_shared: bool = False
 
 
 class NewView(Named):
-    """A filter to be kept."""
+    """A filter to save."""
 
     filter: list[str] = Field(min_length=1, max_length=32)
 
 
 @router.get("/views", response={200: Views, **REFUSED}, summary="Saved views")
 def list_views(request: HttpRequest) -> dict[str, Any]:
-    """One's own, then those that others share, each by name."""
+    """The user's own views, then shared views of others, each by name."""
     require(request, "broker.view_queue")
     return {"views": [told(one) for one in saved_views.seen_by(request.user)]}
 
 
 @router.post("/views", response={200: View, **REFUSED}, summary="Save a view")
 def save_view(request: HttpRequest, body: NewView) -> dict[str, Any]:
-    """Give a filter a name."""
+    """Saves a filter under a name."""
     owner = person(request)
     wanted = search_form.search(owner, body.filter).filter
     said = checked(SaveForm(named(body), owner=owner))
@@ -75,7 +75,7 @@ def save_view(request: HttpRequest, body: NewView) -> dict[str, Any]:
     "/views/{slug:slug}", response={200: View, **REFUSED}, summary="A saved view"
 )
 def read_view(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
-    """One's own, or one that somebody shares."""
+    """One of the user's own views, or a shared one."""
     require(request, "broker.view_queue")
     every = saved_views.open_to(request.user).select_related("owner")
     return told(get_object_or_404(every, slug=slug))
@@ -85,7 +85,7 @@ def read_view(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
     "/views/{slug:slug}", response={200: View, **REFUSED}, summary="Change a view"
 )
 def change_view(request: HttpRequest, slug: Path[str], body: Named) -> dict[str, Any]:
-    """Rename one's own view, share it, or share it no more; its URL stays."""
+    """Renames the user's own view, shares it or ends sharing; its URL stays."""
     own = owned(request, slug)
     said = checked(SaveForm(named(body), owner=own.owner, view=own))
     saved_views.change(own, **said)
@@ -97,17 +97,17 @@ def change_view(request: HttpRequest, slug: Path[str], body: Named) -> dict[str,
     "/views/{slug:slug}", response={200: View, **REFUSED}, summary="Delete a view"
 )
 def delete_view(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
-    """Delete one's own view. No message changes. Answers with what it was."""
+    """Deletes the user's own view and returns it. No message changes."""
     own = owned(request, slug)
     saved_views.delete(own)
     return told(own)
 
 
 def person(request: HttpRequest) -> User:
-    """Whose views are meant.
+    """The owner of the views.
 
     Raises:
-        PermissionDenied: an application asks, which has none.
+        PermissionDenied: the caller is an application, which has no views.
     """
     require(request, "broker.view_queue")
     if authorities.credential_of(request.user) is not None:
@@ -125,7 +125,7 @@ def named(body: Named) -> dict[str, Any]:
 
 
 def checked(form: SaveForm) -> dict[str, Any]:
-    """What was said, once it holds, as on the page."""
+    """The request's fields, validated as on the page."""
     if form.is_valid():
         return form.cleaned_data
     raise invalid(" ".join(map(str, form.errors["name"])))

@@ -1,1 +1,1 @@
-"""The body of a message in a form that a person can read."""
+"""Message bodies as readable text."""

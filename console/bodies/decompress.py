@@ -1,5 +1,7 @@
-"""What a body is packed in: gzip, zlib or base64. Whatever it claims, time and memory
-are bounded: of what comes out only the beginning is kept, and only so much is counted.
+"""Decompress and decode bodies: gzip, zlib, base64.
+
+Time and memory are bounded, whatever the input claims: only the beginning of the output
+is kept, and counting stops at a limit.
 """
 
 from __future__ import annotations
@@ -12,27 +14,27 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 KEPT = 2**20  # bytes of what comes out
-COUNTED = 32 * 2**20  # bytes that are counted; beyond that there are more
-RATIO = 250  # to what went in; what grows beyond is followed no further than ``KEPT``
+COUNTED = 32 * 2**20  # bytes counted at most
+RATIO = 250  # of output to input; beyond it, output stops at ``KEPT``
 MEMBERS = 16  # of a gzip file
 CHUNK = 64 * 2**10  # bytes that come out at once
-SLICE = 2**10  # bytes that go in at once; what is damaged costs no more than these
+SLICE = 2**10  # input bytes per step; damage loses at most this many
 
 GZIP = b"\x1f\x8b\x08"
 BASE64 = re.compile(rb"[A-Za-z0-9+/_-]+={0,2}")
-SHORTEST_BASE64 = 24  # below that any word is some
+SHORTEST_BASE64 = 24  # shorter texts are often accidentally valid
 
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """What came out of a body."""
+    """The result of decompressing a body."""
 
-    name: str  # of what it was packed in
+    name: str  # the name of the encoding
     head: bytes
-    size: int  # as far as it was counted
-    is_whole: bool  # there is not more than that
-    notice: str = ""  # why there is less than was packed
-    is_broken: bool = False  # because it is damaged, or not all there
+    size: int  # bytes counted
+    is_whole: bool  # whether that is all
+    notice: str = ""  # why output is missing
+    is_broken: bool = False  # because the input is damaged or truncated
 
     @property
     def is_kept(self) -> bool:
@@ -44,19 +46,19 @@ Unpacker = Callable[[bytes], Unpacked]
 
 
 def gzip(packed: bytes) -> Unpacked:
-    """A gzip file, of one member or a few.
+    """Decompress a gzip file of one or a few members.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not one.
     """
     return inflated("gzip", packed, 31)
 
 
 def deflated(packed: bytes) -> Unpacked:
-    """What zlib made, with its header or, as some senders have it, without.
+    """Decompress zlib data, with its header or, as some senders have it, raw.
 
     Raises:
-        ValueError: it did not.
+        ValueError: not valid.
     """
     try:
         return inflated("zlib", packed, 15)
@@ -65,17 +67,17 @@ def deflated(packed: bytes) -> Unpacked:
 
 
 def zlibbed(packed: bytes) -> Unpacked:
-    """The same, with its header.
+    """Decompress zlib data with its header.
 
     Raises:
-        ValueError: it did not.
+        ValueError: not valid.
     """
     return inflated("zlib", packed, 15)
 
 
 def inflated(name: str, packed: bytes, form: int) -> Unpacked:
     """Raises:
-    ValueError: nothing comes out of it.
+    ValueError: it has no output.
     """
     most = min(COUNTED, max(KEPT, RATIO * len(packed)))
     head, size, notice, is_whole, is_broken = bytearray(), 0, "", False, False
@@ -102,7 +104,7 @@ def inflated(name: str, packed: bytes, form: int) -> Unpacked:
 
 
 def chunks(packed: bytes, form: int) -> Iterator[bytes]:
-    """What comes out, ``CHUNK`` bytes at a time.
+    """The output, ``CHUNK`` bytes at a time.
 
     Raises:
         zlib.error: it is damaged from here on.
@@ -126,10 +128,10 @@ def chunks(packed: bytes, form: int) -> Iterator[bytes]:
 
 
 def from_base64(packed: bytes) -> Unpacked:
-    """Base64, in lines or not, of either alphabet.
+    """Decode base64, with or without line breaks, in either alphabet.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not one.
     """
     letters = b"".join(packed.split())
     if not BASE64.fullmatch(letters):
@@ -142,12 +144,12 @@ def from_base64(packed: bytes) -> Unpacked:
     return Unpacked("base64", body, len(body), is_whole=True)
 
 
-PACKINGS: Mapping[str, Unpacker] = {  # by their names in the address of a page
+PACKINGS: Mapping[str, Unpacker] = {  # by name in URLs
     "gzip": gzip,
     "zlib": zlibbed,
     "base64": from_base64,
 }
-ENCODINGS: Mapping[str, Unpacker] = {  # by what senders call them
+ENCODINGS: Mapping[str, Unpacker] = {  # by content encoding
     "gzip": gzip,
     "x-gzip": gzip,
     "deflate": deflated,
@@ -160,7 +162,7 @@ ENCODINGS: Mapping[str, Unpacker] = {  # by what senders call them
 
 
 def looks_packed(body: bytes) -> Unpacker | None:
-    """What a body seems to be packed in, by its first bytes."""
+    """The encoding that the first bytes suggest."""
     if body.startswith(GZIP):
         return gzip
     if len(body) < 3 or body[0] & 0x8F != 8:
@@ -169,7 +171,7 @@ def looks_packed(body: bytes) -> Unpacker | None:
 
 
 def looks_like_base64(body: bytes) -> bool:
-    """Whether a body may well be base64, and is no word or number."""
+    """Whether a body is likely base64 rather than a word or a number."""
     letters = b"".join(body.split())
     return (
         len(letters) >= SHORTEST_BASE64

@@ -1,11 +1,11 @@
-"""HL7 v2 for people: one segment a line, with what it is called."""
+"""HL7 v2 as text: one segment a line, with the segment's name."""
 
 from __future__ import annotations
 
 import re
 
 LINE_ENDS = re.compile("\r\n|\r|\n")
-FRAME = "\x0b\x1c"  # MLLP's, which some senders leave on
+FRAME = "\x0b\x1c"  # MLLP framing, which some senders leave on
 CHARACTER_SET = 17  # of MSH, counted from the segment's name: MSH-18
 WIDTH = 22
 
@@ -56,10 +56,10 @@ SEGMENTS = {
 
 
 def named_segments(body: bytes) -> str:
-    """Segments with their names before them; what has no name stands alone.
+    """Segments, each after its long name; unknown segments stand alone.
 
     Raises:
-        ValueError: it does not begin as HL7 does, or is not in the character set that
+        ValueError: it does not begin as HL7, or is not in the character set that
             it names.
     """
     segments = [
@@ -76,7 +76,7 @@ def named_segments(body: bytes) -> str:
 
 
 def character_set(body: bytes) -> str:
-    """What MSH-18 names, where that is one of ISO 8859; UTF-8 otherwise."""
+    """The ISO 8859 character set named by MSH-18; otherwise UTF-8."""
     first = re.split(b"[\r\n]", body.lstrip(b"\x0b"), maxsplit=1)[0]
     fields = first.split(first[3:4] or b"|")
     named = fields[CHARACTER_SET] if len(fields) > CHARACTER_SET else b""

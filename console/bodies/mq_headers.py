@@ -1,6 +1,6 @@
-"""The descriptor and the headers that IBM MQ's programs put before a body, decoded.
+"""Decodes the MQMD and the header chain before the body of an IBM MQ message.
 
-They come from anybody. What cannot be read is shown as that, with its bytes.
+The bytes are untrusted. What cannot be decoded is shown as hexadecimal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOO_LONG = "They are too long to be decoded here. Download them to see what is i
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """A message as ``Descriptor.of`` wants it."""
+    """The fields of a message that ``Descriptor.of`` needs."""
 
     message_id: int
     client_message_id: str | None
@@ -42,13 +42,13 @@ class MessageFacts:
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """What stands before a body, as a page shows it."""
+    """The decoded headers of a message, for a page."""
 
     descriptor: Section
     sections: list[Section]  # of each header that can be read, in their order
     size: int  # of the headers, in bytes
     error: MalformedHeader | None = None
-    rest: str = ""  # the first bytes of what cannot be read
+    rest: str = ""  # the first bytes that cannot be decoded
     rest_offset: int = 0  # of these, from the first byte of all headers
     notice: str = ""  # why they are not decoded
 
@@ -69,9 +69,9 @@ def decoded(
 
     Args:
         message: with its ``headers_size``.
-        backout_count: of its entry.
-        head: its headers and the beginning of its body; None for who may not read them.
-        now: what is left of its time to live counts from here.
+        backout_count: the entry's.
+        head: headers and beginning of the body; None if the user may not read them.
+        now: start of the remaining time to live.
     """
     size = getattr(message, "headers_size", 0) or 0
     if not message.descriptor and not size:

@@ -1,8 +1,7 @@
-"""JSON and XML with a line for each thing, and nothing else changed.
+"""Indents JSON and XML; nothing but white space changes.
 
-Libraries check that a text is well-formed; then only line breaks and blanks are added
-between what was sent. So every digit of a number, every prefix and comment, and the
-second of two equal keys is there to be seen.
+A parser checks that the text is well-formed. Then only line breaks and blanks are added
+to the original text, so digits, prefixes, comments and duplicate keys stay visible.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from itertools import chain, pairwise
 from typing import NoReturn
 from xml.parsers import expat
 
-LONGEST = 64 * 2**10  # characters; what comes after them is not worked out
+LONGEST = 64 * 2**10  # characters; the rest is not processed
 
 JSON_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 XML_TOKEN = re.compile(
@@ -48,7 +47,7 @@ def json_pieces(whole: str) -> Iterator[str]:
 
 
 def readable(part: str) -> str:
-    """A string without its escapes, where that hides nothing."""
+    """A JSON string without escapes, if all its characters are visible."""
     if not part.startswith('"') or "\\" not in part:
         return part
     plain = json.dumps(json.loads(part), ensure_ascii=False)
@@ -72,12 +71,12 @@ def indented_xml(body: bytes) -> str:
 
 
 def refuse_dtd(*_: object) -> NoReturn:
-    """Nothing is declared, so nothing is expanded or fetched."""
+    """Refuse a DTD, so that no entity is expanded or fetched."""
     raise ValueError("it declares a DTD, which is not read here")
 
 
 def xml_pieces(tokens: Iterable[str]) -> Iterator[str]:
-    """An element that holds only text stays on one line, its blanks untouched."""
+    """Indented pieces. An element with text only stays on one line, unchanged."""
     depth, on_line = 0, False  # on_line: nothing but text stands after a start tag
     for token, after in pairwise(chain(tokens, [""])):
         closes = token.startswith("</")
@@ -104,7 +103,7 @@ def starts(token: str) -> bool:
 
 
 def in_text(body: bytes) -> str:
-    """The characters of a well-formed document, by its mark or its declaration."""
+    """The decoded text of a well-formed document, by its BOM or XML declaration."""
     if body.startswith(UTF_16):
         return body.decode("utf-16")
     declared = XML_ENCODING.match(body)
@@ -112,7 +111,7 @@ def in_text(body: bytes) -> str:
 
 
 def first_of(pieces: Iterable[str]) -> str:
-    """Pieces as one text, no further than a little beyond ``LONGEST``."""
+    """The pieces as one text, up to a little beyond ``LONGEST``."""
     taken, length = [], 0
     for piece in pieces:
         taken.append(piece)

@@ -1,7 +1,6 @@
-"""Two texts side by side in one: what went, what came, and a little around it.
+"""A line diff of two messages with context lines.
 
-A body of one long line is laid out first, where it is JSON: what differs is looked for
-between lines.
+JSON bodies in one long line are indented first, because the diff compares lines.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from broker.formats import lossless_json
 from broker.formats.patches import FIELDS, Subject, is_own
 from broker.formats.text import lines_of, opcodes, text_of
 
-AROUND = 3  # lines that stand before and after what differs
+AROUND = 3  # context lines around a difference
 MOST = 400  # lines that are shown
-LONG = 300  # characters of a line; of a longer one only what differs is shown
+LONG = 300  # characters of a line; of a longer one only the difference is shown
 KEPT = 60  # characters around that
 
 
@@ -27,7 +26,7 @@ class DiffLine:
     """One line of a difference."""
 
     kind: str  # same, gone, new, or gap
-    text: str = ""  # of a gap, what is left out
+    text: str = ""  # of a gap, the number of lines left out
 
     @property
     def sign(self) -> str:
@@ -35,24 +34,24 @@ class DiffLine:
 
     @property
     def said(self) -> str:
-        """What stands before it for who does not see it."""
+        """The label before a line, for screen readers."""
         return {"gone": "taken out:", "new": "put in:"}.get(self.kind, "")
 
 
 @dataclass(frozen=True, slots=True)
 class MessageDifference:
-    """How one message differs from another."""
+    """The difference of two messages."""
 
     headers: list[DiffLine]
     body: list[DiffLine]
-    notice: str = ""  # how the bodies were made comparable, or why they were not
+    notice: str = ""  # how the bodies were prepared, or why they are not compared
 
     def __bool__(self) -> bool:
         return bool(self.headers or self.body or self.notice)
 
 
 def difference(before: Subject, after: Subject) -> MessageDifference:
-    """What a person should see before a message goes, and later."""
+    """The difference shown before a message is sent, and later."""
     headers = list(header_lines(before, after))
     if before.body is None or after.body is None:
         return MessageDifference(
@@ -71,7 +70,7 @@ def difference(before: Subject, after: Subject) -> MessageDifference:
 
 
 def compared(one: str, other: str) -> tuple[list[DiffLine], str]:
-    """The lines that differ, and what was done to get there."""
+    """The differing lines, and how the bodies were prepared."""
     if is_long(one) or is_long(other):
         before, after = laid(one), laid(other)
         if before and after and before != after:
@@ -82,7 +81,7 @@ def compared(one: str, other: str) -> tuple[list[DiffLine], str]:
 
 
 def header_lines(before: Subject, after: Subject) -> Iterator[DiffLine]:
-    """But for what the broker writes into every copy."""
+    """Differing headers, without those that the broker writes into every copy."""
     names = dict.fromkeys((*before.headers, *after.headers))
     for name in (one for one in names if not is_own(one)):
         one, other = told(before, name), told(after, name)
@@ -95,7 +94,7 @@ def header_lines(before: Subject, after: Subject) -> Iterator[DiffLine]:
 
 
 def told(subject: Subject, name: str) -> str | None:
-    """A header as text; a property as JSON, which tells 1 from "1"."""
+    """A header as text; a property as JSON, which distinguishes 1 from "1"."""
     if name not in subject.headers:
         return None
     value: Any = subject.headers[name]
@@ -107,7 +106,7 @@ def is_long(text: str) -> bool:
 
 
 def laid(text: str) -> str | None:
-    """JSON with a line for each thing; none, where it is no JSON."""
+    """Indented JSON; None if it is not JSON."""
     try:
         value = lossless_json.loads(text)
         return lossless_json.dumps(value, lossless_json.INDENTED)
@@ -116,7 +115,7 @@ def laid(text: str) -> str | None:
 
 
 def body_lines(before: str, after: str) -> list[DiffLine]:
-    """What differs, with what stands around it; cut where it is very long."""
+    """Differing lines with context, cut if very long."""
     one, other = (
         [line + end for line, end in lines_of(text)] for text in (before, after)
     )
@@ -138,7 +137,7 @@ def grouped(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
 
 
 def around(lines: Sequence[str], head: int, tail: int) -> Iterator[DiffLine]:
-    """The first and the last of lines that are the same."""
+    """The first and last lines of an unchanged run."""
     if len(lines) <= head + tail + 1:
         yield from (DiffLine("same", shown(line)) for line in lines)
         return
@@ -155,7 +154,7 @@ def replaced(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
 
 
 def trimmed(one: str | None, other: str | None) -> tuple[str | None, str | None]:
-    """Two lines; of long ones what is alike at their ends is left out."""
+    """Two lines; long ones without their common beginning and end."""
     if one is None or other is None or max(len(one), len(other)) <= LONG:
         return one and marked(one), other and marked(other)
     least = min(len(one), len(other))
@@ -173,11 +172,11 @@ def within(line: str, start: int, cut: int) -> str:
 
 
 def marked(line: str) -> str:
-    """A line that differs; its end is shown if it is not the usual one."""
+    """A differing line; an unusual line end is shown."""
     return line.removesuffix("\n")
 
 
 def shown(line: str) -> str:
-    """A line that is the same, without its end; a long one is cut."""
+    """An unchanged line without its line end; a long one is cut."""
     line = line.rstrip("\r\n")
     return line if len(line) <= LONG else f"{line[:LONG]} …"

@@ -1,7 +1,7 @@
-"""What a body is wrapped in, taken off layer by layer until it can be read.
+"""Unwraps a body layer by layer: content encodings, IBM MQ headers, base64.
 
-First what its sender declared, then what it looks like. Nothing is taken off that does
-not come off cleanly; what was done, and what was wrong, is said.
+Encodings declared by the sender come first, then what the bytes suggest. A layer is
+removed only if it decodes completely. Each step and each error is reported.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ NOT_AS_WANTED = "It cannot be shown as {}: {}."
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Something that was taken off."""
+    """A layer that was removed."""
 
     name: str
-    size: int | None  # bytes of what was inside; None where only a part was counted
+    size: int | None  # bytes of the content; None if only a part was counted
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What is inside of a body, as far as it was opened."""
+    """The unwrapped content of a body."""
 
     head: bytes
     is_kept: bool  # ``head`` is all of it
-    content_type: str  # of what is inside; empty where only its looks can tell
+    content_type: str  # of the content; empty if unknown
     layers: tuple[Layer, ...] = ()
     notices: tuple[str, ...] = ()
-    is_broken: bool = False  # what it is wrapped in is damaged; this is what came out
-    preface: str = ""  # headers that stood before it, as people read them
+    is_broken: bool = False  # the wrapping is damaged; this is the part decoded
+    preface: str = ""  # decoded headers that preceded it
 
     def without(self, out: Unpacked, *notices: str) -> Opened:
-        """The same without one more layer."""
-        is_broken = self.is_kept and out.is_broken  # or we have not read on
+        """The same with one layer removed."""
+        is_broken = self.is_kept and out.is_broken  # or not all of it was read
         own = [out.notice] if out.notice and (is_broken or not out.is_broken) else []
         is_counted = self.is_kept and out.is_whole
         return replace(
@@ -70,13 +70,13 @@ class Opened:
 def opened(
     head: bytes, size: int, content_type: str, *, encoding: str = "", wanted: str = ""
 ) -> Opened:
-    """Take off what a body is wrapped in.
+    """Unwrap a body.
 
     Args:
         head: its first bytes.
-        size: how many bytes it has in all.
-        content_type: as the sender declared it.
-        encoding: content encodings as the sender declared them, the innermost first.
+        size: its full length in bytes.
+        content_type: declared by the sender.
+        encoding: content encodings declared by the sender, the innermost first.
         wanted: a packing that an operator takes it for (``PACKINGS``); others mean
             nothing here.
     """
@@ -95,7 +95,7 @@ def opened(
 
 
 def without_declared(body: Opened, encoding: str) -> Opened:
-    """The same without the packings that its sender named."""
+    """The same without the encodings that the sender declared."""
     names = [one.strip().lower() for one in encoding.split(",")][:MOST]
     for name in reversed([one for one in names if one not in ("", "identity")]):
         body = without_named(body, name)
@@ -116,7 +116,7 @@ def without_named(body: Opened, name: str) -> Opened:
 
 
 def without_next(body: Opened) -> Opened | None:
-    """The same without what it looks to be wrapped in; None where that is nothing."""
+    """The same without the layer that its bytes suggest; None if there is none."""
     if kind := MQ_FORMATS.get(body.head[:4]):
         return without_headers(body, kind)
     is_declared = body.content_type not in UNDECLARED
@@ -133,13 +133,13 @@ def tried(body: Opened, unpack: Unpacker, *, is_told: bool) -> Opened | None:
         out = unpack(body.head)
     except ValueError:
         return None
-    if out.is_broken and out.name != "gzip":  # whose first bytes are no accident
+    if out.is_broken and out.name != "gzip":  # with reliable magic numbers
         return None
     return body.without(out, *([UNSAID.format(out.name)] if is_told else []))
 
 
 def is_meant(inner: bytes) -> bool:
-    """Whether what came out of base64 is something, and no accident."""
+    """Whether decoded base64 is meaningful rather than accidental."""
     if looks_packed(inner) or inner[:4] in MQ_FORMATS:
         return True
     try:
@@ -150,7 +150,7 @@ def is_meant(inner: bytes) -> bool:
 
 
 def without_headers(body: Opened, kind: Format) -> Opened | None:
-    """The same without IBM MQ's headers, whichever byte order they were written in."""
+    """The same without IBM MQ headers, of either byte order."""
     for encoding in (Enc.NORMAL, Enc.REVERSED):
         chain = read_chain(kind, encoding, Ccsid.UTF_8, body.head)
         if chain.headers:

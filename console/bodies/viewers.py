@@ -1,10 +1,10 @@
-"""Plug-in: how a message's body is shown, by its content type.
+"""Plug-in point: viewers, which show a body by its content type.
 
 A viewer is ``def (body: bytes) -> str``, registered with ``@shows`` in the module
-``viewers`` of any installed application. It may be given any bytes, and shows them or
-raises ``ValueError``: then the body is shown as what it looks like, at last as bytes,
-and the page says so. What comes out is text, never markup. What a body is wrapped in,
-gzip or IBM MQ's headers, is taken off before (``opening``).
+``viewers`` of any installed application. It gets arbitrary bytes and returns text or
+raises ``ValueError``; then the body is shown by its content, or as bytes, and the page
+reports the error. The result is text, never markup. Encodings and IBM MQ headers are
+removed first (``unwrap``).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from console.bodies.hl7 import named_segments
 from console.bodies.pretty_print import indented_json, indented_xml
 from console.bodies.unwrap import NOT_AS_WANTED, UNDECLARED, Layer, Opened, opened
 
-SHOWN = 64 * 2**10  # bytes; or characters, once they are laid out
+SHOWN = 64 * 2**10  # bytes, or characters after formatting
 LAID_OUT = KEPT  # bytes; a longer body is shown as it was sent
-EXCUSE = 200  # characters of why a body is not what its type says
-BLANKS = b"\xef\xbb\xbf\x0b \t\r\n"  # that may stand before what a body looks like
+EXCUSE = 200  # characters of an error message
+BLANKS = b"\xef\xbb\xbf\x0b \t\r\n"  # allowed before the first significant byte
 PRINTABLE = bytes(code if 0x20 <= code < 0x7F else ord(".") for code in range(256))
 TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 TURNED = (
@@ -42,18 +42,18 @@ Reader = Callable[[bytes], str]
 @dataclass(frozen=True, slots=True)
 class Viewer:
     read: Reader
-    done: str  # what it makes of a body, for people
-    name: str = ""  # in the address of a page, where people may choose it
+    done: str  # the format's name, for people
+    name: str = ""  # in URLs, if users may choose it
     folds: bool = False  # by its indentation
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A body as text, and what was done to get there."""
+    """A body as text, and the steps that produced it."""
 
     text: str
     done: str
-    notice: str = ""  # why it is not shown as its type says
+    notice: str = ""  # why it is not shown by its type
     is_cut: bool = False  # there is more
     folds: bool = False
     layers: tuple[Layer, ...] = ()  # that were taken off, the outermost first
@@ -64,7 +64,7 @@ class Shown:
 
     @property
     def chain(self) -> str:
-        """All that was done, in its order."""
+        """All steps, in order."""
         return " → ".join([*(layer.name for layer in self.layers), self.done])
 
 
@@ -74,7 +74,7 @@ VIEWERS: dict[str, Viewer] = {}
 def shows(
     *content_types: str, done: str, name: str = "", folds: bool = False
 ) -> Callable[[Reader], Reader]:
-    """Register a viewer for these content types; each has one."""
+    """Register a viewer for these content types; a type has one viewer."""
 
     def register(read: Reader) -> Reader:
         for content_type in content_types:
@@ -87,7 +87,7 @@ def shows(
 
 
 def choices() -> list[str]:
-    """What a person may take a body for: by viewer, by packing, or as it is."""
+    """Viewers and encodings that a user may choose, and the raw body."""
     named = dict.fromkeys(one.name for one in VIEWERS.values() if one.name)
     return [*named, *PACKINGS, "text", "hex"]
 
@@ -99,10 +99,10 @@ def show(
 
     Args:
         head: its first bytes, ``LAID_OUT`` at most.
-        size: how many bytes it has in all.
-        content_type: as the sender declared it.
-        encoding: what the sender says that it is packed in.
-        wanted: one of ``choices``, for a person who knows better; others mean nothing.
+        size: its full length in bytes.
+        content_type: declared by the sender.
+        encoding: the content encodings declared by the sender.
+        wanted: one of ``choices``, to override the declared type; others are ignored.
     """
     if wanted == "hex":
         return in_bytes(head, "")
@@ -123,7 +123,7 @@ def show(
 
 
 def inside(body: Opened, wanted: str) -> Shown:
-    """What is in a body, by what its sender declared, or as it looks."""
+    """The body shown by its declared type, or by its content."""
     head, content_type = body.head, body.content_type
     if not body.is_kept:
         return beginning(head, is_all=body.is_broken)
@@ -156,13 +156,13 @@ def laid_out(viewer: Viewer, body: bytes, notice: str = "") -> Shown:
 
 
 def named(wanted: str) -> Viewer | None:
-    """What a person chose, if that is a viewer."""
+    """The viewer that a user chose, if it is one."""
     every = VIEWERS.values()
     return next((one for one in every if wanted and one.name == wanted), None)
 
 
 def beginning(head: bytes, *, is_all: bool) -> Shown:
-    """The start of a body that is too long to be laid out, or all that is left."""
+    """The start of a body that is too long to be formatted."""
     notice = "" if is_all else TOO_LONG
     if is_text(head):
         text = head[:SHOWN].decode(errors="ignore")  # but for a character cut in two
@@ -185,7 +185,7 @@ def in_bytes(head: bytes, notice: str) -> Shown:
 
 
 def viewer_for(content_type: str) -> Viewer | None:
-    """The viewer of a type, of what it is built on (``+json``), or of any text."""
+    """The viewer of a type, of its suffix (``+json``), or of any text."""
     name = content_type.partition(";")[0].strip().lower()
     base = f"application/{name.rpartition('+')[2]}" if "+" in name else ""
     any_text = VIEWERS["text/plain"] if name.startswith("text/") else None
@@ -193,7 +193,7 @@ def viewer_for(content_type: str) -> Viewer | None:
 
 
 def guesses(body: bytes) -> Iterator[Viewer]:
-    """The viewers that a body looks made for."""
+    """The viewers that the body's content suggests."""
     start = body[:64].lstrip(BLANKS)
     if start.startswith((b"MSH", b"BHS", b"FHS")):
         yield VIEWERS["application/hl7-v2"]
@@ -206,7 +206,7 @@ def guesses(body: bytes) -> Iterator[Viewer]:
 
 
 def is_text(body: bytes) -> bool:
-    """Whether bytes, maybe cut at their end, are UTF-8 without a NUL."""
+    """Whether bytes, possibly truncated, are UTF-8 without NUL."""
     try:
         body.decode()
     except UnicodeDecodeError as error:
@@ -216,11 +216,11 @@ def is_text(body: bytes) -> bool:
 
 
 def in_utf8(body: bytes, content_type: str) -> bytes:
-    """A body in UTF-8, where its type names another character set.
+    """A body converted to UTF-8 from the character set of its type.
 
     Raises:
-        LookupError: it names none, or one whose reading is no matter of characters and
-            takes time without bounds.
+        LookupError: unknown, or a codec that does not decode characters and
+            takes unbounded time.
     """
     named = re.search(r";\s*charset=\"?([\w.:-]+)", content_type, re.ASCII | re.I)
     if named is None:
@@ -238,7 +238,7 @@ def why(error: Exception) -> str:
 
 
 def octets(body: bytes) -> str:
-    """Any bytes: where they stand, what they are, and how they read in ASCII."""
+    """A hexadecimal dump: offsets, bytes and ASCII."""
     lines = ((at, body[at : at + 16]) for at in range(0, len(body), 16))
     return "\n".join(
         f"{at:08x} | {line.hex(' '):<47} | {line.translate(PRINTABLE).decode()}"

@@ -1,1 +1,1 @@
-"""Bridges as their pages show them: links, how each does, what came of its messages."""
+"""Bridges for pages: links, their status, and the outcome of their messages."""

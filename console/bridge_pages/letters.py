@@ -1,4 +1,4 @@
-"""Dead messages of links: those of one link in groups, and what each tells of it."""
+"""Dead messages of links: in groups for one link, and the facts of one message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PREFIX = "JMS_SUN_JMSBRIDGE_"
 MOST = 10  # groups on the page of a link
 Cause = DeadLetter.Cause
 
-REASONS: Mapping[str, tuple[str, str]] = {  # what was the matter, and what to do
+REASONS: Mapping[str, tuple[str, str]] = {  # the error, and the recommended action
     "MESSAGE_EXPIRED": (
         "It had expired when the link received it, so it was not sent.",
         "If it is of no more use, remove it. Otherwise resubmit it through the link.",
@@ -70,13 +70,13 @@ UNSAID = (
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """Dead messages of one link, in groups of one cause, the largest first."""
+    """Dead messages of one link in groups of one cause, the largest first."""
 
     rows: Sequence[dead_letter_groups.DeadLetterGroupRow]
     messages: int
     as_of: datetime
-    fields: dict[str, object]  # of the list of all dead letters: these only
-    sharing: Sequence[str]  # other links from the same queue, of whose some may be
+    fields: dict[str, object]  # query of the list of dead letters for these only
+    sharing: Sequence[str]  # other links from the same queue, which may own some
 
     @property
     def shown(self) -> Sequence[dead_letter_groups.DeadLetterGroupRow]:
@@ -93,9 +93,9 @@ class Dead:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a dead message tells of the link that could not carry it."""
+    """The facts in a dead message about the link that could not transfer it."""
 
-    link: Link | None  # that is still there, and that one may see
+    link: Link | None  # the link, if it exists and the user may see it
     reason: str  # in Open MQ's word
     says: str
     what_to_do: str
@@ -108,12 +108,12 @@ class Carried:
 def selection_of(
     link: Link, names: Mapping[int, str], fingerprint: str | None = None
 ) -> Selection | None:
-    """The dead messages of a link; None where nobody who sees these queues sees any.
+    """The dead messages of a link; None if the user can see none.
 
     Args:
-        link: which.
-        names: the queues that somebody may look at: their names, by id.
-        fingerprint: of one group, where only that is meant.
+        link: the link.
+        names: queues that the user may inquire: names by id.
+        fingerprint: of one group, to select only that.
     """
     on = next((pk for pk, name in names.items() if name == BUILT_IN_QUEUE), None)
     if on is None:
@@ -122,7 +122,7 @@ def selection_of(
 
 
 def dead_of(link: Link, names: Mapping[int, str]) -> Dead | None:
-    """The same in groups. Eight queries at most."""
+    """The dead messages of a link in groups. Eight queries at most."""
     selection = selection_of(link, names)
     if selection is None:
         return None
@@ -141,8 +141,9 @@ def dead_of(link: Link, names: Mapping[int, str]) -> Dead | None:
 
 
 def sharing(link: Link) -> list[str]:
-    """The other links that take from the same queue here: what they could not carry
-    names the same origin. One query, or none where the source is elsewhere."""
+    """Other links with the same source queue here; their dead messages name the same
+    origin. One query; none if the source is elsewhere.
+    """
     if origin_of(link) == str(link):
         return []
     others = from_queue(link.source.name).exclude(pk=link.pk)
@@ -150,14 +151,15 @@ def sharing(link: Link) -> list[str]:
 
 
 def own_only(link: Link) -> str:
-    """A selector for what this link could not carry, where others take from the same
-    queue; empty where none do."""
+    """A selector for the dead messages of this link only; empty if no other link shares
+    its source queue.
+    """
     quoted = str(link).replace("'", "''")
     return f"{LINK_PROPERTY} = '{quoted}'" if sharing(link) else ""
 
 
 def from_queue(name: str) -> QuerySet[Link]:
-    """The links whose source is a queue here of this name."""
+    """Links whose source is this queue of this broker."""
     return Link.objects.select_related("status", *ENDS).filter(
         source_factory__provider=HERE,
         source__kind=BridgeDestination.Kind.QUEUE,
@@ -166,12 +168,12 @@ def from_queue(name: str) -> QuerySet[Link]:
 
 
 def carried(letter: DeadLetter, told: Mapping[str, str], link: Link | None) -> Carried:
-    """What a dead message tells of its link.
+    """The facts in a dead message about its link.
 
     Args:
-        letter: what is stored of its death.
-        told: its properties, as far as somebody may read them.
-        link: that they may know of.
+        letter: the stored dead letter.
+        told: its properties that the user may read.
+        link: the link, if the user may see it.
     """
     reason = told.get(f"{PREFIX}DMQ_REASON", "")
     says, what_to_do = REASONS.get(reason, UNSAID)
@@ -188,7 +190,7 @@ def carried(letter: DeadLetter, told: Mapping[str, str], link: Link | None) -> C
 
 
 def here_of(link: Link | None) -> set[str]:
-    """The names of those connection factories of a link that lead to this broker."""
+    """Names of the link's connection factories that connect to this broker."""
     if link is None:
         return set()
     both = (link.source_factory, link.target_factory)
@@ -196,11 +198,11 @@ def here_of(link: Link | None) -> set[str]:
 
 
 def facts_of(told: Mapping[str, str], here: set[str]) -> Iterator[tuple[str, str]]:
-    """What is told of both ends, as names and values.
+    """The facts about both ends, as names and values.
 
     Args:
         told: the properties.
-        here: connection factories that lead to this broker.
+        here: connection factories that connect to this broker.
     """
 
     def at(name: str) -> str:
@@ -227,7 +229,7 @@ def facts_of(told: Mapping[str, str], here: set[str]) -> Iterator[tuple[str, str
 
 
 def moment_of(milliseconds: str) -> datetime | None:
-    """A time as JMS has it; None where it is none."""
+    """A JMS timestamp as a moment; None if it is not one."""
     try:
         return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
     except (ValueError, OverflowError, OSError):
@@ -237,12 +239,12 @@ def moment_of(milliseconds: str) -> datetime | None:
 def link_for(
     user: User | AnonymousUser, letter: DeadLetter | None, named: object
 ) -> Link | None:
-    """The link that could not carry a dead message, for whoever may see it.
+    """The link that could not transfer a dead message, if the user may see it.
 
     Args:
-        user: who looks.
-        letter: what is stored of its death, if it died.
-        named: what it says itself of its link, if it does.
+        user: the reader.
+        letter: the stored dead letter, if it is one.
+        named: the link named in the message, if any.
     """
     if letter is None or letter.cause != Cause.LINK or not user.has_perm(sight.VIEW):
         return None
@@ -253,8 +255,9 @@ def link_for(
 
 
 def link_of(letter: DeadLetter, named: str) -> Link | None:
-    """The link that could not carry a dead message; None where it is gone, or where
-    several could be meant. Two queries at most."""
+    """The link that could not transfer a dead message; None if it is deleted or
+    ambiguous. Two queries at most.
+    """
     every = Link.objects.select_related("status", *ENDS)
     bridge, _, link = (named or letter.origin_queue).partition("/")
     known = every.filter(bridge__name=bridge, name=link).first() if link else None

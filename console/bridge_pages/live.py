@@ -1,4 +1,4 @@
-"""The numbers of links as they change: asked for once a second, told to all pages."""
+"""Live numbers of links: queried once a second, sent to all open pages."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def may(user: authorities.Principal) -> bool:
 
 
 def look_at_every(number: int) -> str:
-    """What lists show of each link."""
+    """The numbers that lists show of each link."""
     return html(Link.objects.select_related("bridge", "status"))
 
 
 def look(link_id: int) -> str:
-    """What the page of one link shows, and its turn."""
+    """The numbers of one link's page, and the page's version."""
     found = Link.objects.select_related("bridge", "status").filter(pk=link_id)
     return "".join(
         html([one], turn=turn_of(sight.status_of(one), branches_of(one)), is_whole=True)
@@ -53,7 +53,7 @@ def html(every: Iterable[Link], *, turn: str = "", is_whole: bool = False) -> st
 
 
 def turn_of(status: LinkStatus, branches: int) -> str:
-    """What the page of a link hangs on: at another it asks for itself."""
+    """The version of a link's page: when it changes, the page reloads its content."""
     parts = [status.state, status.wanted, status.failures, branches, status.dead]
     at = status.error_at.timestamp() if status.error_at else 0
     return "-".join(map(str, [*parts, at]))

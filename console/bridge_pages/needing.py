@@ -1,4 +1,4 @@
-"""Links that need a person, of those that somebody may see."""
+"""Links that need attention, of those the user may see."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from broker.security.authorities import GrantedAuthorities
 from dashboards.live.link_status import ENDS, ends_here, sees
 
 LOOKED_AT = 200  # links
-PATIENCE = timedelta(minutes=1)  # with what mostly passes by itself
+PATIENCE = timedelta(minutes=1)  # grace time for errors that usually pass
 
 
 def failed(held: GrantedAuthorities) -> list[LinkStatus]:
-    """Those that stopped by themselves."""
+    """Links that stopped after an error."""
     return seen(standing.failed(), held)
 
 
 def troubled(held: GrantedAuthorities, now: datetime) -> list[LinkStatus]:
-    """Those that carried nothing since they began to fail, which is a while ago."""
+    """Links that have transferred nothing since their errors began, some time ago."""
     every = seen(standing.troubled(), held)
     return [one for one in every if not is_recent(one, now - PATIENCE)]
 
 
 def is_recent(one: LinkStatus, since: datetime) -> bool:
-    """Whether a link was started, or carried something, since then."""
+    """Whether a link was started, or transferred something, since then."""
     known = (one.last_transfer_at, one.started_at)
     return any(at is not None and at > since for at in known)
 
@@ -35,7 +35,7 @@ def is_recent(one: LinkStatus, since: datetime) -> bool:
 def in_doubt(
     held: GrantedAuthorities, now: datetime
 ) -> list[tuple[Link, int, datetime]]:
-    """Those with transactions that are in doubt for a while: how many, since when."""
+    """Links with transactions in doubt for some time: how many, since when."""
     rows = Branch.objects.filter(began_at__lte=now - PATIENCE).values("link")
     told = rows.annotate(branches=Count("pk"), since=Min("began_at")).order_by("since")
     counts = {row["link"]: row for row in told[:LOOKED_AT]}

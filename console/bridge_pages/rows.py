@@ -1,4 +1,4 @@
-"""Links as a list shows them: those that need a person first, then by bridge."""
+"""The list of links: those that need attention first, then by bridge."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LinkRow:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether its error is one of now."""
+        """Whether its last error is still current."""
         return self.has_failed or self.is_troubled
 
     @property
@@ -63,7 +63,7 @@ class LinkRow:
 
     @property
     def lag(self) -> str:
-        """Why it is not known what waits."""
+        """Why the number of waiting messages is unknown."""
         return words.lag_in_words(self.link, self.status)
 
     @property
@@ -72,7 +72,7 @@ class LinkRow:
 
     @property
     def figures(self) -> list[Figure]:
-        """Every count of its messages."""
+        """All message counts of the link."""
         return [self.dead, *figures_of(self.link, self.status)]
 
 
@@ -86,10 +86,10 @@ class BridgeSection:
 
 @dataclass(frozen=True, slots=True)
 class LinkList:
-    """One page of all links that somebody sees."""
+    """One page of the links that the user may see."""
 
     page: Page[LinkRow]
-    counts: Counter[str]  # of all, by the word on their chips
+    counts: Counter[str]  # numbers of all links, by the label of their state
 
     @property
     def parts(self) -> Iterator[BridgeSection]:
@@ -108,7 +108,7 @@ class LinkList:
 
 
 def rows_of(every: Sequence[Link]) -> list[LinkRow]:
-    """Links with how they do."""
+    """Links with their status."""
     statuses = [sight.status_of(one) for one in every]
     rates = link_status.rates({one.link.pk: one.sent for one in statuses})
     return [LinkRow(one.link, one, rates[one.link.pk]) for one in statuses]

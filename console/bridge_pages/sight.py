@@ -1,8 +1,8 @@
-"""Who may see a link, and who may act on it.
+"""Who may see a link, and who may order it to start, pause or stop.
 
-A link names queues of this broker and tells how deep they are. So it is seen by those
-who may inquire all of these, and started or stopped by those who may set them, beside
-the permissions that open the pages.
+A link reveals queues of this broker and their depths. Users need the authority
+``inquire`` on all these queues to see it, and ``set`` on them to give it orders, beside
+the permissions for the pages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DECIDE = "broker.decide_branch"
 
 
 def visible(held: authorities.GrantedAuthorities) -> list[Link]:
-    """The links that somebody may see, by bridge and name. One query."""
+    """Links that the user may see, by bridge and name. One query."""
     every = Link.objects.select_related("status", *ENDS)
     return [
         one
@@ -34,8 +34,8 @@ def found(user: authorities.Principal, bridge: str, link: str) -> Link:
     """One link, with its ends.
 
     Raises:
-        Http404: there is none of this name.
-        NotAuthorized: this person may not know of it.
+        Http404: no such link.
+        NotAuthorized: the user may not see it.
     """
     try:
         one = link_of(bridge, link)
@@ -48,7 +48,7 @@ def found(user: authorities.Principal, bridge: str, link: str) -> Link:
 def require(
     user: authorities.Principal, authority: authorities.Authority, link: Link
 ) -> None:
-    """Go on only with an authority on each queue here that a link has as an end.
+    """Check an authority on each queue here that is an end of the link.
 
     Raises:
         NotAuthorized: it is missing on one of them.
@@ -57,7 +57,7 @@ def require(
 
 
 def status_of(link: Link) -> LinkStatus:
-    """How a link does; of one that was never started, what that means."""
+    """The status of a link, or that of a link never started."""
     try:
         return link.status
     except LinkStatus.DoesNotExist:

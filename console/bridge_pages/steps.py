@@ -1,4 +1,4 @@
-"""The way of a message through a link, step by step, with what came of all so far."""
+"""The steps of a message through a link, with the number of messages at each."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from broker.models import Link, LinkStatus
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number of messages, and what they came to."""
+    """A number of messages, and their outcome."""
 
-    name: str  # of the count; in places that change by themselves
+    name: str  # name of the count, for live updates
     count: int
     words: str
 
 
 @dataclass(frozen=True, slots=True)
 class LinkStep:
-    """What a link does with each message, and which go no further."""
+    """A step of a link, and the messages that leave there."""
 
     name: str
     says: str
-    figures: Sequence[Figure] = ()  # of those that go on
-    exits: Sequence[Figure] = ()  # of those that do not, or that go elsewhere
+    figures: Sequence[Figure] = ()  # counts of messages that go on
+    exits: Sequence[Figure] = ()  # counts of messages that leave here
 
 
 def steps_of(link: Link, status: LinkStatus) -> Iterator[LinkStep]:
@@ -67,6 +67,6 @@ def steps_of(link: Link, status: LinkStatus) -> Iterator[LinkStep]:
 
 
 def figures_of(link: Link, status: LinkStatus) -> Iterator[Figure]:
-    """Every number of every step."""
+    """All counts of all steps."""
     for step in steps_of(link, status):
         yield from (*step.figures, *step.exits)

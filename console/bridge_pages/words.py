@@ -1,4 +1,4 @@
-"""A link in words: its ends, what it guarantees, how it is set, what is the matter."""
+"""Texts about a link: ends, guarantee, settings, errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ GUARANTEES = {
 
 @dataclass(frozen=True, slots=True)
 class EndWords:
-    """Where a link receives from, or sends to."""
+    """The source or the target of a link."""
 
     destination: str  # its name there; empty: that of each message at its source
     kind: str  # queue or topic
@@ -76,7 +76,7 @@ def end_of(factory: ConnectionFactory, at: BridgeDestination | None) -> EndWords
 
 
 def provider_of(factory: ConnectionFactory) -> str:
-    """What kind of provider a connection factory leads to, in few words."""
+    """The kind of provider that a connection factory connects to."""
     if factory.provider == "kombu":
         return f"{scheme_of(factory.url)}, by kombu"
     known = PROVIDERS.get(factory.provider)
@@ -91,7 +91,7 @@ def scheme_of(url: str) -> str:
 
 
 def guarantee_of(link: Link) -> str:
-    """What a link promises of each message, in a sentence."""
+    """The delivery guarantee of a link, in a sentence."""
     others = [
         known
         for one in (link.source_factory, link.target_factory)
@@ -107,7 +107,7 @@ def guarantee_of(link: Link) -> str:
 
 
 def way_of(others: Sequence[Capability]) -> str:
-    """How a transacted link makes one transaction of both ends."""
+    """How a transacted link coordinates the transactions of both ends."""
     if not others:
         return "local"
     if all(Capability.TWO_PHASE in one for one in others):
@@ -116,7 +116,7 @@ def way_of(others: Sequence[Capability]) -> str:
 
 
 def chip_of(status: LinkStatus) -> tuple[str, str]:
-    """The chip of a link's state, and the word on it."""
+    """The chip and the label of a link's state."""
     if standing.has_failed(status):
         return "stopped", "failed"
     if standing.is_troubled(status):
@@ -130,7 +130,7 @@ def chip_of(status: LinkStatus) -> tuple[str, str]:
 
 
 def what_to_do(status: LinkStatus) -> str:
-    """What a person does about the last error of a link; empty where there was none."""
+    """The recommended action for a link's last error; empty without an error."""
     if not status.error:
         return ""
     if standing.has_failed(status):
@@ -142,8 +142,9 @@ def what_to_do(status: LinkStatus) -> str:
 
 
 def commands_of(status: LinkStatus) -> list[Command]:
-    """The commands that change anything, of those that the state takes; a paused link
-    is resumed, which is the same as starting it."""
+    """Commands that have an effect in the link's state. For a paused link this is
+    resume, which equals start.
+    """
     taken = [one for one in Command if changes(one, status)]
     if Command.RESUME in taken:
         taken.remove(Command.START)
@@ -161,7 +162,7 @@ def changes(command: Command, status: LinkStatus) -> bool:
 
 
 def lag_in_words(link: Link, status: LinkStatus) -> str:
-    """Why it is not known how many messages wait; empty where it is known."""
+    """Why the number of waiting messages is unknown; empty if known."""
     if status.waiting is not None:
         return ""
     known = PROVIDERS.get(link.source_factory.provider)
@@ -171,7 +172,7 @@ def lag_in_words(link: Link, status: LinkStatus) -> str:
 
 
 def settings_of(link: Link) -> Iterator[tuple[str, str]]:
-    """How a link is set, as names and sentences. One query."""
+    """The settings of a link as names and sentences. One query."""
     yield "Selector", link.selector or "none: all messages"
     if link.durable_name:
         yield "Durable subscription", link.durable_name

@@ -1,6 +1,4 @@
-"""The command line, ``manage.py backout``: what pages and the API do, for terminals and
-scripts, by the same functions.
+"""The command ``manage.py backout``. It calls the same functions as pages and API.
 
-Exit codes: 0 done, or shown; 1 refused, or failed; 2 not understood; 3 there was
-nothing to do.
+Exit codes: 0 success; 1 refused or failed; 2 wrong usage; 3 nothing to do.
 """

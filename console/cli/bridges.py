@@ -1,4 +1,4 @@
-"""``backout bridge …``: bridges and links, as Open MQ's ``imqbridgemgr`` has them.
+"""``backout bridge …``: bridges and links, after Open MQ's ``imqbridgemgr``.
 
 Source:
     Open MQ, Administration Guide, "Bridge Manager Utility".
@@ -62,7 +62,7 @@ class BridgeCommands(TyperCommand):
         user: User = None,
         json: Json = False,
     ) -> None:
-        """Links, and how each is doing."""
+        """List links and their status."""
         people.require(people.acting(user), told.VIEW)
         rows = [told.told(one) for one in links(bn, ln)]
         shown = rows if json else [row(one) for one in rows]
@@ -78,7 +78,7 @@ class BridgeCommands(TyperCommand):
         user: User = None,
         json: Json = False,
     ) -> None:
-        """Start a link, or all of a bridge that are enabled; resumes what is paused."""
+        """Start a link, or all enabled links of a bridge; paused links are resumed."""
         self.order(Order.START, bn, ln, reason, user, as_json=json)
 
     @bridge.command()
@@ -91,7 +91,7 @@ class BridgeCommands(TyperCommand):
         user: User = None,
         json: Json = False,
     ) -> None:
-        """Pause a link, or all of a bridge that run."""
+        """Pause a link, or all running links of a bridge."""
         self.order(Order.PAUSE, bn, ln, reason, user, as_json=json)
 
     @bridge.command()
@@ -104,7 +104,7 @@ class BridgeCommands(TyperCommand):
         user: User = None,
         json: Json = False,
     ) -> None:
-        """Resume a link, or all of a bridge that are paused."""
+        """Resume a link, or all paused links of a bridge."""
         self.order(Order.RESUME, bn, ln, reason, user, as_json=json)
 
     @bridge.command()
@@ -117,7 +117,7 @@ class BridgeCommands(TyperCommand):
         user: User = None,
         json: Json = False,
     ) -> None:
-        """Stop a link, or all of a bridge that were started."""
+        """Stop a link, or all started links of a bridge."""
         self.order(Order.STOP, bn, ln, reason, user, as_json=json)
 
     def order(
@@ -137,7 +137,7 @@ class BridgeCommands(TyperCommand):
 
     @bridge.command(name="export")
     def export_bridge(self, *, bn: BridgeName, user: User = None) -> None:
-        """Write a bridge to standard output, as Open MQ has it; without passwords."""
+        """Write a bridge to standard output in Open MQ's format; without passwords."""
         person = people.acting(user)
         for permission in LOOK:
             people.require(person, permission)
@@ -155,7 +155,7 @@ class BridgeCommands(TyperCommand):
         yes: Yes = False,
         json: Json = False,
     ) -> None:
-        """Say what a document would change; with --yes, change it: all, or nothing."""
+        """Show what a document would change; with --yes, make all changes or none."""
         found = taken_over(people.acting(user), file, mode, does=yes)
         document = changes_told(found, applied=yes)
         self.tell(document, in_words(found, did=yes), as_json=json)
@@ -164,7 +164,7 @@ class BridgeCommands(TyperCommand):
 
     @bridge.command()
     def rekey(self, *, user: User = None, json: Json = False) -> None:
-        """Encrypt all passwords anew, with the first of BACKOUT_SECRET_KEYS."""
+        """Encrypt all passwords again with the first key of BACKOUT_SECRET_KEYS."""
         people.require(people.acting(user), "broker.change_connectionfactory")
         count = secrets.rekey()
         words = f"{count:,} password{'s' * (count != 1)} encrypted with the first key."
@@ -174,7 +174,7 @@ class BridgeCommands(TyperCommand):
 
 
 def links(bridge: str, link: str) -> list[Link]:
-    """Those that are meant: one, all of a bridge, or all.
+    """The chosen links: one, all of a bridge, or all.
 
     Raises:
         NoSuchBridge, NoSuchLink: there is none of this name.
@@ -188,7 +188,7 @@ def links(bridge: str, link: str) -> list[Link]:
 
 
 def row(one: dict[str, Any]) -> dict[str, Any]:
-    """What a table has of a link: what Open MQ's has, and how it goes."""
+    """A table row of a link: Open MQ's columns and its progress."""
     names = ("bridge", "link", "state", "source", "target", "transacted", "waiting")
     return {
         **{name: one[name] for name in names},
@@ -199,10 +199,10 @@ def row(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def ordered(what: Order, bridge: str, link: str, reason: str) -> list[dict[str, Any]]:
-    """Give an order to one link, or to all of a bridge that can take it.
+    """Give an order to one link, or to all links of a bridge that accept it.
 
     Raises:
-        CommandRefused: it is one, or none can take it.
+        CommandRefused: not possible in the link's state, or for no link.
     """
     meant = links(bridge, link)
     rows, refusals = [], []
@@ -226,7 +226,7 @@ def ordered(what: Order, bridge: str, link: str, reason: str) -> list[dict[str, 
 def taken_over(
     user: Person | None, file: Path, mode: str, *, does: bool
 ) -> BridgeImportPreview:
-    """What a document changes, or changed."""
+    """The changes that a document makes, or made."""
     for permission in TAKE_OVER:
         people.require(user, permission)
     chosen = next((one for one in MODES if one == mode), None)

@@ -1,4 +1,4 @@
-"""What each subcommand does, and what it tells of that, as values."""
+"""The subcommands' work and their results as values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from dashboards.live import depths
 
 
 def name_of(user: User | None) -> str:
-    """As the journal names who acts."""
+    """The actor's name in the journal."""
     return authorities.name_of(user) or people.NOBODY
 
 
@@ -64,11 +64,11 @@ def put(user: User | None, address: str, body: bytes, **fields: Any) -> dict[str
 def get(
     user: User | None, queue: str, limit: int, *, does: bool, why: str = ""
 ) -> list[dict[str, Any]]:
-    """The next messages; they are taken off the queue, or only looked at. What is taken
-    is told as it was sent: nobody gets it again.
+    """The next messages, got destructively or browsed. Got messages are printed
+    unmasked: nobody can get them again.
 
     Raises:
-        MaskedMessage: this person may not see all of what is next.
+        MaskedMessage: the next message is masked for the user.
     """
     found = people.queue(user, queue, "get")
     entries = looking.browse(found.pk, Place.READY, limit=limit)
@@ -83,7 +83,7 @@ def get(
 def whole_of(
     user: User | None, queue: Queue, entries: Sequence[looking.Browsed], why: str
 ) -> list[dict[str, Any]]:
-    """Entries of a queue with their bodies, as far as somebody may see them."""
+    """Entries of a queue with their bodies, masked for the user."""
     found = looking.whole(queue.pk, entries)
     sight = masking.sight_for(user, why, audit.Thing.of(queue))
     veils = sight.veils(one.message_id for one in found)
@@ -91,7 +91,7 @@ def whole_of(
 
 
 def brief(told: dict[str, Any]) -> dict[str, Any]:
-    """Without what most messages do not have."""
+    """Without the fields that most messages do not have."""
     first = ("message_id", "put_at", "content_type", "encoding", "body")
     rest = {name: value for name, value in told.items() if name not in first}
     return {name: told[name] for name in first} | rest
@@ -107,7 +107,7 @@ def browse(  # noqa: PLR0913  # the subcommand's options
     whole: bool,
     why: str = "",
 ) -> list[dict[str, Any]]:
-    """A page of what lies in one place on a queue."""
+    """A page of the entries in one state on a queue."""
     if place not in PLACES:
         raise CommandError(f"There is no place {place}.", returncode=USAGE)
     people.require(user, "broker.browse_queue" if whole else "broker.view_queue")
@@ -145,7 +145,7 @@ def find(user: User | None, filters: Sequence[str], limit: int) -> list[dict[str
 def selection(
     user: User | None, queue: str | None, origin: str | None, cause: str | None
 ) -> Selection:
-    """The dead letters that are meant, of those one sees."""
+    """The chosen dead letters that the user may see."""
     people.require(user, "broker.view_queue")
     if cause is not None and cause not in DeadLetter.Cause.values:
         raise CommandError(f"There is no cause {cause}.", returncode=USAGE)
@@ -188,7 +188,7 @@ def letters(which: Selection, limit: int) -> list[dict[str, Any]]:
 
 
 def on_queue(name: str) -> str:
-    """The filter of all that lies on one queue, whatever its name."""
+    """The filter for all messages of one queue, whatever its name."""
     text = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'queue:"{text}"'
 
@@ -202,7 +202,7 @@ def work(
     *,
     does: bool,
 ) -> dict[str, Any]:
-    """Plan an operation on what filters find, or do it."""
+    """Plan an operation on the messages that filters find, or execute it."""
     search = search_form.search(user, filters)
     chosen = Sought(search.filter, search.within)
     scope = f"messages by “{search.filter}”"
@@ -210,7 +210,7 @@ def work(
 
 
 def in_words(told: dict[str, Any]) -> str:
-    """What an operation would come to, or came to."""
+    """The expected or actual result of an operation, as text."""
     lines = [
         f"  {one['messages']:>9,}  {one['on'] or 'a queue that is gone'}"
         + (f" → {one['to']}" if one["to"] else "")
@@ -239,7 +239,7 @@ def settings_document(user: User | None, form: str) -> str:
 def import_settings(
     user: User | None, raw: bytes, mode: str, *, does: bool
 ) -> dict[str, Any]:
-    """What a document changes, or changed."""
+    """The changes that a document makes, or made."""
     for deed in ("add", "change", "delete"):
         people.require(user, f"broker.{deed}_addresssetting")
     if mode not in MODES:

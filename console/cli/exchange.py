@@ -1,4 +1,4 @@
-"""Messages out to a file, and in from one."""
+"""Export of messages to a file, and import from one."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from console.cli.options import unreadable
 from console.cli.telling import progress
 from console.messages import search_form
 
-BATCH = 200  # messages that are in memory at once
+BATCH = 200  # messages in memory at once
 Keys = Sequence[tuple[int, int]]  # message and queue
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a file holds."""
+    """The contents of a file, counted."""
 
     messages: int
     addresses: Sequence[str]
@@ -44,9 +44,10 @@ def take_out(
     *,
     why: str = "",
 ) -> dict[str, Any]:
-    """Write what filters find to a file that is new. What redaction rules hide is
-    masked in it, and such messages cannot be put again; but for who may see it, and
-    says why."""
+    """Write the messages that filters find to a new file. Redaction rules mask them,
+    unless the user gives a reason and may unmask; masked messages cannot be imported
+    again.
+    """
     people.require(user, "broker.browse_queue")
     keys, search = found_by(user, filters)
     if not keys:
@@ -65,7 +66,7 @@ def take_out(
 def take_in(
     user: User | None, file: Path, to: str | None, errors: TextIO, *, does: bool
 ) -> dict[str, Any]:
-    """Read a file to its end; then put what is in it, if that is asked for."""
+    """Read the whole file; then put its messages, if so ordered."""
     try:
         found = look(file, to, user)
         done = 0
@@ -80,7 +81,7 @@ def take_in(
 def found_by(
     user: User | None, filters: Sequence[str]
 ) -> tuple[Keys, search_form.Search]:
-    """What filters find on queues that may be browsed, the oldest first."""
+    """Messages that filters find on queues the user may browse, the oldest first."""
     search = search_form.search(user, filters)
     held = authorities.held_by(user)
     within = {pk: name for pk, name in search.within.items() if held.on("browse", name)}
@@ -97,8 +98,9 @@ def write(
     file: TextIO,
     errors: TextIO,
 ) -> int:
-    """Write messages down, a line each; return how many. One that is on several queues
-    is written for each, and one that ended meanwhile not at all."""
+    """Write messages, one per line; return how many. A message on several queues is
+    written once for each; one that has ended meanwhile is left out.
+    """
     written = 0
     with progress(errors, "Writing", len(keys)) as bar:
         for part in parts_of(keys):
@@ -120,10 +122,10 @@ def parts_of(keys: Keys) -> Iterator[Keys]:
 
 
 def read(path: Path, to: str | None) -> Iterator[NewMessage]:
-    """The messages of a file, sent to another address where one is given.
+    """The messages of a file, optionally for another address.
 
     Raises:
-        InvalidMessage: a line is none, or one that no queue can take.
+        InvalidMessage: a line is not a valid message.
     """
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
@@ -135,11 +137,11 @@ def read(path: Path, to: str | None) -> Iterator[NewMessage]:
 
 
 def look(path: Path, to: str | None, user: User | None) -> Looked:
-    """Read a file to its end, before anything of it is put.
+    """Check a whole file before any message is put.
 
     Raises:
         InvalidMessage: as ``read``.
-        NotAuthorized: one of the messages may not be put where it is to go.
+        NotAuthorized: ``put`` is missing on one of the addresses.
     """
     addresses: set[str] = set()
     messages = 0
@@ -151,7 +153,7 @@ def look(path: Path, to: str | None, user: User | None) -> Looked:
 
 
 def put(messages: Iterable[NewMessage], total: int, actor: str, errors: TextIO) -> int:
-    """Put messages, some at a time, in their order; return how many."""
+    """Put messages in batches, in order; return how many."""
     left = iter(messages)
     done = 0
     with progress(errors, "Putting", total) as bar:

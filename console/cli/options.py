@@ -1,4 +1,4 @@
-"""What several subcommands may be told, and what is wrong with what they were told."""
+"""Options that several subcommands share, and their validation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Unmask = Annotated[
 
 
 def body_of(text: str, file: Path | None) -> tuple[bytes, str]:
-    """What is to be sent, and the type that it is of if nobody says another."""
+    """The body to put, and its default content type."""
     if file is not None:
         try:
             return file.read_bytes(), "application/octet-stream"

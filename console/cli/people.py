@@ -1,4 +1,4 @@
-"""Who acts: the process itself, which may all, or a user, who may what they may."""
+"""The actor of a command: the process itself, with all rights, or a user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from broker.security.audit import Actor
 from console.accounts import permissions
 
 REFUSED, USAGE = 1, 2
-NOBODY = "command line"  # as the journal names the process itself
+NOBODY = "command line"  # the process itself, in the journal
 
 
 acts: ContextVar[User | None] = ContextVar("acts", default=None)
@@ -23,7 +23,7 @@ acts: ContextVar[User | None] = ContextVar("acts", default=None)
 
 @contextmanager
 def audited() -> Iterator[None]:
-    """Let what is done in here be done by who acts, as the audit has it."""
+    """Record everything in the block under the actor, for the audit."""
     token = acts.set(None)
     try:
         with audit.acting(actor):
@@ -38,7 +38,7 @@ def actor() -> Actor:
 
 
 def acting(name: str | None) -> User | None:
-    """The active user of a name; None is the process itself."""
+    """The active user of that name; None is the process itself."""
     if name is None:
         return None
     user = User.objects.filter(username=name, is_active=True).first()
@@ -49,7 +49,7 @@ def acting(name: str | None) -> User | None:
 
 
 def somebody(name: str | None) -> User:
-    """A user, for what is kept with who ordered it."""
+    """A user to store as the orderer."""
     user = acting(name)
     if user is None:
         raise CommandError(
@@ -60,7 +60,7 @@ def somebody(name: str | None) -> User:
 
 
 def require(user: User | None, permission: str) -> None:
-    """Go on only if somebody has a permission, as the pages ask for it."""
+    """Check a permission, as the pages do."""
     if user is not None and not permissions.may(user, permission):
         raise CommandError(
             f"{user.get_username()} lacks the permission {permission}."
@@ -72,10 +72,10 @@ def require(user: User | None, permission: str) -> None:
 def queue(
     user: User | None, name: str, authority: authorities.Authority = "inquire"
 ) -> Queue:
-    """A queue, for who has an authority on it.
+    """A queue, if the user has an authority on it.
 
     Raises:
-        NotAuthorized: they have not.
+        NotAuthorized: the authority is missing.
     """
     found = Queue.objects.filter(name=name).first()
     if found is None:

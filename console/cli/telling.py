@@ -1,5 +1,4 @@
-"""What a command says: tables for people, or one JSON document for programs; and how
-far it has come, where somebody looks."""
+"""Output of commands: tables for people, one JSON document for programs, progress."""
 
 from __future__ import annotations
 
@@ -22,11 +21,11 @@ from rich.table import Table
 
 from console.templatetags.hostile import glyph
 
-WIDTH = 10_000  # where it is not cut to fit: programs read it
+WIDTH = 10_000  # width when not on a terminal: nothing is cut
 
 
 def as_json(file: TextIO, told: Any) -> None:
-    """One document, whatever is in it."""
+    """One JSON document."""
     file.write(json.dumps(told, indent=2, ensure_ascii=False, default=plain) + "\n")
 
 
@@ -39,8 +38,7 @@ def plain(value: Any) -> Any:
 
 
 def as_table(file: TextIO, rows: Sequence[Mapping[str, Any]]) -> None:
-    """A line for each row, without what none of them has. What strangers wrote cannot
-    move the cursor."""
+    """One line per row; empty columns are left out. Control characters are escaped."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     columns = [name for name in rows[0] if any(has(row[name]) for row in rows)]
     for name in columns:
@@ -54,7 +52,7 @@ def as_table(file: TextIO, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def as_messages(file: TextIO, rows: Sequence[Mapping[str, Any]]) -> None:
-    """What each has, a line each; then its body, with the lines that it has."""
+    """The fields of each message, one per line, then its body."""
     for row in rows:
         for name, value in row.items():
             if name != "body" and has(value):
@@ -87,7 +85,7 @@ def console(file: TextIO) -> Console:
 
 @contextmanager
 def progress(file: TextIO, what: str, total: int) -> Iterator[Progress]:
-    """A bar, where somebody looks; ``advance`` the first task of it."""
+    """A progress bar, on terminals only; ``advance`` its first task."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""Operations from a terminal: planned and told, or worked through here and now."""
+"""Operations from the command line: planned and shown, or executed at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEP = 500
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is ordered, with which messages, and the same in words."""
+    """The operation, its messages, and a description of the set."""
 
     order: Order
     chosen: Chosen | Sought
@@ -32,13 +32,13 @@ class Work:
 
 
 def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
-    """Plan it, and tell that; with ``does``, work it through to its end.
+    """Plan the operation and show it; with ``does``, execute it to the end.
 
     Raises:
-        NothingChosen: nothing is there that was chosen.
-        ApprovalNeeded: it takes a second person; it stays planned, for them to see.
-        ReasonNeeded: it was given none.
-        NotAuthorized: the user may not do that, where the messages lie or go.
+        NothingChosen: no message matches.
+        ApprovalNeeded: it needs a second person; it stays planned.
+        ReasonNeeded: no reason is given.
+        NotAuthorized: an authority is missing at the source or the target.
     """
     people.require(user, permissions.CHANGE)
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""A demonstration: messages of three kinds, some of them broken, and who reads them.
+"""The demonstration: sample messages of three kinds, some malformed, and consumers.
 
-Installed only where BACKOUT_DEMO is set; nothing else knows of it.
+Installed only if BACKOUT_DEMO is set. No other package depends on it.
 """

@@ -1,6 +1,6 @@
-"""A client of AMQP 1.0 on asyncio, as small as a demonstration needs it.
+"""A minimal AMQP 1.0 client on asyncio, for the demonstration.
 
-It logs in, begins one session, and tells its program what the other side does.
+It logs in, begins one session, and passes incoming events to its program.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from broker.amqp.protocol.sasl.client import ClientSasl
 from broker.amqp.protocol.session import Session
 
 IDLE_TIMEOUT_MS = 60_000
-MECHANISMS = ("SCRAM-SHA-256", "PLAIN")  # the better first
+MECHANISMS = ("SCRAM-SHA-256", "PLAIN")  # preferred first
 
 
 class Program(Protocol):
-    """What a client does with its session, in which it has one endpoint."""
+    """The application of a client, with one link endpoint in one session."""
 
-    flush: Callable[[], None]  # to be called by who sends something unasked
+    flush: Callable[[], None]  # to call after sending on one's own account
 
     def begin(self, session: Session) -> None:
-        """The connection and a session are there; attach to something."""
+        """The session has begun; attach an endpoint."""
 
     def told(self, event: Event) -> None:
-        """The other side did something."""
+        """An event from the peer."""
 
 
 class Caller(asyncio.Protocol):
@@ -88,20 +88,20 @@ class Caller(asyncio.Protocol):
         self.flush()
 
     def tick(self) -> None:
-        """Look for silence, now and whenever it is time again."""
+        """Check for timeouts, now and at each deadline."""
         again = self.connection.tick(self.loop.time())
         if again < inf:
             self.timer = self.loop.call_at(again, self.tick)
         self.take(b"")
 
     def flush(self) -> None:
-        """Write what there is to be written; whoever sends calls this."""
+        """Write pending output; call this after sending."""
         if self.transport is None or self.transport.is_closing():
             return
         self.transport.write(self.sasl.outgoing() + self.connection.outgoing())
 
     def close(self, why: str) -> None:
-        """Say goodbye, and do not wait for the answer."""
+        """Close the connection without waiting for the peer."""
         self.connection.close()
         self.flush()
         self.leave(why)

@@ -1,7 +1,7 @@
-"""Who is known as a customer: reference data that can come later than an order.
+"""Known customers: reference data that may arrive after an order.
 
-A file, so that a message which failed for want of it can be seen to succeed when it is
-resubmitted, after ``manage.py seed_demo --mend``.
+A file, so that a message that failed for lack of it succeeds when it is resubmitted
+after ``manage.py seed_demo --mend``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def file() -> Path:
 
 
 def known() -> frozenset[str]:
-    """The customers to start with, and those that were entered since."""
+    """The initial customers, and those added since."""
     try:
         entered = json.loads(file().read_text())
     except FileNotFoundError:
@@ -29,7 +29,7 @@ def known() -> frozenset[str]:
 
 
 def enter(customers: Iterable[str]) -> None:
-    """Make customers known, to every process at once: the file is replaced whole."""
+    """Add customers for all processes at once: the file is replaced atomically."""
     file().parent.mkdir(parents=True, exist_ok=True)
     draft = file().with_suffix(".draft")
     draft.write_text(json.dumps(sorted(known().union(customers))))

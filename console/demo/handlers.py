@@ -1,4 +1,4 @@
-"""Who consumes what the demonstration sends. The dispatcher finds them."""
+"""Handlers of the demonstration's messages. The dispatcher finds them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ logger = logging.getLogger(__name__)
 
 @consumes("intake")
 def receive(delivery: Delivery, work: UnitOfWork) -> None:
-    """Read a message and pass on what it is; what cannot be read is backed out."""
+    """Parse a message and forward its kind; back out what cannot be parsed."""
     summary = read(delivery.body, delivery.content_type, customers.known())
     work.put("parsed", summary[:500].encode(), content_type="text/plain")
 
 
 @consumes(INTO, join=False)
 def book(delivery: Delivery, work: UnitOfWork) -> None:
-    """Read a payment's status; what cannot be read is backed out."""
+    """Read a payment's status; back out what cannot be read."""
     read(delivery.body, delivery.content_type, frozenset())
 
 
 @consumes("parsed")
 def note(delivery: Delivery, work: UnitOfWork) -> None:
-    """Stand for the systems behind the receiver: take what it passes on."""
+    """A consumer of the forwarded messages; accepts them all."""
     logger.debug("Read: %s", delivery.body.decode())

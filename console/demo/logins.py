@@ -1,7 +1,6 @@
-"""What the demonstration's clients log in with: credentials of a user made for it.
+"""Credentials of the demonstration's clients.
 
-Their secrets stand in a file that nobody else may read, so that they last from one run
-to the next.
+Their secrets are in a file that only its owner can read, so they survive restarts.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ WAREHOUSE = {"may_put": False, "may_browse": False}
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A name, and the secret that belongs to it."""
+    """The name and the secret of a credential."""
 
     name: str
     secret: str
 
 
 def logins() -> dict[str, Login]:
-    """What the shop and the warehouse log in with; made where it is missing."""
+    """The credentials of the shop and the warehouse; created if missing."""
     user = make_user()
     kept = read()
     found = {
@@ -58,14 +57,14 @@ def make_user() -> User:
 
 
 def known(kept: list[str] | None) -> Login | None:
-    """What was kept, if one can still log in with it."""
+    """Stored credentials that are still valid."""
     if kept is None or credentials.verify(*kept) is None:
         return None
     return Login(*kept)
 
 
 def make(name: str, user: User, may: Mapping[str, Any]) -> Login:
-    """A credential; a name that is taken gets a number."""
+    """Create a credential; if its name is taken, append a number."""
     taken = set(
         Credential.objects.filter(name__startswith=name).values_list("name", flat=True)
     )

@@ -1,8 +1,8 @@
-"""What the demonstration sends: a set made here, or the files of a folder.
+"""Sample messages: a generated set, or the files of a folder.
 
-The set is the same each time but for its numbers, which go on from round to round.
-About two in three messages are read at once; the others fail as messages do in real
-life: cut off, in the wrong character set, hostile, or too early.
+The set is always the same, except for numbers, which go on from round to round. About
+two thirds are processed at once. The others fail as in real life: truncated, wrong
+character set, malicious, or before their reference data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from console.demo.reading import HL7, JSON, XML
 
 KNOWN_CUSTOMERS = ("1001", "1002", "1003", "1004", "1005")
-LATE_CUSTOMERS = ("4711", "4712", "4713")  # known once somebody has entered them
+LATE_CUSTOMERS = ("4711", "4712", "4713")  # unknown until they are added
 
 TYPE_BY_SUFFIX = {".json": JSON, ".hl7": HL7, ".txt": HL7, ".xml": XML}
 
@@ -38,7 +38,7 @@ FOREIGN_ENTITY = (
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One message to send. ``trouble`` is what its receiver will say, if anything."""
+    """One message to send. ``trouble`` is the expected error, if any."""
 
     name: str
     content_type: str
@@ -47,7 +47,7 @@ class Sample:
 
 
 def samples(turn: int = 0) -> list[Sample]:
-    """The set of one round, in an order that mixes its kinds."""
+    """The set of one round, with its kinds mixed."""
     first = 1000 * turn
     made = list(
         chain(
@@ -64,7 +64,7 @@ def samples(turn: int = 0) -> list[Sample]:
 
 
 def in_folder(folder: Path) -> Iterator[Sample]:
-    """Each file whose name ends like a message's, in order; a README is none."""
+    """Files with a message's file name extension, in order."""
     for path in sorted(folder.rglob("*")):
         content_type = TYPE_BY_SUFFIX.get(path.suffix.lower())
         if content_type and path.is_file():
@@ -116,7 +116,7 @@ def status_report(number: int) -> Sample:
 
 
 def early_orders(first: int) -> Iterator[Sample]:
-    """Orders of customers who are entered later; resubmitted then, they are read."""
+    """Orders of customers who are added later; they succeed when resubmitted."""
     for n in range(6):
         customer = LATE_CUSTOMERS[n % 3]
         early = order(first + n, customer)
@@ -125,7 +125,7 @@ def early_orders(first: int) -> Iterator[Sample]:
 
 
 def malformed(first: int) -> Iterator[Sample]:
-    """What no waiting and no resubmitting will mend."""
+    """Messages that no redelivery or resubmit can process."""
     whole = order(first, "1001").body
     for n in range(3):
         body, name = whole[: 20 + 17 * n], f"cut-off-{first + n}.json"

@@ -1,8 +1,8 @@
-"""Payment status reports, sent and received as IBM MQ's applications do.
+"""Payment status reports in the style of IBM MQ applications.
 
-Their queue has a backout threshold. Most are read. Some have a body that nobody can
-read, and end on the backout queue; some have a header that cannot be parsed, and end on
-the dead letter queue; their senders are told by report messages.
+Their queue has a backout threshold. Most reports are processed. Those with an
+unreadable body go to the backout queue; those with an invalid header go to the dead
+letter queue. Their senders get report messages.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ QUEUES: dict[str, dict[str, Any]] = {
 
 
 def make_places() -> None:
-    """Create what is missing; what exists stays as somebody has set it."""
+    """Create missing addresses and queues; leave existing ones unchanged."""
     for name, attributes in QUEUES.items():
         address, _ = Address.objects.get_or_create(name=name)
         values = {"address": address} | attributes
@@ -39,7 +39,7 @@ def make_places() -> None:
 
 
 def payments(turn: int = 0) -> Iterator[NewMessage]:
-    """One round: eight are read, one cannot be, and of one the header cannot."""
+    """One round: eight valid, one with a bad body, one with an invalid header."""
     first = 1000 * turn
     for n in range(8):
         yield payment(status_report(first + n))
@@ -51,7 +51,7 @@ def payments(turn: int = 0) -> Iterator[NewMessage]:
 
 
 def payment(sample: Sample) -> NewMessage:
-    """A message with an RFH2, whose sender wants to know if it is not processed."""
+    """A message with an RFH2 whose sender asks for an exception report."""
     rfh2 = Rfh2(
         encoding=273,
         coded_char_set_id=1208,

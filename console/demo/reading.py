@@ -1,8 +1,7 @@
-"""Reads what arrives on ``intake``, as strictly as a real receiver would.
+"""Parses messages on ``intake`` as strictly as a real receiver.
 
-Bytes in, one line of text out, or a reason why not: ``ValueError`` for what is
-malformed and will stay so, ``LookupError`` for what is right but came too early. What
-is not read is backed out by whoever called.
+The result is one line of text, or an error: ``ValueError`` for malformed input,
+``LookupError`` for valid input whose reference data is missing. The caller backs out.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ HL7 = "x-application/hl7-v2+er7"
 JSON = "application/json"
 XML = "application/xml"
 
-FRAME = "\x0b\x1c\r\n\t "  # MLLP's two bytes, which some senders leave on, and blanks
+FRAME = "\x0b\x1c\r\n\t "  # MLLP framing, which some senders leave on, and blanks
 LINE_ENDS = re.compile("\r\n|\n")
 ISO_20022 = "urn:iso:std:iso:20022:tech:xsd:"
 
 
 def read(body: bytes, content_type: str, known_customers: Container[str]) -> str:
-    """Say in one line what a message is.
+    """Describe a message in one line.
 
     Raises:
         ValueError: the body is not what its content type says, or lacks what every

@@ -1,8 +1,9 @@
-"""A shop and its warehouse, which speak AMQP 1.0 with each other through the broker.
+"""A shop and a warehouse that exchange messages over AMQP 1.0.
 
-The shop puts orders. The warehouse gets them and says of each what becomes of it: most
-are accepted; what is not in the catalogue is rejected, and is a dead letter at once;
-what is not in stock is modified, comes again, and is a dead letter after three times.
+The shop puts orders. The warehouse gets and settles them: it accepts most, rejects
+articles that are not in the catalogue, so that they become dead letters at once, and
+modifies orders that are out of stock, so that they are redelivered and become dead
+letters after three attempts.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ TAKEN_AHEAD = 10  # orders
 
 
 def make_places() -> None:
-    """Create what is missing; what exists stays as somebody has set it."""
+    """Create missing addresses and queues; leave existing ones unchanged."""
     for name in (ORDERS, SETTING["dead_letter_address"]):
         address, _ = Address.objects.get_or_create(name=name)
         Queue.objects.get_or_create(name=name, defaults={"address": address})
@@ -52,7 +53,7 @@ def make_places() -> None:
 
 
 def order(number: int) -> dict[str, Any]:
-    """One order. Of twenty, one is of nothing that there is, and two are too large."""
+    """One order. Of twenty, one is for an unknown article, and two exceed the stock."""
     article = number * 7 % CATALOGUE
     if number % 20 == 13:
         article += CATALOGUE
@@ -61,7 +62,7 @@ def order(number: int) -> dict[str, Any]:
 
 
 def payload(number: int) -> bytes:
-    """An order as a message of AMQP."""
+    """An order as an AMQP message."""
     properties = sections.Properties(
         message_id=f"order-{number}", subject="order", content_type="application/json"
     )
@@ -79,7 +80,7 @@ def payload(number: int) -> bytes:
 
 
 def decision(delivery: bytes) -> DeliveryState:
-    """What the warehouse says of an order; something comes into stock meanwhile."""
+    """The warehouse's outcome for an order; stock is replenished meanwhile."""
     cut = sections.split(delivery)
     tries = cut.header.delivery_count if cut.header else 0
     wanted = json.loads(sections.body_of(cut.body).data or b"{}")
@@ -94,11 +95,11 @@ def decision(delivery: bytes) -> DeliveryState:
 
 
 def do_nothing() -> None:
-    """Nobody is connected yet."""
+    """Called when no client is connected."""
 
 
 class Shop:
-    """Puts an order every now and then."""
+    """Puts orders at intervals."""
 
     def __init__(self, numbers: Iterator[int], said: Counter[str]) -> None:
         self.numbers = numbers
@@ -110,7 +111,7 @@ class Shop:
         self.sender = session.sender("orders", Source("shop"), Target(ORDERS))
 
     def put(self) -> None:
-        """Put the next order, if the listener lets us."""
+        """Put the next order, if the sender has credit."""
         if self.sender is None or not self.sender.credit:
             return
         if self.sender.session.can_send:
@@ -127,7 +128,7 @@ class Shop:
 
 
 class Warehouse:
-    """Gets orders, takes its time with each, and says what becomes of it."""
+    """Gets orders, processes each for a while, and settles it."""
 
     def __init__(self, said: Counter[str]) -> None:
         self.said = said

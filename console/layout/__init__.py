@@ -1,1 +1,1 @@
-"""What every page has: navigation, home, pagination, error responses."""
+"""The frame of every page: navigation, pagination, error responses."""

@@ -1,4 +1,4 @@
-"""Lengths of time as pages and commands show them."""
+"""Durations as pages and commands show them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ UNKNOWN = "–"
 
 
 def duration(span: timedelta | float | None) -> str:
-    """A length of time in its two largest units, a short one to a tenth of a second;
-    bare numbers are seconds."""
+    """A duration in its two largest units, a short one to a tenth of a second. Numbers
+    are seconds.
+    """
     if span is None:
         return UNKNOWN
     exact = span.total_seconds() if isinstance(span, timedelta) else span

@@ -1,5 +1,6 @@
-"""How the console answers when the broker refuses: the error's own words, and a status
-that says whose mistake it was. The one place that turns broker errors into HTTP."""
+"""Turns errors of the broker into HTTP responses: the error's text and a status. No
+other module does so for pages.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +107,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
 
 
 def status_of(error: errors.BrokerError) -> int:
-    """The status that an error has, or else the kind of errors that it is of."""
+    """The HTTP status of an error, or of its class."""
     return next((STATUS[one] for one in type(error).__mro__ if one in STATUS), 400)
 
 
@@ -120,7 +121,7 @@ class RefusalMiddleware:
     def process_exception(
         self, request: HttpRequest, error: Exception
     ) -> HttpResponse | None:
-        """Answer a refusal; htmx gets the words alone, for the live region."""
+        """Answer with the error; htmx gets the text alone, for the live region."""
         denials.note(request, error)
         if not isinstance(error, errors.BrokerError):
             return None

@@ -1,7 +1,7 @@
-"""What stands around every page: where this is, where one can go, what waits there.
+"""The frame around every page: environment, destinations and their badges.
 
-Everything is worked out when a template asks for it, so that a page without the frame
-(a fragment, an error) costs nothing.
+Values are computed when a template uses them, so that a response without the frame (a
+fragment, an error) needs no queries.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from dashboards.live import attention, depths, link_status
 ENVIRONMENTS = ("dev", "stage", "prod")  # that have a colour of their own
 THEMES = ("light", "dark", "system")
 DENSITIES = ("normal", "compact")
-COUNTS_AS = "_counts_as"  # attribute of a request: the view of another place
+COUNTS_AS = "_counts_as"  # attribute of a request: the view it counts as
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A place in the navigation; shown to those who have its permission."""
+    """An entry of the navigation, shown to users with its permission."""
 
     name: str
     icon: str
     view: str
     permission: str
-    key: str = ""  # after g
-    views: tuple[str, ...] = ()  # that are also this place
+    key: str = ""  # shortcut key after g
+    views: tuple[str, ...] = ()  # views that belong to this entry
     counts_groups: bool = False
     counts_findings: bool = False
     counts_failed: bool = False  # links
@@ -199,7 +199,7 @@ DESTINATIONS = (
 
 
 class Frame:
-    """Made for each page; templates know it as ``frame``."""
+    """The frame of one page; ``frame`` in templates."""
 
     themes = THEMES
     densities = DENSITIES
@@ -209,13 +209,13 @@ class Frame:
 
     @property
     def environment(self) -> str:
-        """The colour of the band; any other name is taken as seriously as prod."""
+        """The environment, as a colour class; unknown names look like prod."""
         known = settings.ENVIRONMENT in ENVIRONMENTS
         return settings.ENVIRONMENT if known else "prod"
 
     @property
     def environment_word(self) -> str:
-        """Its name, beside the band: a colour is never the only sign."""
+        """The environment's name, so that colour is never the only sign."""
         return str(settings.ENVIRONMENT)
 
     @property
@@ -230,7 +230,7 @@ class Frame:
 
     @property
     def theme(self) -> str:
-        """What the cookie chose; empty where the system decides."""
+        """The theme in the cookie; empty to follow the system."""
         return "" if self.theme_choice == "system" else self.theme_choice
 
     @cached_property
@@ -239,12 +239,12 @@ class Frame:
 
     @property
     def zone(self) -> str:
-        """What the zone of all times on the page is called now: UTC, CEST."""
+        """The present abbreviation of the page's time zone: UTC, CEST."""
         return timezone.localtime(self.now).tzname() or "UTC"
 
     @property
     def zone_name(self) -> str:
-        """Its whole name, which browsers know, too."""
+        """The full name of the page's time zone."""
         return timezone.get_current_timezone_name()
 
     @property
@@ -258,18 +258,18 @@ class Frame:
 
     @cached_property
     def held(self) -> authorities.GrantedAuthorities:
-        """What this person may do; asked once for all that stands around the page."""
+        """The user's authorities; queried once for the whole frame."""
         return authorities.held_by(self.request.user)
 
     @cached_property
     def stopped(self) -> list[str]:
-        """The queues, of those one may see, whose ConnectionConsumers stand still."""
+        """Queues, of those the user may see, with stopped ConnectionConsumers."""
         names = [one.queue.name for one in stoppages.standing()]
         return [name for name in names if self.held.on("inquire", name)]
 
     @cached_property
     def failed(self) -> list[str]:
-        """The links, of those one may see, that stopped by themselves."""
+        """Links, of those the user may see, that stopped after an error."""
         return link_status.failed(self.held) if self.may("broker.view_link") else []
 
     @cached_property
@@ -278,17 +278,17 @@ class Frame:
 
     @cached_property
     def groups(self) -> int:
-        """Of dead letters, that ask for somebody; some seconds ago at most."""
+        """Dead-letter groups that need attention; up to some seconds old."""
         return attention.count(self.held)
 
     @cached_property
     def findings(self) -> int:
-        """How many settings should be put right, some seconds ago at most."""
+        """Configuration problems; up to some seconds old."""
         return findings.count(self.request.user, self.held)
 
     @cached_property
     def destinations(self) -> list[Destination]:
-        """The places that exist and that this person may see."""
+        """The entries that exist and that the user may see."""
         own = getattr(self.request.resolver_match, "view_name", "")
         here = getattr(self.request, COUNTS_AS, own)
         return [
@@ -303,13 +303,13 @@ class Frame:
         return self.may(place.permission)
 
     def may(self, permission: str) -> bool:
-        """Also of who has signed in, but for a second factor."""
+        """Whether the user has a permission; never without a required second factor."""
         is_waiting = gate.is_waiting(self.request)
         return not is_waiting and self.request.user.has_perm(permission)
 
 
 def counts_as(request: HttpRequest, view: str) -> None:
-    """Let a page be shown as part of another place than its own view is."""
+    """Show a view under another entry of the navigation."""
     setattr(request, COUNTS_AS, view)
 
 
@@ -319,7 +319,7 @@ def frame(request: HttpRequest) -> dict[str, Frame]:
 
 
 def url_of(view: str, *key: object) -> str:
-    """Where a view is; empty where it is not installed."""
+    """The URL of a view; empty if it is not installed."""
     try:
         return reverse(view, args=key)
     except NoReverseMatch:

@@ -1,7 +1,7 @@
-"""Turning pages by cursor, also back: a page's URL knows the pages before it.
+"""Cursor pagination with a way back: the URL holds the cursors of earlier pages.
 
-The engine goes forward from any cursor at the same cost. The way back is the trail of
-cursors by which one came, so that a URL shows the same page to whoever gets it.
+A query continues from any cursor at the same cost. The way back is a trail of cursors
+in the URL, so a URL shows the same page to every user.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-BETWEEN = "~"  # no cursor has it
+BETWEEN = "~"  # never part of a cursor
 LONGEST = 40  # pages that one can go back one by one
 LARGEST = 2**63 - 1  # of the database's numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """One page: its cursor (the first page has none), and those before it."""
+    """A page: its cursor (none for the first page) and the cursors before it."""
 
     after: str
     before: tuple[str, ...]
-    rest: tuple[tuple[str, str], ...]  # what else the URL says
+    rest: tuple[tuple[str, str], ...]  # other parameters of the URL
 
     @classmethod
     def of(cls, request: HttpRequest) -> Trail:
-        """The page that a request asks for."""
+        """The page of a request."""
         trail = request.GET.get("trail", "")
         return cls(
             after=within_range(request.GET.get("after", "")),
@@ -41,7 +41,7 @@ class Trail:
         )
 
     def then(self, cursor: str) -> str:
-        """The query of the next page, which begins after that cursor."""
+        """The query string of the next page, which begins after that cursor."""
         trail = (*self.before, self.after) if self.after else ()
         return self.query(cursor, trail)
 
@@ -51,12 +51,12 @@ class Trail:
 
     @property
     def first(self) -> str:
-        """The query of the first page."""
+        """The query string of the first page."""
         return self.query("", ())
 
     @property
     def previous(self) -> str:
-        """The query of the page before; the first, where that is not known."""
+        """The query string of the previous page, or of the first if unknown."""
         *earlier, last = self.before or ("",)
         return self.query(last, tuple(earlier))
 
@@ -70,6 +70,6 @@ class Trail:
 
 
 def within_range(cursor: str) -> str:
-    """The cursor, if the database can hold its numbers; none otherwise."""
+    """The cursor, if its numbers fit the database's types; otherwise none."""
     fits = all(int(number) <= LARGEST for number in re.findall(r"[0-9]{1,99}", cursor))
     return cursor if fits else ""

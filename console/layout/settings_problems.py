@@ -1,4 +1,4 @@
-"""What settings should be put right, as far as somebody may know it, and where."""
+"""Configuration problems that the user may see, and where to fix them."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ KEY = "console.advice"
 KEPT_S = 15
 KEY_OF_SECRETS = "console.advice.secrets"
 About = Queue | ModelQueue | AddressSetting | ConnectionFactory
-OF_ALL = {  # that concern messages of every queue, and so stand first
+OF_ALL = {  # concerning all queues; listed first
     "dead-letter-queue-fills",
     "dead-letter-queue-too-short",
     "no-dead-letter-queue",
 }
-OF_SETTINGS = {  # that concern an address setting, and name its pattern
+OF_SETTINGS = {  # named by the pattern of an address setting
     "attempts-of-zero",
     "delay-above-its-cap",
     "expiry-delays-crossed",
 }
-NO_SUCH_GROUP = "no-such-group"  # it names a group, where the others name a queue
-LOST = "password-lost"  # and this a connection factory
+NO_SUCH_GROUP = "no-such-group"  # named by a group
+LOST = "password-lost"  # named by a connection factory
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsLink:
-    """Where something is put right."""
+    """A settings page that fixes a problem."""
 
     words: str
     url: str
@@ -47,11 +47,11 @@ class SettingsLink:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A piece of advice, and where to go with it."""
+    """A problem, and links to its settings."""
 
     advice: Advice
-    about: About | None  # none: what it is about does not exist
-    places: Sequence[SettingsLink]  # only those where one may do so
+    about: About | None  # none: its object does not exist
+    places: Sequence[SettingsLink]  # only pages that the user may change
 
     @property
     def is_of_queue(self) -> bool:
@@ -75,31 +75,32 @@ class Finding:
 
 
 def advice_for(held: GrantedAuthorities) -> list[Advice]:
-    """All that there is to say of queues that may be inquired: now, or some seconds ago
-    where queues are so many that it takes long. Five queries."""
+    """Problems of queues that the user may inquire; up to some seconds old if there are
+    many queues. Five queries.
+    """
     return seen(held, cache.newest(KEY, advice, KEPT_S))
 
 
 def all_for(user: Principal, held: GrantedAuthorities) -> list[Advice]:
-    """The same, after what there is to say of people and of passwords."""
+    """The same, after problems of groups and of passwords."""
     found = cache.newest(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
     return [*of_people(user), *found, *advice_for(held)]
 
 
 def count(user: Principal, held: GrantedAuthorities) -> int:
-    """How many there are, or were some seconds ago."""
+    """The number of problems; up to some seconds old."""
     found = cache.recent(KEY_OF_SECRETS, of_secrets, KEPT_S) if sees(user) else []
     of_queues = seen(held, cache.recent(KEY, advice, KEPT_S))
     return len(of_people(user)) + len(found) + len(of_queues)
 
 
 def sees(user: Principal) -> bool:
-    """Whether somebody may know of connection factories."""
+    """Whether the user may see connection factories."""
     return isinstance(user, User) and user.has_perm("broker.view_connectionfactory")
 
 
 def of_secrets() -> list[Advice]:
-    """Passwords for other brokers that cannot be decrypted any more. One query."""
+    """Passwords of connection factories that cannot be decrypted. One query."""
     return [
         Advice(
             str(one),
@@ -114,7 +115,7 @@ def of_secrets() -> list[Advice]:
 
 
 def of_people(user: Principal) -> list[Advice]:
-    """Groups of which a second factor is asked in vain; for who manages groups."""
+    """Required second-factor groups that do not exist; for users who manage groups."""
     if not isinstance(user, User) or not user.has_perm("auth.view_group"):
         return []
     return [
@@ -131,13 +132,13 @@ def of_people(user: Principal) -> list[Advice]:
 
 
 def seen(held: GrantedAuthorities, every: Iterable[Advice]) -> list[Advice]:
-    """What concerns every queue first, then by queue."""
+    """Problems of all queues first, then by queue."""
     found = [one for one in every if held.on("inquire", one.queue)]
     return sorted(found, key=lambda one: one.code not in OF_ALL)
 
 
 def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
-    """Each with what it is about, and the settings that this person may change."""
+    """Each problem with its object and the settings that the user may change."""
     elsewhere = {NO_SUCH_GROUP, LOST, *OF_SETTINGS}
     names = {one.queue for one in found if one.code not in elsewhere}
     about: dict[str, About] = {
@@ -165,7 +166,7 @@ def findings(request: HttpRequest, found: Sequence[Advice]) -> list[Finding]:
 def places(
     request: HttpRequest, one: Advice, about: About | None
 ) -> Iterator[SettingsLink]:
-    """Where a finding is put right, the most likely place first."""
+    """The settings pages of a problem, the most likely first."""
     if one.code == "dead-letter-queue-fills":
         there = reverse("console:queue", args=[one.queue])
         yield SettingsLink("See its messages", there, leaves=False)

@@ -1,1 +1,1 @@
-"""One message, and lists of messages: detail, timeline, search, export, repair."""
+"""Messages: detail, timeline, search, export, repair."""

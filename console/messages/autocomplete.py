@@ -1,7 +1,7 @@
-"""What could stand at the end of a filter that somebody types: keys, then values.
+"""Completions for a filter as it is typed: keys, then values.
 
-Values are those of the newest messages that meet the terms before, on the queues that
-this person may see. It is an aid: what is not offered can be asked for all the same.
+Values come from the newest messages that match the earlier terms, on queues the user
+may see. Values that are not offered can still be typed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXAMPLES: dict[KeyKind, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A whole text that could stand in the field, and what its end means."""
+    """A completed text, and the meaning of its last part."""
 
     value: str
     says: str = ""
@@ -45,7 +45,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is offered, and where it comes from."""
+    """The completions, and their source."""
 
     options: list[Option]
     said: str = ""
@@ -53,12 +53,11 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A text as far as it has come: what stands before its last value, and of that the
-    beginning."""
+    """A text split before its last value: what precedes it, and that value's start."""
 
     before: str
     key: Key
-    name: str | None  # of the property; none: that is what is typed
+    name: str | None  # of the property; none: the name itself is being typed
     begun: str
     ends: str = ""  # what follows it
 
@@ -70,12 +69,12 @@ class Typed:
 
 
 def complete(user: User | AnonymousUser, texts: Sequence[str], text: str) -> Told:
-    """What could stand at the end of a text.
+    """Completions of a text.
 
     Args:
-        user: who types.
-        texts: filters that have to be met, too.
-        text: as far as it has come.
+        user: the user.
+        texts: further filters that must match.
+        text: the text typed so far.
     """
     if text.count('"') % 2:
         return Told([])  # within quotes
@@ -96,7 +95,7 @@ def complete(user: User | AnonymousUser, texts: Sequence[str], text: str) -> Tol
 
 @dataclass(frozen=True, slots=True)
 class CompletionScope:
-    """Who asks, and what messages have to be."""
+    """The user, and the filters that messages must match."""
 
     user: User | AnonymousUser
     texts: Sequence[str]
@@ -118,7 +117,7 @@ class CompletionScope:
         return self.values(typed)
 
     def values(self, typed: Typed) -> Told:
-        """Values of a key: all that there can be, those of messages, or examples."""
+        """Values of a key: all possible ones, those of messages, or examples."""
         match typed.key.kind:
             case KeyKind.CHOICE:
                 return Told(typed.offer(typed.key.choices))
@@ -129,7 +128,7 @@ class CompletionScope:
         return Told(typed.offer(EXAMPLES.get(typed.key.kind, ()), "for example"))
 
     def values_of_messages(self, typed: Typed) -> Told:
-        """What the newest have; or the names of their properties."""
+        """Values of the newest messages; or the names of their properties."""
         of_payloads = typed.key == PROPERTY
         if of_payloads and typed.name is not None:
             asked = f"h.{typed.name}"
@@ -145,7 +144,7 @@ class CompletionScope:
 
 
 def keys_like(before: str = "", begun: str = "") -> list[Option]:
-    """Keys that have these letters; all of them, where there are none."""
+    """Keys that contain these letters; without letters, all keys."""
     return [
         Option(f"{before}{key.name}:", key.says)
         for key in KEYS.values()
@@ -158,6 +157,6 @@ def key_of(name: str) -> Key | None:
 
 
 def moments(now: datetime) -> Iterator[str]:
-    """Today, the hour that runs, and since when it does."""
+    """Today, the present hour, and its beginning."""
     hour = now.strftime("%Y-%m-%dT%H:00Z")
     yield from (now.date().isoformat(), f">{hour}", f"{hour}..")

@@ -1,4 +1,4 @@
-"""Groups of dead letters as pages show them: with what was said, and how they grow."""
+"""Groups of dead letters for pages: with their notes and their growth."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Bar:
     y: str
     width: str
     height: str
-    hour: str  # which, in words
+    hour: str  # the hour, as text
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """The last day of a group: bars, and the same in words."""
+    """The last day of a group: bars, and the same as text."""
 
     trend: Trend
     width: int = WIDTH
@@ -45,7 +45,7 @@ class Hours:
         pitch = WIDTH / len(self.trend.hours)
         bars = []
         for place, count in enumerate(self.trend.hours):
-            tall = max(count / tallest * HEIGHT, 1)  # none is a line at the foot
+            tall = max(count / tallest * HEIGHT, 1)  # height 0 is a line at the bottom
             ago = len(self.trend.hours) - 1 - place
             bars.append(
                 Bar(
@@ -61,7 +61,7 @@ class Hours:
 
     @property
     def short(self) -> str:
-        """What matters of it, where there is little room."""
+        """A short text for narrow columns."""
         last = self.trend.last_hour
         return f"{last:,} in the last hour" if last else "none in the last hour"
 
@@ -77,15 +77,15 @@ class Hours:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterGroupRow:
-    """One group, as a list shows it."""
+    """One group in a list."""
 
     group: DeadLetterCount
-    on: str  # the name of the queue where its letters lie
+    on: str  # the name of the queue its dead letters are on
     fields: dict[str, object]
     standing: Standing
     said: DeadLetterGroup | None
     hours: Hours
-    link: Link | None = None  # of a bridge, through which they can go again
+    link: Link | None = None  # of a bridge, for resubmits
 
     @property
     def cause(self) -> str:
@@ -93,7 +93,7 @@ class DeadLetterGroupRow:
 
     @property
     def query(self) -> str:
-        """What the group's URL says but for its fingerprint."""
+        """The query string of the group's URL, without its fingerprint."""
         fields = dict(self.fields)
         fields.pop("fingerprint", None)
         return urlencode(fields)
@@ -101,20 +101,20 @@ class DeadLetterGroupRow:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Groups that have a queue or a cause in common, as a list shows them."""
+    """Groups with the same origin queue or cause, as one row of a list."""
 
     name: str
     words: str
-    query: str  # of the list of those groups
+    query: str  # query string of the list of those groups
     fields: dict[str, object]
     sums: Sums
     groups: int  # by fingerprint
-    wanted: int  # of these ask for somebody
+    wanted: int  # of these, that need attention
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What several groups come to."""
+    """Totals of several groups."""
 
     messages: int
     first: datetime | None
@@ -132,11 +132,11 @@ def rows_of(
     """Groups as rows. One query; two more where some are of links.
 
     Args:
-        chosen: what is listed.
-        every: what this person sees, of which each stands as a whole.
-        names: the queues that this person sees: their names, by id.
-        trends: how many died in each hour, by fingerprint.
-        at: when.
+        chosen: the groups to list.
+        every: all groups that the user sees, for their states.
+        names: queues that the user sees: names by id.
+        trends: dead letters in each hour, by fingerprint.
+        at: the present time.
     """
     keys = {group.fingerprint for group in chosen}
     said = groups.said_of(keys)
@@ -163,7 +163,7 @@ def rows_of(
 def kept(
     rows: Iterable[DeadLetterGroupRow], standing: str, user_id: int | None
 ) -> list[DeadLetterGroupRow]:
-    """The rows of groups that stand so, or that are somebody's."""
+    """Rows of groups in that state, or owned by that user."""
     if standing == "mine":
         return [row for row in rows if row.said and row.said.owner_id == user_id]
     if standing == "wanted":
@@ -172,8 +172,7 @@ def kept(
 
 
 def sums_by(rows: Sequence[DeadLetterGroupRow], key: str) -> list[Sum]:
-    """The groups together that came from one queue, or have one cause; the most letters
-    first."""
+    """Groups added up by origin queue or by cause; the most dead letters first."""
     parts: dict[str, list[DeadLetterGroupRow]] = {}
     for row in rows:
         name = row.group.origin_queue if key == "queue" else row.group.cause

@@ -1,4 +1,4 @@
-"""Which groups of dead letters are of links, by what they name as their origin."""
+"""Links of bridges that groups of dead letters came from, by origin name."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from broker.monitoring.dead_letters import DeadLetterCount
 
 
 def links_of(groups: Iterable[DeadLetterCount]) -> dict[str, Link]:
-    """The links whose dead messages are among groups, by what these name as the queue
-    that they came from: of a queue of this broker, the only link that takes from it; of
-    any other name, the link of that name. Three queries at most, and none where no
-    group is of a link."""
+    """Links by the origin that groups name. For a queue of this broker, it is the only
+    link that gets from it; for any other name, the link of that name. At most three
+    queries; none if no group is from a link.
+    """
     cause = DeadLetter.Cause.LINK
     names = {one.origin_queue for one in groups if one.cause == cause}
     if not names:

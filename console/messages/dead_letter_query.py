@@ -1,5 +1,6 @@
-"""Which dead letters a page means: one reading of its query for its list, its counts
-and its plan, so that what is done is what was seen."""
+"""The selection of dead letters in a page's query. List, counts and plan read it with
+the same code, so an operation acts on exactly what was listed.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +15,17 @@ from broker.monitoring.dead_letters import NEWEST, DeadLetterCount, Selection
 from broker.security import authorities
 
 LARGEST = 2**31 - 1  # id of a queue
-WORDS = 120  # characters of an error that stand in a scope
+WORDS = 120  # characters of an error in a description
 
 
 class PageForm(forms.Form):
-    """Where a page of a list begins: after this id, on the way down."""
+    """Where a page begins: after this id, descending."""
 
     after = forms.IntegerField(min_value=1, max_value=NEWEST, required=False)
 
 
 class SelectionForm(PageForm):
-    """What a page's query may say. What it does not say selects by nothing."""
+    """The filters of a page's query. Missing ones do not filter."""
 
     fingerprint = forms.RegexField(r"^[0-9a-f]{12}$", required=False)
     queue = forms.CharField(max_length=255, required=False, strip=False)
@@ -51,19 +52,19 @@ class PlanForm(SelectionForm):
 
 
 def names_for(user: authorities.Principal) -> dict[int, str]:
-    """The queues that a person may look at: their names, by id."""
+    """Queues that the user may inquire: names by id."""
     names = dict(Queue.objects.values_list("pk", "name"))
     seen = authorities.allowed(user, "inquire", names.values())
     return {pk: name for pk, name in names.items() if name in seen}
 
 
 def seen_by(selection: Selection, names: Mapping[int, str]) -> Selection:
-    """What a person sees of a selection, who sees these queues."""
+    """The part of a selection on queues that the user sees."""
     return replace(selection, within=tuple(names))
 
 
 def fields_of(selection: Selection) -> dict[str, object]:
-    """The query that selects the same, as a form sends it."""
+    """The form fields that select the same."""
     pairs = {
         "fingerprint": selection.fingerprint,
         "queue": selection.origin_queue,
@@ -74,7 +75,7 @@ def fields_of(selection: Selection) -> dict[str, object]:
 
 
 def matches(group: DeadLetterCount, selection: Selection) -> bool:
-    """Whether a group is selected; it never is in part."""
+    """Whether a group is selected; a group is never selected in part."""
     if selection.within is not None and group.queue_id not in selection.within:
         return False
     return all(
@@ -89,11 +90,11 @@ def matches(group: DeadLetterCount, selection: Selection) -> bool:
 
 
 def in_words(selection: Selection, names: Mapping[int, str]) -> str:
-    """A selection as the record of an operation has it. At most one query.
+    """A description of a selection for an operation's record. At most one query.
 
     Args:
         selection: of dead letters.
-        names: the queues that whoever reads it may look at: their names, by id.
+        names: queues that its readers may inquire: names by id.
     """
     words = "all dead letters"
     if selection.origin_queue:

@@ -1,7 +1,7 @@
-"""What is known of one message: what was sent, what happened, where it is now.
+"""The facts of one message: what was sent, its history, where it is now.
 
-Where a message *is* is where its newest copy is: a dead letter that was resubmitted is
-looked for under its old number, and found under its new one.
+A message is shown where its newest copy is: a resubmitted dead letter is found by its
+old number and shown under its new one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from broker.queueing import journal
 from broker.queueing.browse import Whereabouts, where_is
 from console.messages.timeline import Life, Road, lives
 
-ENDS = {  # of the kinds that end a life: the chip's state, and its word
+ENDS = {  # for kinds that end a message: state and label of the chip
     Kind.ACCEPT: ("done", "accepted"),
     Kind.DEAD_LETTER: ("dead", "dead-lettered"),
     Kind.RESUBMIT: ("done", "resubmitted"),
@@ -38,27 +38,27 @@ ENDS = {  # of the kinds that end a life: the chip's state, and its word
     Kind.UNDO: ("gone", "taken back"),
 }
 UNKNOWN_END = ("gone", "not known")
-NEWEST = 3  # lives that are looked for; more only where dead letters go to many queues
+NEWEST = 3  # copies followed; more occur only if dead letters go to many queues
 
 Letters = Mapping[tuple[int, int], DeadLetter]  # by message and queue
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """Where one life is, or how it ended."""
+    """Where one copy is, or how it ended."""
 
     life: Life
     state: str  # of the chip
-    word: str  # on the chip; empty for the state's own
+    word: str  # label of the chip; empty for the state's own
     since: datetime | None
     road: Road
     place: Whereabouts | None = None  # none: it ended
     letter: DeadLetter | None = None
-    binned: Discarded | None = None  # that it can be restored
+    binned: Discarded | None = None  # whether it can be restored
 
     @property
     def attempt(self) -> int:
-        """The attempt that runs or comes next; of an ended life, the last."""
+        """The current or next attempt; after the end, the last one."""
         return self.place.backout_count + 1 if self.place else self.life.attempts
 
     @property
@@ -68,17 +68,17 @@ class Now:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """One message, what it was copied from, and what it was copied to."""
+    """A message, its origin copy, and its copies."""
 
     message_id: int
-    message: Message | None  # none: past its retention, which the journal's outlives
+    message: Message | None  # none: past its retention; the journal is kept longer
     lives: list[Life]
-    here: list[Now]  # the places of this message, or its end
-    newest: list[Now]  # the same of the copies it lives on as; empty if of none
+    here: list[Now]  # where this message is, or how it ended
+    newest: list[Now]  # the same for its copies; empty without copies
 
     @property
     def verdicts(self) -> list[Now]:
-        """What a person wants to know first: where it is by now."""
+        """The present place of the message or of its copies."""
         return self.newest or self.here
 
     @property
@@ -88,7 +88,7 @@ class Story:
 
     @property
     def goes_on(self) -> bool:
-        """Whether more may happen by itself; a dead letter waits for a person."""
+        """Whether more may happen without a person; dead letters wait for one."""
         return any(now.place and now.state != "dead" for now in self.verdicts)
 
     @property
@@ -98,16 +98,16 @@ class Story:
 
     @property
     def backout_count(self) -> int:
-        """Of the message where it is; of one that is nowhere, none."""
+        """The message's backout count where it is; none if it is nowhere."""
         return max(
             (now.place.backout_count for now in self.here if now.place), default=0
         )
 
     @property
     def queues(self) -> set[str]:
-        """The names of the queues that the message is on or was on.
+        """The names of the queues that the message is or was on.
 
-        Of the address that it was sent to, where none of them is known any more.
+        If none is known any more, those of the address that it was sent to.
         """
         own = [life for life in self.lives if life.message_id == self.message_id]
         names = {step.road.queue for life in own for step in life.steps} - {""}
@@ -119,9 +119,9 @@ class Story:
 
 
 def story_of(message_id: int) -> Story | None:
-    """The story of a message; None where nobody remembers it.
+    """The story of a message; None if it is unknown.
 
-    Seven queries, and one more for each copy and each life that is looked for.
+    Seven queries, and one more for each copy.
     """
     message = messages().filter(pk=message_id).first()
     events = journal.lifeline(message_id)
@@ -147,7 +147,7 @@ def story_of(message_id: int) -> Story | None:
 
 
 def messages() -> QuerySet[Message]:
-    """Messages without their bytes, but with how many: ``size``, ``headers_size``."""
+    """Messages without their bytes, but with sizes: ``size``, ``headers_size``."""
     return Message.objects.defer("body", "headers").annotate(
         size=octets("body"), headers_size=octets("headers")
     )
@@ -167,7 +167,7 @@ def roads_of(queue_ids: Iterable[int]) -> dict[int, Road]:
             queue.address.name,
             queue.paused,
             0
-            if queue.kind == Queue.Kind.INTERNAL  # of the broker's own work
+            if queue.kind == Queue.Kind.INTERNAL  # actor of the broker's own actions
             else limit_of(queue, merge(queue.address.name, settings)),
         )
         for queue in queues
@@ -175,7 +175,9 @@ def roads_of(queue_ids: Iterable[int]) -> dict[int, Road]:
 
 
 def limit_of(queue: Queue, setting: AddressSetting) -> int:
-    """The attempts after which a message is moved away, by whoever; 0 is no limit."""
+    """The number of attempts before the message is dead-lettered or moved to a backout
+    queue; 0 is no limit.
+    """
     by_broker, by_consumer = setting.max_delivery_attempts or 0, queue.backout_threshold
     match policy_of(setting, by_consumer):
         case Policy.ARTEMIS:
@@ -194,7 +196,7 @@ def letters_of(message_ids: Iterable[int]) -> Letters:
 
 
 def whereabouts(life: Life, roads: Mapping[int, Road], letters: Letters) -> list[Now]:
-    """Every place of one life; how it ended, where it has none."""
+    """Every place of one copy, or how it ended."""
     places = where_is(life.message_id)
     if not places:
         return [ended(life, letters)]
@@ -238,5 +240,5 @@ def ended(life: Life, letters: Letters) -> Now:
 
 
 def binned_as(life: Life) -> Discarded | None:
-    """What the discard bin has of a life."""
+    """The copy's entry in the discard bin."""
     return Discarded.objects.filter(message_id=life.message_id).first()

@@ -1,8 +1,7 @@
-"""What a filter finds as a file: lines of JSON, or a table for a spreadsheet.
+"""Search results as a file: lines of JSON, or CSV.
 
-Written while it is found, a page at a time: however much there is, little of it is held
-here. So it is no picture of one moment: what moves while the file is written may be
-missing. No message is in it twice.
+The file is streamed page by page, so memory is bounded. It is not a snapshot: messages
+that move meanwhile may be missing. No message is in it twice.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from console.messages.search_form import Search
 from dashboards.pages.csv_safety import CsvSink, harmless
 from dashboards.pages.streaming import streamed
 
-PAGE = 500  # messages that are held at once
-LONGEST_BODY = 2**20  # bytes; longer ones are left out, and that is said
-LONGEST_PARCEL = 4 * 2**20  # bytes of bodies that are held at once
+PAGE = 500  # messages in memory at once
+LONGEST_BODY = 2**20  # bytes; longer ones are left out and marked so
+LONGEST_PARCEL = 4 * 2**20  # bytes of bodies in memory at once
 NAMES = ["queue" if field.name == "queue_id" else field.name for field in fields(Found)]
 TYPES = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 
@@ -38,14 +37,14 @@ TYPES = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 def export(
     request: HttpRequest, search: Search, format_: str, *, bodies: bool, why: str = ""
 ) -> StreamingHttpResponse:
-    """A file with all that a filter finds.
+    """A file with all matching messages.
 
     Args:
-        request: that asks for it.
-        search: by which it is found; with bodies, on queues that may be browsed.
+        request: the request.
+        search: the search; with bodies, limited to queues that may be browsed.
         format_: one of ``TYPES``.
-        bodies: whether bodies and properties are in it; in lines of JSON only.
-        why: what is masked of them is to be seen, for those who may.
+        bodies: whether to include bodies and properties; JSON only.
+        why: reason for unmasking; empty to keep the masks.
 
     Raises:
         SearchTooLong: the database took too long for the first page.
@@ -85,7 +84,7 @@ def pages_from(
 
 
 def table(pages: Iterator[Rows]) -> Iterator[bytes]:
-    """As CSV. A text that a spreadsheet would take for a formula has a quote before."""
+    """CSV. A text that a spreadsheet would read as a formula gets a leading quote."""
     written: list[str] = []
     writer = csv.writer(CsvSink(written.append))
     writer.writerow(NAMES)
@@ -106,7 +105,7 @@ def cell(value: Any) -> str | int:
 
 
 def lines(pages: Iterator[Rows], sight: Sight | None) -> Iterator[bytes]:
-    """As one JSON object a line; with bodies, as far as somebody may see them."""
+    """One JSON object per line; bodies are masked for the user."""
     for rows in pages:
         if sight is None:
             yield b"".join(map(line, rows))
@@ -120,7 +119,7 @@ def line(row: dict[str, Any]) -> bytes:
 
 
 def in_parcels(rows: Rows) -> Iterator[Rows]:
-    """Rows whose bodies are held at once."""
+    """Rows in parts whose bodies fit into memory at once."""
     parcel: Rows = []
     size = 0
     for row in rows:
@@ -133,14 +132,15 @@ def in_parcels(rows: Rows) -> Iterator[Rows]:
 
 
 def body_size(row: dict[str, Any]) -> int:
-    """Bytes of a body that is told; none, if it is too long for that."""
+    """The size of a body to include; zero if it is too long."""
     size: int = row["size_bytes"] or 0
     return size if size <= LONGEST_BODY else 0
 
 
 def with_payloads(rows: Rows, sight: Sight) -> Iterator[dict[str, Any]]:
-    """Rows with the properties and the bodies of their messages. Two queries, and some
-    more where there are rules for what is masked."""
+    """Rows with properties and bodies. Two queries, and some more if there are
+    redaction rules.
+    """
     ids = [row["message_id"] for row in rows]
     short = [
         row["message_id"] for row in rows if (row["size_bytes"] or 0) <= LONGEST_BODY
@@ -164,7 +164,7 @@ def with_payloads(rows: Rows, sight: Sight) -> Iterator[dict[str, Any]]:
 
 
 def as_text(body: bytes) -> dict[str, str]:
-    """Text as it is; what is none in base64."""
+    """Text unchanged; other bytes in base64."""
     try:
         return {"body": body.decode()}
     except UnicodeDecodeError:
@@ -176,5 +176,5 @@ def moment(at: datetime) -> str:
 
 
 def ndjson_or_csv(said: str, formats: Sequence[str] = tuple(TYPES)) -> str:
-    """The format that was asked for; lines of JSON where it is none."""
+    """The requested format; lines of JSON by default."""
     return said if said in formats else "ndjson"

@@ -1,4 +1,4 @@
-"""The properties of a message by who wrote them, as far as they may be seen."""
+"""The properties of a message, grouped by who set them, masked for the user."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from broker.bridges.transfer import PATH
 from console.bridge_pages.letters import PREFIX, moment_of
 from console.templatetags.console import in_zone
 
-BROKERS_OWN = ("_AMQ_", "_BRK_")  # how the names of its properties begin
-TIMES = ("_TIMESTAMP", "_EXPIRATION")  # how names end of a bridge's that are times
+BROKERS_OWN = ("_AMQ_", "_BRK_")  # prefix of its property names
+TIMES = ("_TIMESTAMP", "_EXPIRATION")  # suffixes of bridge properties that are times
 Pairs = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """Names and values, in the order of the names."""
+    """Names and values, ordered by name."""
 
     application: Pairs = field(default_factory=list)
     bridges: Pairs = field(default_factory=list)
@@ -26,12 +26,12 @@ class Properties:
 
     @property
     def told(self) -> dict[str, str]:
-        """All of them."""
+        """All properties."""
         return dict(self.application + self.bridges + self.own)
 
     @property
     def in_words(self) -> Pairs:
-        """Those of bridges; a time is also told as people have it."""
+        """Properties of bridges; timestamps are also shown as times."""
         return [(name, time_in_words(name, value)) for name, value in self.bridges]
 
 

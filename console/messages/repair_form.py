@@ -1,7 +1,7 @@
-"""A message as a form in which a person repairs it, and what they changed there.
+"""The repair form: a message as editable fields, and the user's changes.
 
-Only what they changed is taken from the form: what a browser cannot give back as it
-was is not in it, or is put right here.
+Only changed fields are taken from the form. Values that a browser cannot return
+unchanged are left out, or corrected here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from broker.operations import Edit
 from console.bodies.pretty_print import indented_xml
 
 LONGEST = 512 * 2**10  # characters of a body in a form
-SENSITIVE = {  # why one thinks twice before changing it
+SENSITIVE = {  # why a change needs care
     "correlation-id": "Whoever waits for an answer finds it by this.",
     "reply-to": "Answers go there.",
     "group-id": "Messages of a group are kept in order by this.",
@@ -34,7 +34,7 @@ ORDER = ("subject", "content-type", "correlation-id", "reply-to", "group-id")
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """What is shown and not edited."""
+    """A field that is shown and cannot be edited."""
 
     name: str
     value: str
@@ -43,7 +43,7 @@ class Locked:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What of a message can be edited, and what cannot."""
+    """The editable and the locked parts of a message."""
 
     subject: Subject
     text: Text | None  # none: the body cannot be edited
@@ -52,7 +52,7 @@ class Sheet:
 
     @property
     def names(self) -> list[str]:
-        """The headers that can be edited."""
+        """The editable headers."""
         shut = {one.name for one in self.locked}
         return [name for name in ORDER if name not in shut]
 
@@ -62,7 +62,7 @@ class Sheet:
 
     @property
     def properties(self) -> Headers:
-        """Those that can be edited."""
+        """The editable properties."""
         if self.subject.is_locked:
             return {}
         return {
@@ -73,7 +73,7 @@ class Sheet:
 
 
 def sheet_of(subject: Subject) -> Sheet:
-    """Sort what is in a message by whether it can be edited."""
+    """Divide a message into editable and locked parts."""
     try:
         if subject.body is None:
             raise ValueError("it is longer than 1 MiB")
@@ -104,7 +104,7 @@ def is_typable(text: str) -> bool:
 
 
 class EditForm(forms.Form):
-    """What a person has typed. Blanks are theirs, too."""
+    """The user's input; blanks are kept."""
 
     body = forms.CharField(required=False, strip=False, max_length=2 * LONGEST)
     properties = forms.CharField(required=False, strip=False, max_length=LONGEST)
@@ -124,7 +124,7 @@ class EditForm(forms.Form):
 
     @property
     def headers(self) -> Iterator[tuple[forms.BoundField, str]]:
-        """Those that can be edited, each with why one thinks twice about it."""
+        """The editable headers, each with a warning if a change needs care."""
         for name in self.sheet.names:
             yield self[name], SENSITIVE.get(name, "")
 
@@ -141,7 +141,7 @@ class EditForm(forms.Form):
         return said
 
     def new_body(self, said: dict[str, Any]) -> bytes | None:
-        """The bytes of what was typed; none where that is what there was."""
+        """The bytes of the edited body; None if it is unchanged."""
         text = self.sheet.text
         if text is None:
             return None
@@ -195,7 +195,7 @@ class EditForm(forms.Form):
 
 
 def readable(properties: Headers) -> str:
-    """Properties as JSON in which every character can be seen."""
+    """Properties as JSON with all characters visible."""
     if not properties:
         return "{}"
     written = lossless_json.dumps(properties, lossless_json.INDENTED)
@@ -206,7 +206,7 @@ def readable(properties: Headers) -> str:
 
 
 def repaired(subject: Subject, repair: Repair) -> Subject:
-    """A message as its child will be."""
+    """The message as its copy will be."""
     headers = {
         name: value
         for name, value in subject.headers.items()
@@ -217,15 +217,16 @@ def repaired(subject: Subject, repair: Repair) -> Subject:
 
 
 def seal_of(edit: Edit) -> str:
-    """What is the same only for the same edit: it is sent as it was seen."""
+    """A digest of the edit: only an edit that was shown can be sent."""
     said = lossless_json.dumps([one.document for one in edit.headers])
     body = b"" if edit.body is None else b"=" + edit.body
     return hashlib.sha256(said.encode("utf-8", "surrogatepass") + body).hexdigest()
 
 
 def fault_of(body: bytes | None, content_type: str) -> str:
-    """Why a body is not what its content type says; empty if it is, or if nobody here
-    can tell."""
+    """Why a body does not fit its content type; empty if it does, or if no check
+    exists.
+    """
     name = content_type.partition(";")[0].strip().lower()
     try:
         if body and name.endswith("json"):

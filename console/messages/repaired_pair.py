@@ -1,6 +1,6 @@
-"""A message that was repaired, and its child: what is different between them.
+"""The differences between a repaired message and its copy.
 
-Nothing of that is stored. Both are kept as they were, so it is told from them.
+The differences are not stored. Both messages are kept unchanged and compared.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ class Kin:
 
 
 def kin_of(story: Story, held: authorities.GrantedAuthorities) -> list[Kin]:
-    """The repairs of which a message is the parent or the child, for who may read both:
-    what went from the one stood in the other."""
+    """The repairs with the message as original or copy, for users who may read both."""
     lives = {life.message_id: life for life in story.lives}
     found = [
         (life.message_id, step.copy, step.operation)

@@ -1,7 +1,6 @@
-"""Filters that people gave a name: whose they are, who sees them, and their URLs.
+"""Saved views, which are named filters: owner, sharing, URLs.
 
-A view is nothing but a filter. It gives nobody a right: whoever opens it looks for
-themselves.
+A view is a filter only and grants no rights: each reader sees their own results.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from broker.security import audit
 from console.models import SavedView
 
 MOST = 100  # of one person
-LONGEST_SLUG = 80  # characters, without the number that makes it the only one
+LONGEST_SLUG = 80  # characters, without the number that makes it unique
 AT_ONCE = "Somebody saved a view at the same moment. Save it again."
-SHOWN = 50  # of those that others share, above a list
+SHOWN = 50  # shared views shown above a list
 State = dict[str, Any]  # fields, by name
 
 
 class SaveForm(forms.Form):
-    """A name for a filter, and whether others see it."""
+    """The name of a filter, and whether it is shared."""
 
     name = forms.CharField(
         max_length=80, error_messages={"required": "Give the view a name."}
@@ -65,19 +64,19 @@ class SaveForm(forms.Form):
 
 
 def seen_by(user: User | AnonymousUser) -> list[SavedView]:
-    """A person's own views, then some of those that others share, by name."""
+    """The user's own views, then some shared by others, by name."""
     known = SavedView.objects.select_related("owner").order_by("name", "pk")
     shared = known.filter(is_shared=True).exclude(owner=user.pk)
     return [*known.filter(owner=user.pk), *shared[:SHOWN]]
 
 
 def open_to(user: User | AnonymousUser) -> QuerySet[SavedView]:
-    """The views that a person may open."""
+    """Views that the user may open."""
     return SavedView.objects.filter(Q(owner=user.pk) | Q(is_shared=True))
 
 
 def owned_by(user: User) -> QuerySet[SavedView]:
-    """Those that a person may change."""
+    """Views that the user may change."""
     return SavedView.objects.filter(owner=user).select_related("owner")
 
 
@@ -112,7 +111,7 @@ def record(act: Act, view: SavedView, before: State, after: State) -> None:
 
 
 def texts_of(view: SavedView) -> list[str]:
-    """The terms of a view; as they stand, where the language has lost a word since."""
+    """The terms of a view; unchanged if the language no longer knows a word."""
     try:
         return [str(term) for term in filters.parse(view.filter).terms]
     except InvalidFilter:
@@ -120,12 +119,12 @@ def texts_of(view: SavedView) -> list[str]:
 
 
 def current(views: Iterable[SavedView], wanted: Filter) -> SavedView | None:
-    """The view that one looks at, if it is one."""
+    """The view that is shown, if the filter is one."""
     return next((view for view in views if view.filter == str(wanted)), None)
 
 
 def free_slug(name: str) -> str:
-    """How a new view stands in URLs: nothing else does so."""
+    """A slug for a new view that no other view has."""
     taken = set(SavedView.objects.values_list("slug", flat=True))
     return next(slug for slug in slugs(name) if slug not in taken)
 

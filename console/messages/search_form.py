@@ -1,4 +1,4 @@
-"""What a person looks for: a filter, and the queues on which they may look for it."""
+"""A search: a filter, and the queues on which the user may search."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from broker.security import authorities, redaction
 from console.accounts import permissions
 
 BROWSE = "broker.browse_queue"
-OF_PAYLOADS = ("body", filters.PROPERTY.name)  # what it takes a right to browse to ask
+OF_PAYLOADS = ("body", filters.PROPERTY.name)  # keys that need the authority browse
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One filter, and the queues that are looked at: their names, by id."""
+    """A filter, and the queues to search: names by id."""
 
     filter: Filter
     within: Mapping[int, str]
 
     def told(self, one: Found) -> dict[str, Any]:
-        """What is known of an entry that was found, by name; its queue by its name."""
+        """The facts of an entry that was found, by name."""
         known = {field.name: getattr(one, field.name) for field in fields(one)}
         known["queue"] = self.within[known.pop("queue_id")]
         return known
@@ -41,20 +41,20 @@ def search(
     *,
     for_payloads: bool = False,
 ) -> Search:
-    """Read what a person, or None for the process itself, looks for. Two queries.
+    """Parse the search of a user, or of the process itself (None). Two queries.
 
-    What is asked of bodies and properties would tell what is in them: such a filter
-    finds nothing on queues that this person may not browse.
+    A filter on bodies or properties would reveal their contents. It finds nothing on
+    queues that the user may not browse.
 
     Args:
-        user: who looks.
-        texts: filters, which have to be met together.
-        for_payloads: whether bodies or properties of what is found will be told.
+        user: the user.
+        texts: filters; all must match.
+        for_payloads: whether bodies or properties will be returned.
 
     Raises:
-        InvalidFilter: it cannot be read.
-        MaskedSearch: it asks for what is masked, which this person may not see.
-        PermissionDenied: it asks for payloads, and this person may read none.
+        InvalidFilter: a filter cannot be parsed.
+        MaskedSearch: it searches masked values that the user may not see.
+        PermissionDenied: payloads are wanted, and the user may read none.
     """
     wanted = filters.parse(" ".join(texts))
     asks = [str(one) for one in wanted.terms if one.key.name in OF_PAYLOADS]
@@ -81,9 +81,9 @@ def search(
 
 
 def require_clear(held: authorities.GrantedAuthorities, wanted: Filter) -> None:
-    """Go on only if a filter asks for nothing that is masked.
+    """Refuse a filter that searches masked values.
 
-    Copies of a message may lie on any queue, so it is refused on all of them.
+    A message's copies may be on any queue, so it is refused on all queues.
 
     Raises:
         MaskedSearch: it does.
@@ -97,15 +97,15 @@ def require_clear(held: authorities.GrantedAuthorities, wanted: Filter) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FilterFault:
-    """What of a filter cannot be read, and what can."""
+    """The part of a filter that cannot be parsed, and the rest."""
 
     readable: Filter
-    text: str  # the rest, as it was written; empty if only all together are too much
+    text: str  # the rest, as written; empty if only the total is too long
     error: InvalidFilter
 
     @property
     def before(self) -> str:
-        """What stands before the fault."""
+        """The text before the fault."""
         return self.error.filter[: self.error.position - 1]
 
     @property
@@ -114,11 +114,11 @@ class FilterFault:
 
 
 def fault_of(texts: Sequence[str], whole: InvalidFilter) -> FilterFault:
-    """Tell what can be read of filters that together cannot.
+    """Find the faulty part of filters.
 
     Args:
-        texts: as they were given.
-        whole: why they cannot be read together.
+        texts: the filters.
+        whole: the error of all filters together.
     """
     readable: list[filters.Term] = []
     unreadable: list[str] = []

@@ -1,5 +1,4 @@
-"""What the page of messages shows of a filter: its terms one by one, rows whose values
-can be added to it, and how many there are, in words."""
+"""The Messages page: the filter's terms, rows with clickable values, and counts."""
 
 from __future__ import annotations
 
@@ -20,23 +19,23 @@ from broker.monitoring.search import Count, Found
 from broker.monitoring.search.pages import MOST
 from console.messages import search_form
 
-FIELDS = {  # of what was found, where a key has another name
+FIELDS = {  # name of the value, if it differs from the key
     "type": "subject",
     "content": "content_type",
     "origin": "origin_queue",
 }
-FEW = 4  # terms; of more, nobody counts what each leaves out
-SEARCH = finding.Effort(seconds=0.06)  # for a page; then it says how far it came
-COUNTING = finding.Effort(looks=6, seconds=0.03)  # few among millions are counted so
+FEW = 4  # terms; with more, their effects are not counted
+SEARCH = finding.Effort(seconds=0.06)  # seconds for a page; then the search stops
+COUNTING = finding.Effort(looks=6, seconds=0.03)  # seconds for a count
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One term of a filter, and the pages that one gets to from it."""
+    """One term of a filter, and links that change or remove it."""
 
     text: str
     without: str
-    edited: str  # without it, but with its text in the field
+    edited: str  # query without it, with its text in the field
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +45,24 @@ class SearchResultRow:
     found: Found
     queue: str
     wanted: Filter
-    queries: dict[tuple[str, str | int], str]  # of all rows, which have much in common
+    queries: dict[tuple[str, str | int], str]  # shared by all rows
 
     @property
     def item(self) -> str:
-        """What a checkbox says."""
+        """The value of a checkbox."""
         return f"{self.found.message_id}.{self.found.queue_id}"
 
     def value(self, key: str) -> str | int | None:
-        """What this has, as a filter says it."""
+        """A value in the syntax of filters."""
         if key == "queue":
             return self.queue
         value: str | int | None = getattr(self.found, FIELDS.get(key, key))
         return said(key, value) if isinstance(value, str) else value
 
     def adds(self, key: str) -> str:
-        """The query of the page for just this value; empty where it is asked for
-        already, or makes the filter too long."""
+        """The query string that adds this value to the filter; empty if it is already
+        there or makes the filter too long.
+        """
         value = self.value(key)
         if value is None or value == "":
             return ""
@@ -76,11 +76,11 @@ class SearchResultRow:
 
 @dataclass(frozen=True, slots=True)
 class Fewer:
-    """A filter without one of its terms, and what it would find."""
+    """A filter without one of its terms, and the number of messages it matches."""
 
     term: str
     query: str
-    count: Count | None  # none: nobody counted
+    count: Count | None  # none: not counted
 
     @property
     def in_words(self) -> str:
@@ -92,7 +92,7 @@ def fits(wanted: Filter) -> bool:
 
 
 def query_of(wanted: Filter, **more: str) -> str:
-    """What the URL of a filter's page says, each term for itself."""
+    """The query string of a filter, one parameter per term."""
     pairs = [("f", str(term)) for term in wanted.terms]
     encoded = urlencode([*pairs, *more.items()])
     return f"?{encoded}" if encoded else ""
@@ -103,13 +103,13 @@ def url_of(wanted: Filter) -> str:
 
 
 def filter_of(*pairs: tuple[str, str]) -> Filter:
-    """The filter for just these values, by key; those that are empty ask nothing."""
+    """The filter for these values, by key; empty values are left out."""
     asked = ((key, said(key, value)) for key, value in pairs if value)
     return Filter(tuple(filters.equal(key, value) for key, value in asked))
 
 
 def said(key: str, value: str) -> str:
-    """A value as a filter says it: causes are words there."""
+    """A value in the syntax of filters; causes are words there."""
     return value.lower().replace("_", "-") if key == "cause" else value
 
 
@@ -138,7 +138,7 @@ def rows_of(
 def counted(
     search: search_form.Search, page: finding.SearchPage, *, is_first: bool
 ) -> finding.Count:
-    """How many there are in all. The first page knows the beginning, and often all."""
+    """The total number of matches, from the first page if that suffices."""
     start = page.count
     if is_first and (not page.after or page.is_limited):
         return start
@@ -150,12 +150,12 @@ def counted(
 
 
 def in_words(count: Count) -> str:
-    """A number of messages; “or more” where nobody counted to the end."""
+    """A number of messages; “or more” if counting stopped at its limit."""
     return f"{count.messages:,}" if count.is_exact else f"{count.messages:,} or more"
 
 
 def without_each(user: User | AnonymousUser, wanted: Filter) -> list[Fewer]:
-    """What would be found without each of a filter's terms; most first."""
+    """Matches without each of the filter's terms; most first."""
     fewer = [without(user, wanted, term) for term in wanted.terms]
     return sorted(fewer, key=lambda one: -one.count.messages if one.count else 0)
 
@@ -174,6 +174,6 @@ def without(user: User | AnonymousUser, wanted: Filter, term: Term) -> Fewer:
 
 
 def keys_in_words() -> Iterator[tuple[str, str, str]]:
-    """Every key, what it asks for, and the words that it knows; for a page of help."""
+    """Every key, its meaning and its words, for the help page."""
     for key in KEYS.values():
         yield key.name, key.says, ", ".join(key.choices)

@@ -1,9 +1,9 @@
-"""A message's life in steps that a person can read, made of the journal's events.
+"""The timeline of a message: the journal's events combined into steps.
 
-The journal has one row for each move; a person asks what each attempt came to. So a get
-and how it ended are one step, and so are a delay and its end. A message and its copies
-are lives of one thing: it dies as one and goes on as another. What a link did with it
-belongs to the attempt in which it took it, or to the put by which it brought it.
+The journal has one row per move; the timeline has one step per attempt. A get and its
+outcome are one step, and so are a delay and its end. A message and its copies are shown
+as the lives of one chain. Events of links belong to the attempt in which the link got
+the message, or to the put by which it arrived.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from broker.queueing.journal import LifelineEvent
 
 COUNTED = (Kind.BACK_OUT, Kind.DEAD_LETTER)
 BEGIN_AGAIN = (Kind.RESTORE, Kind.RESET)
-STANDS = 2  # steps of a run of like ones that are shown at each of its ends
-LONGEST_MIDDLE = 100  # steps between them that can be unfolded
+STANDS = 2  # equal steps shown at each end of a run
+LONGEST_MIDDLE = 100  # steps between them that can be expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Road:
 
     queue_id: int
     queue: str = ""  # its name; empty once it is gone
-    address: str = ""  # that feeds it
+    address: str = ""  # the address that feeds it
     is_paused: bool = False
     limit: int = 0  # delivery attempts; 0 is no limit
 
@@ -42,10 +42,10 @@ class Road:
 
 @dataclass(slots=True)
 class TimelineStep:
-    """One thing that happened; an attempt, where ``attempt`` is its number."""
+    """One event or attempt; ``attempt`` is its number."""
 
     kind: Kind
-    at: datetime  # when it was done; while an entry is in flight, when it was got
+    at: datetime  # when it ended; for an entry in flight, when it was got
     road: Road
     actor: str = ""
     attempt: int | None = None
@@ -56,21 +56,21 @@ class TimelineStep:
     is_delayed: bool = False
     to: str = ""  # the address of the copy
     copy: int | None = None
-    queues: list[str] = field(default_factory=list)  # that took the copy
+    queues: list[str] = field(default_factory=list)  # the queue of the copy
     cause: str = ""  # of a dead letter
     reason: int | None = None  # IBM MQ's code
-    backouts: int = 0  # on its queue so far
+    backouts: int = 0  # backouts on its queue so far
     operation: int | None = None
     is_repaired: bool = False  # a copy that differs
     why: str = ""
-    hops: list[Hop] = field(default_factory=list)  # over links, with this step
+    hops: list[Hop] = field(default_factory=list)  # transfers by links in this step
     after: timedelta | None = None  # since the step before it ended
     same_error: bool = False  # as in the step before it
-    alike: list[TimelineStep] = field(default_factory=list)  # before it, folded away
+    alike: list[TimelineStep] = field(default_factory=list)  # folded steps before it
 
     @property
     def name(self) -> str:
-        """Of its kind, as stylesheets and templates know it."""
+        """Its kind, as a CSS class and template name."""
         return self.kind.name.lower()
 
     @property
@@ -83,13 +83,13 @@ class TimelineStep:
 
     @property
     def is_removal(self) -> bool:
-        """Whether a consumer took it away unread, by IBM MQ's rules."""
+        """Whether a consumer removed it unread, by IBM MQ's rules."""
         by_rule = self.cause in DeadLetter.IBM_CAUSES or self.reason is not None
         return by_rule and self.kind in (Kind.DEAD_LETTER, Kind.DISCARD)
 
     @property
     def departure(self) -> Hop | None:
-        """How a link took it away."""
+        """The transfer by which a link got it."""
         return next((hop for hop in self.hops if hop.is_departure), None)
 
     @property
@@ -102,7 +102,7 @@ class TimelineStep:
 
     @property
     def limit(self) -> int | None:
-        """The attempts allowed, unless that was changed meanwhile."""
+        """The allowed attempts, unless the setting changed meanwhile."""
         return self.road.limit if (self.attempt or 0) <= self.road.limit else None
 
     @property
@@ -124,7 +124,7 @@ class Life:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a copy lives on in its place, or did; not once that was undone."""
+        """Whether a copy replaced it and was not undone."""
         goes_on = False
         for step in self.steps:
             if step.kind == Kind.REINSTATE:
@@ -144,11 +144,11 @@ class Life:
 
 
 def lives(events: Iterable[LifelineEvent], roads: Mapping[int, Road]) -> list[Life]:
-    """The lives that events tell of, in the order in which they began.
+    """The lives in the events, in order of their beginning.
 
     Args:
-        events: of a message and its copies, as they happened.
-        roads: by queue id; a queue that is missing has no name any more.
+        events: of a message and its copies, in order.
+        roads: by queue id; a missing queue was deleted.
     """
     found: dict[int, Life] = {}
     originals: dict[int, int] = {}
@@ -175,7 +175,7 @@ def arrivals(life: Life | None) -> list[str]:
 def steps(
     events: Iterable[LifelineEvent], roads: Mapping[int, Road]
 ) -> list[TimelineStep]:
-    """The events of one message, with what belongs together in one step."""
+    """The steps of one message, made from its events."""
     told: list[TimelineStep] = []
     held: dict[
         tuple[int, int | None], TimelineStep
@@ -191,7 +191,7 @@ def steps(
             continue
         road = roads.get(queue_id) or Road(queue_id)
         uow = event.detail.get("from_uow", event.uow)
-        goes_on = event.kind == Kind.RESET  # whatever holds it
+        goes_on = event.kind == Kind.RESET  # regardless of the unit of work
         step = None if goes_on else held.pop((queue_id, uow), None)
         if step is None:
             step = TimelineStep(event.kind, event.at, road)
@@ -216,8 +216,9 @@ def carried(
     held: Mapping[tuple[int, int | None], TimelineStep],
     told: list[TimelineStep],
 ) -> bool:
-    """Write how a link carried the message into the step that it belongs to: the
-    attempt that goes on, or what came last; whether there is one."""
+    """Record a link's transfer in the step it belongs to: the open attempt or the last
+    step. Return whether there is one.
+    """
     queue_id = event.queue_id
     going_on = [step for (queue, _), step in held.items() if queue == queue_id]
     before = [step for step in told if step.road.queue_id == queue_id]
@@ -229,7 +230,7 @@ def carried(
 
 
 def count(step: TimelineStep, event: LifelineEvent, backouts: Counter[int]) -> None:
-    """Number the attempts on a queue; one that was taken away unread is none."""
+    """Number the attempts on a queue; a removal of an unread message has no number."""
     queue_id = event.queue_id
     if event.kind in BEGIN_AGAIN:
         backouts[queue_id] = event.detail.get("backout_count", 0)
@@ -244,7 +245,7 @@ def count(step: TimelineStep, event: LifelineEvent, backouts: Counter[int]) -> N
 
 
 def tell(step: TimelineStep, event: LifelineEvent) -> None:
-    """Write into a step what an event adds to it."""
+    """Add an event to a step."""
     detail = event.detail
     step.kind, step.at = event.kind, event.at
     step.actor = event.actor or step.actor
@@ -253,18 +254,18 @@ def tell(step: TimelineStep, event: LifelineEvent) -> None:
     if due_at := detail.get("due_at"):
         step.due_at = datetime.fromisoformat(due_at)
     step.to = detail.get("to", "")
-    step.copy = detail.get("copy", step.copy)  # of a hop, until the step ends
+    step.copy = detail.get("copy", step.copy)  # of a transfer, until the step ends
     step.operation = detail.get("operation")
     step.is_repaired = bool(detail.get("repaired"))
     step.why = detail.get("why", "")
     step.cause = detail.get("cause", "")
     step.reason = detail.get("reason")
-    if event.kind == Kind.TRANSFER:  # the journal has nothing else of it
+    if event.kind == Kind.TRANSFER:  # the journal has no other event for it
         step.hops.append(hop_of(detail))
 
 
 def compared(told: list[TimelineStep]) -> list[TimelineStep]:
-    """The same steps, each compared with the one before it."""
+    """The same steps, each compared with the previous one."""
     for before, step in pairwise(told):
         step.after = step.began_at - before.ended_at
         step.same_error = bool(step.error) and step.error == before.error
@@ -272,7 +273,7 @@ def compared(told: list[TimelineStep]) -> list[TimelineStep]:
 
 
 def folded(told: list[TimelineStep]) -> list[TimelineStep]:
-    """The same steps, but of a long run of like backouts only its ends stand."""
+    """The same steps, with long runs of equal backouts shortened to their ends."""
     result: list[TimelineStep] = []
     run: list[TimelineStep] = []
     for step in told:
@@ -284,7 +285,7 @@ def folded(told: list[TimelineStep]) -> list[TimelineStep]:
 
 
 def sort_of(step: TimelineStep) -> object:
-    """What is equal for steps that are alike; each other step is its own sort."""
+    """A key that is equal for equal backouts and unique for other steps."""
     if step.kind == Kind.BACK_OUT:
         return step.road.queue_id, fingerprint(step.error).key
     return id(step)

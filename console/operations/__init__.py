@@ -1,1 +1,1 @@
-"""Operations on many messages as pages and the API show them."""
+"""Operations on many messages, for pages and the API."""

@@ -1,4 +1,4 @@
-"""The second person that a plan needs: who may be it, and how far that is."""
+"""Approval of a plan by a second person."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from console.operations.results import Ledger
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a plan needs of somebody else, and what it has."""
+    """The approval that a plan needs, and its state."""
 
-    queues: list[str]  # of which it is about more messages than one person may
-    approval: Approval | None  # none: the queues ask for it since it was planned
-    is_own: bool  # of whoever looks: they planned it
-    is_over: bool  # the time for it
+    queues: list[str]  # queues with more messages than one person may handle
+    approval: Approval | None  # none: the queues began to require it after the plan
+    is_own: bool  # the reader planned it
+    is_over: bool  # the deadline has passed
 
     @property
     def is_given(self) -> bool:
@@ -35,7 +35,7 @@ class Consent:
 
 
 def consent_to(operation: Operation, user: Principal) -> Consent | None:
-    """What a plan needs of a second person; None where one is enough."""
+    """The approval that a plan needs; None if none."""
     queues = limits_passed(operation, "approval_above")
     if not queues:
         return None
@@ -46,7 +46,7 @@ def consent_to(operation: Operation, user: Principal) -> Consent | None:
 
 
 def asks_why(operation: Operation, ledger: Ledger) -> bool:
-    """Whether a plan may not be started without a reason."""
+    """Whether a plan needs a reason to start."""
     if operation.state != Operation.State.PLANNED:
         return False
     asks = results.asks_why(operation, ledger)
@@ -56,10 +56,10 @@ def asks_why(operation: Operation, ledger: Ledger) -> bool:
 def agree(
     request: HttpRequest, operation: Operation, seal: str, reason: str
 ) -> Approval:
-    """Let somebody agree to a plan that they could have made themselves.
+    """Record the approval by a user who could have planned it.
 
     Raises:
-        NotAuthorized: they may not do that on its queues.
+        NotAuthorized: an authority is missing on its queues.
         OwnApproval, NotApprovable: as ``approve``.
     """
     require_ways(request.user, operation, results.ledger_of(operation))

@@ -1,4 +1,4 @@
-"""How far an operation is, and what it waits for, in words."""
+"""The progress of an operation as text: its stages, and what it waits for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from console.operations.wording import messages, words_of
 
 State, Trial = Operation.State, Course.Stage
 
-LATE = timedelta(seconds=10)  # since a worker was there
+LATE = timedelta(seconds=10)  # without a worker
 HALTS: dict[StopReason, str] = {
     StopReason.AGAIN: "{n} of {tried} died again, of the same as before: “{pattern}”.",
     StopReason.NEW: "{n} of {tried} died of something new: “{pattern}”.",
@@ -42,7 +42,7 @@ LANES = {"canary": "Tried first", "ramp": "Larger parts", "rest": "The rest"}
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of an operation, as its page lists it."""
+    """One stage of an operation in the list of its page."""
 
     name: str
     detail: str = ""
@@ -52,7 +52,7 @@ class Stage:
 
 
 def course_of(operation: Operation) -> Course:
-    """The course of an operation; one that says nothing, where there is none yet."""
+    """The course of an operation; an empty one if none is stored."""
     found: Course | None = getattr(operation, "course", None)
     return found or Course(operation=operation)
 
@@ -60,7 +60,7 @@ def course_of(operation: Operation) -> Course:
 def stages_of(
     operation: Operation, course: Course, ledger: Ledger, aftermath: Aftermath | None
 ) -> Iterator[Stage]:
-    """From the plan to the end; the one where it stands is current."""
+    """The stages from plan to end; one is current."""
     is_planned, is_over = operation.state == State.PLANNED, bool(operation.ended_at)
     tries = course.stage != Trial.REST
     yield Stage("Planned", at=operation.created_at, is_done=True)
@@ -98,14 +98,14 @@ def stages_of(
 
 
 def halt_of(course: Course) -> Halt | None:
-    """At what an operation stopped itself, if it stands still now."""
+    """Why an operation stopped itself, if it is still stopped."""
     if course.stage != Trial.HALTED or not course.halt:
         return None
     return canary.read(course.halt)
 
 
 def halted(halt: Halt) -> tuple[str, str]:
-    """What happened, and what to do."""
+    """What happened, and the recommended action."""
     happened = HALTS[halt.why].format(
         n=f"{halt.messages:,}",
         tried=f"{halt.tried:,}",
@@ -117,7 +117,7 @@ def halted(halt: Halt) -> tuple[str, str]:
 def waits_for(
     operation: Operation, course: Course, aftermath: Aftermath | None
 ) -> Iterator[str]:
-    """What a running operation waits for, and what it shares its time with."""
+    """What a running operation waits for, and what it shares workers with."""
     if operation.state != State.RUNNING:
         return
     if course.paused_at:
@@ -134,7 +134,7 @@ def waits_for(
 
 
 def is_late(operation: Operation, course: Course, now: datetime) -> timedelta | None:
-    """For how long no worker has come, if that is too long."""
+    """How long no worker has run, if too long."""
     stands = course.paused_at or course.stage == Trial.HALTED
     if operation.state != State.RUNNING or stands or not operation.started_at:
         return None
@@ -163,7 +163,7 @@ def waits_for_trial(course: Course, aftermath: Aftermath | None) -> Iterator[str
 
 
 def left_of(operation: Operation, course: Course, ledger: Ledger) -> timedelta | None:
-    """How long the sending will still take, if that can be told."""
+    """The estimated remaining time for sending, if known."""
     if operation.state != State.RUNNING or course.paused_at:
         return None
     if course.stage != Trial.REST:
@@ -175,14 +175,14 @@ def left_of(operation: Operation, course: Course, ledger: Ledger) -> timedelta |
 
 
 def lanes_of(course: Course) -> list[tuple[str, Lane]]:
-    """What is tried, and the rest, with their titles; none without a trial."""
+    """The trial and the rest, with their titles; none without a trial."""
     if not course.chosen:
         return []
     return [(LANES[lane.name], lane) for lane in orders.lanes(course) if lane.total]
 
 
 def left_out(ledger: Ledger) -> str:
-    """That some are above the ceiling, in a sentence."""
+    """A sentence about messages left out because they were resubmitted too often."""
     if not ledger.left_out:
         return ""
     were = "was" if ledger.left_out == 1 else "were"

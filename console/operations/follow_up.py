@@ -1,7 +1,7 @@
-"""What became of messages after an operation sent them on.
+"""The outcomes of messages that an operation sent.
 
-The ledger knows of those that a worker has looked at; of the others, as many as can be
-looked up quickly are looked up now.
+Outcomes that a worker has recorded are read; of the others, as many as possible are
+looked up now.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from broker.models import Course, Operation, OperationItem
 from broker.operations import copy_outcomes, error_history
 from console.operations.results import Ledger, undoing_of
 
-TRACED = 1000  # copies at most that are looked up
+TRACED = 1000  # copies looked up at most
 Fate = OperationItem.Fate
 
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What became of the copies that an operation made."""
+    """The outcomes of the copies that an operation made."""
 
     processed: int
-    known: Counter[str]  # dead again of what they had died of before, by fingerprint
-    new: Counter[str]  # of anything else
+    known: Counter[str]  # dead again with a known error, by fingerprint
+    new: Counter[str]  # dead again with a new error
     expired: int
-    taken: int  # away, by other operations
+    taken: int  # removed by other operations
     unknown: int
-    untouched: int  # on their queue, and nobody had them
-    under_way: int  # with a consumer, or to be delivered again
-    unseen: int  # on their queue as far as is known
+    untouched: int  # on their queue, never got
+    under_way: int  # with a consumer, or waiting for redelivery
+    unseen: int  # not known to have left their queue
 
     @property
     def dead(self) -> int:
@@ -41,7 +41,7 @@ class Aftermath:
 
     @property
     def of_what(self) -> str:
-        """Of how many causes they died: "1 known, 1 new cause"."""
+        """The number of their causes: "1 known, 1 new cause"."""
         parts = [
             f"{len(one)} {word}"
             for one, word in ((self.known, "known"), (self.new, "new"))
@@ -54,10 +54,10 @@ class Aftermath:
 def aftermath_of(
     operation: Operation, ledger: Ledger, course: Course | None
 ) -> Aftermath | None:
-    """Where the copies are by now; none where nobody follows them."""
+    """The outcomes of the copies; None if they are not followed."""
     undoing = undoing_of(operation)
     if not copy_outcomes.follows(operation) or (undoing and undoing.started_at):
-        return None  # what was taken back has not finished
+        return None  # undone copies have not finished
     if not ledger.done:
         return None
     ends, seen = Counter(ledger.ends), copy_outcomes.OutcomeCheck()
@@ -84,7 +84,7 @@ def aftermath_of(
 
 
 def known_causes(operation: Operation, course: Course | None) -> set[str]:
-    """What the messages of an operation had died of before it."""
+    """The errors of the operation's messages before it."""
     if course is not None and course.causes is not None:
         return set(course.causes)
     return {one.fingerprint for one in error_history.whole(operation.pk)}

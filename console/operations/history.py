@@ -1,6 +1,7 @@
-"""What people did with an operation, or on a queue, by the audit.
+"""The history of an operation or a queue, from the audit.
 
-Whoever may see the thing reads it on its page; all else there has its own rights.
+Users who may see the object may read its history; the rest of the audit has its own
+permission.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 from broker.models import Act, AuditRecord, Operation, Queue
 from broker.security.audit import AuditFilter, found
 
-RECENT = 10  # acts on a queue
-LONGEST = 200  # acts with one operation
+RECENT = 10  # actions on a queue
+LONGEST = 200  # actions on an operation
 DONE = AuditRecord.Outcome.DONE
 
 Words = str | Callable[[dict[str, Any]], str]
@@ -25,13 +26,13 @@ class HistoryEntry:
     """Who did what, and why."""
 
     actor: str
-    words: str  # as they stand after the name
+    words: str  # the text after the name
     at: datetime
     reason: str = ""
 
 
 def altered(detail: dict[str, Any]) -> str:
-    """How an operation goes on since."""
+    """Changes of the operation's course in this record."""
     if "pace" in detail:
         pace = detail["pace"]
         return f"set its pace to {pace:,} a second" if pace else "took its pace away"
@@ -73,7 +74,7 @@ ON_IT = {
 
 
 def of_operation(operation: Operation) -> list[HistoryEntry]:
-    """From its plan on, with what takes it back; its reason stands elsewhere, once."""
+    """From its plan on, including its undo; its reason is shown elsewhere."""
     undo = Operation.objects.filter(undoes=operation).first()
     records = found(AuditFilter(operation=operation.pk, outcome=DONE))[:LONGEST]
     deeds = list(told(records, WITH_IT))
@@ -92,7 +93,7 @@ def of_operation(operation: Operation) -> list[HistoryEntry]:
 def told(
     records: Iterable[AuditRecord], of: Mapping[str, Words]
 ) -> Iterable[HistoryEntry]:
-    """Newest first in, oldest first out."""
+    """Reverse the order: the oldest first."""
     for one in reversed(list(records)):
         if (words := of.get(one.act)) is not None:
             said = words if isinstance(words, str) else words(one.details)
@@ -100,7 +101,7 @@ def told(
 
 
 def of_queue(queue: Queue) -> list[HistoryEntry]:
-    """The last that was done on it, the newest first."""
+    """The last actions on a queue, the newest first."""
     done = found(AuditFilter(outcome=DONE)).filter(
         object_kind="queue",
         object_id=str(queue.pk),

@@ -1,7 +1,7 @@
-"""How far an operation is, as its page shows it: asked for once, pushed to all of them.
+"""Live numbers of an operation's page: queried once, sent to all open pages.
 
-What changes from second to second has its places on the page. What changes the page
-itself, as the end of a stage does, is its turn: at another the page asks for itself.
+Numbers are replaced in place. When the page's structure changes, as at the end of a
+stage, its version changes and the page reloads its content.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def may_see(user: authorities.Principal, operation_id: int) -> bool:
 
 
 def look(operation_id: int) -> str:
-    """The numbers of an operation, each with the name of its place."""
+    """The numbers of an operation, by place on the page."""
     found = Operation.objects.select_related("course").filter(pk=operation_id).first()
     if found is None:
         return ""
@@ -47,7 +47,7 @@ def look(operation_id: int) -> str:
 
 
 def since(found: Operation, ledger: Ledger, course: Course) -> dict[str, Any]:
-    """How far an operation is, and what became of what it sent."""
+    """The progress of an operation, and the outcomes of what it sent."""
     aftermath = follow_up.aftermath_of(found, ledger, course)
     halt = courses.halt_of(course)
     lanes = courses.lanes_of(course)
@@ -72,7 +72,7 @@ def since(found: Operation, ledger: Ledger, course: Course) -> dict[str, Any]:
 
 
 def turn_of(found: Operation, ledger: Ledger, course: Course, **more: bool) -> str:
-    """What the shape of the page hangs on, in one word."""
+    """The version of the page's structure."""
     parts: list[object] = [found.state, course.stage, course.pace]
     parts += [course.paused_at is None, ledger.planned > 0, len(ledger.why_skipped)]
     return "-".join(str(one) for one in [*parts, *more.values()])

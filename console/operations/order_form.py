@@ -1,4 +1,4 @@
-"""What a person orders, as a browser says it: what to do, and with which messages."""
+"""The form of a new operation: its kind, and its messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TICKED, ALL = "ticked", "all"
 
 
 class Ids(forms.Field):
-    """Messages by their numbers, as many as were ticked."""
+    """Ticked messages, by number."""
 
     def to_python(self, value: Iterable[str] | None) -> tuple[int, ...]:
         try:
@@ -39,7 +39,7 @@ class Ids(forms.Field):
 
 
 class ChosenForm(forms.Form):
-    """Which messages of one queue: some by their numbers, or all in one place."""
+    """Messages of one queue: some by number, or all in one state."""
 
     which = forms.ChoiceField(choices=[(TICKED, ""), (ALL, "")])
     place = forms.ChoiceField(choices=[(one, "") for one in PLACES], required=False)
@@ -67,7 +67,7 @@ class ChosenForm(forms.Form):
         return Chosen(queue=queue, place=self.in_place, selector=selector, ids=self.ids)
 
     def in_words(self, queue: str) -> str:
-        """The set, before anything narrows it."""
+        """The description of the set, before a selector narrows it."""
         if len(self.ids) == 1:
             return f"message {self.ids[0]} on {queue}"
         if self.ids:
@@ -87,7 +87,7 @@ class ChosenForm(forms.Form):
 
 
 class Entries(forms.Field):
-    """Messages, each on one queue, as many as were ticked."""
+    """Ticked entries: message and queue."""
 
     def to_python(self, value: Iterable[str] | None) -> tuple[tuple[int, int], ...]:
         entries = tuple(dict.fromkeys(entry_of(one) for one in value or ()))
@@ -100,7 +100,7 @@ class Entries(forms.Field):
 
 
 def entry_of(item: str) -> tuple[int, int]:
-    """The message and the queue that a checkbox stands for."""
+    """The message and the queue of a checkbox."""
     message_id, _, queue_id = item.partition(".")
     try:
         entry = int(message_id), int(queue_id)
@@ -112,7 +112,7 @@ def entry_of(item: str) -> tuple[int, int]:
 
 
 class FoundForm(forms.Form):
-    """Which messages of those that a filter finds: some of them, or all."""
+    """Messages that a filter finds: some of them, or all."""
 
     which = forms.ChoiceField(choices=[(TICKED, ""), (ALL, "")])
     item = Entries(widget=forms.MultipleHiddenInput, required=False)
@@ -146,7 +146,7 @@ class FoundForm(forms.Form):
 
 
 class OrderForm(forms.Form):
-    """What is to be done with them."""
+    """The kind of the operation and its options."""
 
     kind = forms.ChoiceField(
         choices=Operation.Kind.choices,
@@ -189,11 +189,11 @@ class OrderForm(forms.Form):
 
 
 def narrowed(words: str, selector: str) -> str:
-    """A set in words, narrowed by a selector, if there is one."""
+    """The description of a set, with its selector if there is one."""
     return f"{words}, with {in_quotes(selector)}" if selector else words
 
 
 def in_quotes(text: str) -> str:
-    """As much of what somebody wrote as stands in a sentence."""
+    """A user's text, shortened for a sentence."""
     cut = text[:LONGEST_QUOTE] + ("…" if len(text) > LONGEST_QUOTE else "")
     return f"“{cut}”"

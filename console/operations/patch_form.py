@@ -1,4 +1,4 @@
-"""A patch as a form on the page of a plan, and what a look at all messages found."""
+"""The patch form of a plan, and the preview over all its messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOWS = [
 
 
 class PatchForm(forms.Form):
-    """What is to be changed in each message."""
+    """The changes to make in each message."""
 
     how = forms.ChoiceField(choices=HOWS, required=False)
     body = forms.CharField(required=False, strip=False, max_length=LONGEST)
@@ -94,7 +94,7 @@ def operation(said: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def value_of(name: str, typed: str) -> Any:
-    """What was meant: a text, or a number, true, false or null; any text in quotes."""
+    """The value typed: a number, true, false, null, or text; quotes force text."""
     if name in FIELDS and not typed.startswith('"'):
         return typed
     try:
@@ -105,7 +105,7 @@ def value_of(name: str, typed: str) -> Any:
 
 
 def place_of(error: InvalidPatch, filled: list[int]) -> str | None:
-    """The field at which an error is said."""
+    """The form field that an error belongs to."""
     if error.where.startswith("body"):
         return "body"
     number = error.where.rpartition(" ")[2]
@@ -120,7 +120,7 @@ def sentence(error: InvalidPatch) -> str:
 
 
 def initial_of(document: str) -> dict[str, str]:
-    """A stored patch as the form has it."""
+    """The form's fields for a stored patch."""
     if not document:
         return {}
     said = lossless_json.loads(document)
@@ -142,7 +142,7 @@ def initial_of(document: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Messages that are changed in the same way, and one of them."""
+    """Messages that change in the same way, with one example."""
 
     messages: int
     example: int
@@ -152,14 +152,14 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class PatchPanel:
-    """What the page of an operation says of its repair."""
+    """The repair section of an operation's page."""
 
     patch: OperationPatch | None
     form: PatchForm
     may_change: bool
-    obstacle: str  # why this person may not
-    alike: list[Alike]  # for who may browse
-    document: list[str]  # the patch in lines
+    obstacle: str  # why the user may not
+    alike: list[Alike]  # only for users who may browse
+    document: list[str]  # the patch as lines of text
     total: int
 
     @property
@@ -170,8 +170,7 @@ class PatchPanel:
 def part_of(
     user: Any, found: Operation, ledger: Ledger, form: PatchForm | None
 ) -> PatchPanel | None:
-    """None where there is nothing to say: its kind sends nothing on, or it has begun
-    without a patch."""
+    """The section; None if the operation sends nothing, or started without a patch."""
     patch = OperationPatch.objects.filter(pk=found.pk).first()
     is_plan = found.state == Operation.State.PLANNED
     if found.undoes_id is not None or found.kind not in PATCHABLE:
@@ -200,7 +199,7 @@ def part_of(
 
 
 def seen_of(patch: OperationPatch, sight: Sight) -> list[dict[str, Any]]:
-    """What a look found, without values of messages in which something is masked."""
+    """The preview, without values of masked messages."""
     veils = sight.veils(one["example"] for one in patch.alike)
     return [
         one | {"changes": [hidden(veils[one["example"]], *some) for some in changes]}

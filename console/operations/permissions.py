@@ -1,8 +1,8 @@
-"""Who may see an operation, plan it and start it.
+"""Who may see, plan and start an operation.
 
-An operation is seen by those who may inquire every queue that its messages lay on: it
-names them, and their errors. What lay on a queue that is gone is for those who may
-inquire all.
+An operation names the queues of its messages and their errors. Only users who may
+inquire all these queues may see it; for deleted queues, users who may inquire all
+queues.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from broker.security import authorities
 from console.operations.results import Ledger
 from console.operations.wording import words_of
 
-KNOWING: tuple[authorities.Authority, ...] = ("inquire", "put")  # a queue, to send to
+KNOWING: tuple[authorities.Authority, ...] = ("inquire", "put")  # as a target queue
 
 
 def seen_by(user: authorities.Principal) -> QuerySet[Operation]:
-    """The operations that a person may see."""
+    """Operations that the user may see."""
     held = authorities.held_by(user)
     every = Operation.objects.all()
     if held.everywhere("inquire"):
@@ -32,19 +32,19 @@ def seen_by(user: authorities.Principal) -> QuerySet[Operation]:
 
 
 def require_sight(user: authorities.Principal, ledger: Ledger) -> None:
-    """Go on only if a person may see an operation.
+    """Check that the user may see an operation.
 
     Raises:
-        NotAuthorized: one of its queues may not be inquired.
+        NotAuthorized: ``inquire`` is missing on one of its queues.
     """
     authorities.require(user, "inquire", *(name or "#" for name in ledger.sources))
 
 
 def require_target(user: authorities.Principal, order: Order) -> None:
-    """Go on only if a person may know the queue to which an order sends.
+    """Check that the user may know the target queue.
 
     Raises:
-        NoSuchQueue: it is not there, or not for them.
+        NoSuchQueue: it does not exist, or is hidden from the user.
     """
     if order.kind not in (Operation.Kind.MOVE, Operation.Kind.COPY):
         return
@@ -56,11 +56,10 @@ def require_target(user: authorities.Principal, order: Order) -> None:
 def require_ways(
     user: authorities.Principal, operation: Operation, ledger: Ledger
 ) -> None:
-    """Go on only if a person may do what an operation does, where its messages lie and
-    where they go.
+    """Check the authorities that an operation needs at sources and targets.
 
     Raises:
-        NotAuthorized: nothing of it is done.
+        NotAuthorized: one is missing; nothing is done.
     """
     words = words_of(operation)
     held = authorities.held_by(user)

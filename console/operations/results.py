@@ -1,6 +1,6 @@
-"""What an operation has done so far, what is left, and what was taken back of it.
+"""The results of an operation: done, remaining, undone.
 
-Everything here is counted on its frozen set: what came later has no part in it.
+All counts are of its frozen set; later messages are not included.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from console.operations.wording import Said, Words, places, words_of
 State, Status = Operation.State, OperationItem.Status
 
 ASKS_WHY = 100  # messages; above that, a reason must be given
-ASKS_NAME = 100  # likewise, the name of the queue from which they are removed
-SHORTEST = timedelta(seconds=1)  # that somebody waits for
+ASKS_NAME = 100  # messages; above that, the name of the queue must be typed
+SHORTEST = timedelta(seconds=1)  # shorter remaining times are not shown
 STAYS = {Operation.Kind.PRIORITY, Operation.Kind.DELIVER}  # on its queue
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRoute:
-    """Where some of the messages are, and where they go; empty where no queue is."""
+    """How many messages go from one queue to another; empty: no queue."""
 
     on: str
     to: str
     messages: int
 
 
-End = tuple[int | None, str]  # how a copy ended, and the fingerprint if it died
+End = tuple[int | None, str]  # outcome of a copy, and its fingerprint if dead
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The items of one operation by what became of them."""
+    """The items of one operation by result."""
 
     planned: int
     done: int
     skipped: int
-    left_out: int  # of the plan; they are not in the total
+    left_out: int  # left out of the plan; not in the total
     ends: Counter[End]  # of what was done
     ways: list[MessageRoute]
     names: dict[int, str]  # of the queues that the messages were on, by id
-    sources: set[str]  # the same, with an empty one for those that are gone
+    sources: set[str]  # the same, with an empty name for deleted queues
     why_skipped: list[tuple[str, int]]  # the most frequent first
 
     @property
@@ -60,7 +60,7 @@ class Ledger:
         return self.done + self.skipped
 
     def left(self, started_at: datetime | None) -> timedelta | None:
-        """How long the rest will take at the pace so far, if it is worth saying."""
+        """The estimated remaining time, if it is worth showing."""
         if started_at is None or not self.handled:
             return None
         left = (timezone.now() - started_at) / self.handled * self.planned
@@ -68,7 +68,7 @@ class Ledger:
 
 
 def ledger_of(operation: Operation) -> Ledger:
-    """Two queries, one of them over the items."""
+    """Counts of an operation. Two queries, one of them over the items."""
     rows = list(
         operation.items.values_list(
             "queue_id", "target", "status", "note", "fate", "died_of"
@@ -89,7 +89,7 @@ def ledger_of(operation: Operation) -> Ledger:
             continue
         goes = operation.state != State.PLANNED or status == Status.PLANNED
         way = way_of(operation, names.get(queue_id, ""), target)
-        ways[way] += count if goes else 0  # known all the same, to be authorized
+        ways[way] += count if goes else 0  # zero counts are kept, for authorization
         if status == Status.SKIPPED:
             notes[note] += count
         if status == Status.DONE:
@@ -108,7 +108,7 @@ def ledger_of(operation: Operation) -> Ledger:
 
 
 def way_of(operation: Operation, source: str, target: str) -> tuple[str, str]:
-    """From where to where: an undo goes the way of what it undoes, backwards."""
+    """Source and target. An undo has those of its operation, exchanged."""
     if operation.undoes_id is None:
         return source, target
     if operation.kind in STAYS:
@@ -117,13 +117,14 @@ def way_of(operation: Operation, source: str, target: str) -> tuple[str, str]:
 
 
 def asks_why(operation: Operation, ledger: Ledger) -> bool:
-    """Whether it may not be started without a reason."""
+    """Whether the operation needs a reason to start."""
     return words_of(operation).is_hard or ledger.total > ASKS_WHY
 
 
 def to_type(operation: Operation, ledger: Ledger) -> str:
-    """What has to be typed before many messages are removed: the name of their queue,
-    or their number, where they are of several; empty where nothing has."""
+    """The text to type before many messages are removed: the queue's name, or their
+    number if they are on several queues; empty if not needed.
+    """
     is_removal = operation.kind == Operation.Kind.REMOVE and not operation.undoes_id
     if not is_removal or ledger.total <= ASKS_NAME:
         return ""
@@ -132,9 +133,9 @@ def to_type(operation: Operation, ledger: Ledger) -> str:
 
 
 def said_of(operation: Operation, ledger: Ledger) -> Said:
-    """An operation in sentences, with its numbers and queues."""
+    """Sentences about an operation, with its numbers and queues."""
     is_priority = operation.kind == Operation.Kind.PRIORITY
-    is_plan = operation.state == State.PLANNED  # of which a patch may leave some alone
+    is_plan = operation.state == State.PLANNED  # some of which a patch may skip
     return Said(
         words_of(operation),
         ledger.planned if is_plan else ledger.total,
@@ -147,11 +148,11 @@ def said_of(operation: Operation, ledger: Ledger) -> Said:
 
 @dataclass(frozen=True, slots=True)
 class OperationRow:
-    """One operation, as a list shows it."""
+    """One operation in a list."""
 
     operation: Operation
     counts: Counter[str]  # of items, by status
-    undo: Counter[str] | None  # the same of the operation that undoes it
+    undo: Counter[str] | None  # the same for the operation that undoes it
 
     @property
     def words(self) -> Words:
@@ -175,7 +176,7 @@ class OperationRow:
 
     @property
     def undo_state(self) -> str:
-        """What stands before the number of the operation that undoes it."""
+        """The text before the number of the operation that undoes it."""
         if self.undoing is None or self.undo is None:
             return ""
         return undo_in_words(self.undoing, self.undo)
@@ -194,7 +195,7 @@ def rows_of(operations: Sequence[Operation]) -> list[OperationRow]:
 
 
 def row_of(operation: Operation, ledger: Ledger) -> OperationRow:
-    """One operation, whose items were counted already. One query, if it is undone."""
+    """One operation with counted items. One query, if it is undone."""
     counts = Counter(
         {
             Status.PLANNED.value: ledger.planned,
@@ -223,7 +224,7 @@ def counts_of(ids: Iterable[int]) -> dict[int, Counter[str]]:
 
 
 def undoing_of(operation: Operation) -> Operation | None:
-    """The operation that undoes this one, or did; none where only a plan was."""
+    """The operation that undoes this one; None if it is only planned."""
     undoing: Operation | None = getattr(operation, "undone_by", None)
     if undoing is None or (undoing.state == State.CANCELLED and not undoing.started_at):
         return None
@@ -231,7 +232,7 @@ def undoing_of(operation: Operation) -> Operation | None:
 
 
 def undo_in_words(undoing: Operation, counts: Counter[str]) -> str:
-    """How far an undo is, or what came of it; before its number."""
+    """The progress or the result of an undo, before its number."""
     if undoing.state == State.PLANNED:
         return "undo planned,"
     if undoing.state == State.RUNNING:
@@ -243,7 +244,7 @@ def undo_in_words(undoing: Operation, counts: Counter[str]) -> str:
 
 
 def undo_until(operation: Operation, done: int) -> datetime | None:
-    """Until when an operation can be undone, if it can be now."""
+    """The deadline of an undo, if one is possible now."""
     until = orders.undo_until(operation)
     undoing = undoing_of(operation)
     if undoing is not None and undoing.state != State.CANCELLED:

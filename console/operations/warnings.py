@@ -1,4 +1,4 @@
-"""What should give one pause before an operation is started."""
+"""Warnings before an operation is started."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from console.operations.wording import ADDRESSES, dropped, messages, words_of
 from dashboards.live import cache
 
 NO_TEXT = "no error text"
-KEPT_S = 15  # what the messages of a large plan had died of
+KEPT_S = 15  # the causes of a large plan's messages
 
 
 def warnings_of(
     operation: Operation, ledger: Ledger, seen: OperationPreview | None
 ) -> Iterator[str]:
-    """What a person should know before these messages go.
+    """The warnings for a plan.
 
     Args:
-        operation: that is planned.
+        operation: the plan.
         ledger: its items.
-        seen: what it would come to now, if that is known.
+        seen: the expected result, if known.
     """
     if seen is not None:
         yield from warnings_of_outlook(operation, seen)
@@ -38,7 +38,7 @@ def warnings_of(
 
 
 def warnings_of_the_bin(operation: Operation) -> Iterator[str]:
-    """That what is removed from a queue is not archived, but gone."""
+    """Queues without discard retention: messages removed there are deleted."""
     items = operation.items.order_by("queue_id").values_list("queue_id")
     counts = dict(items.annotate(Count("pk")))
     kept_s = retentions_s(set(counts))
@@ -52,7 +52,7 @@ def warnings_of_the_bin(operation: Operation) -> Iterator[str]:
 
 
 def warnings_of_outlook(operation: Operation, seen: OperationPreview) -> Iterator[str]:
-    """That nothing would be done, or that messages would be on no queue."""
+    """Nothing would be done, or messages would be on no queue."""
     if not seen.will_go:
         yield f"None of them can be {words_of(operation).nothing} now."
     for queue, count in dropped(operation, seen).items():
@@ -63,7 +63,7 @@ def warnings_of_outlook(operation: Operation, seen: OperationPreview) -> Iterato
 
 
 def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
-    """What waits for messages where they go."""
+    """The state of the target queues."""
     names = {way.to for way in ledger.ways}
     queues = list(Queue.objects.filter(name__in=names).order_by("name"))
     depths = journal.depths(queue.pk for queue in queues)
@@ -85,15 +85,15 @@ def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
 
 
 def causes_of(operation: Operation, ledger: Ledger) -> list[Cause]:
-    """Of what its messages had died; where they are so many that it takes long, as it
-    was some seconds ago. What is planned is frozen: it is the same set as long as there
-    are as many of it."""
+    """The causes of the plan's dead letters; for large plans up to some seconds old.
+    The plan's set is frozen, so the number of its messages identifies it.
+    """
     key = f"console.causes.{operation.pk}.{ledger.planned}.{ledger.left_out}"
     return cache.newest(key, lambda: error_history.planned(operation.pk), KEPT_S)
 
 
 def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
-    """What was resubmitted before, and what came of it."""
+    """Earlier resubmits of these messages, and their outcomes."""
     again = sum(one.again for one in found)
     if again:
         were = "was" if again == 1 else "were"

@@ -1,8 +1,8 @@
-"""What operations are called: for every kind its words, and what it asks for.
+"""The texts of each kind of operation, and the options it needs.
 
-One table for the form, the plan, the button, the progress and the result; pages only
-put numbers and names in. In braces: ``{n}`` the messages, with their number; ``{on}``
-where they lie; ``{to}`` where they go, or the priority that they get.
+One table serves the form, plan, button, progress and result; pages add numbers and
+names. Placeholders: ``{n}`` the number of messages with its noun; ``{on}`` the source
+queues; ``{to}`` the target queue or the new priority.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ Kind = Operation.Kind
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One kind of operation."""
+    """The texts of one kind of operation."""
 
-    name: str  # of the choice, and in lists
+    name: str  # in the form and in lists
     heading: str
-    doing: str  # while it goes on
-    done: str  # after the number of those that are done
-    tab: str  # over the list of those
-    plan: str  # what will be done, in a sentence
+    doing: str  # while it runs
+    done: str  # after the number done
+    tab: str  # heading of the list of those
+    plan: str  # the plan, in a sentence
     nothing: str  # has been … yet
-    goes: str = "To"  # over the column of queues; empty where they go nowhere
-    becomes: str = "became"  # before the message that is new
-    hint: str = ""  # what it does, for who chooses
+    goes: str = "To"  # heading of the target column; empty without targets
+    becomes: str = "became"  # before the number of the new message
+    hint: str = ""  # help text
     icon: str = "operations"
-    takes: Authority | None = "get"  # asked for where the messages lie
-    gives: Authority | None = None  # asked for where they go
-    asks: str = ""  # what it must be told: queue or priority
-    is_hard: bool = False  # messages may leave every queue; it asks why
-    is_followed: bool = False  # consumers get what goes there
+    takes: Authority | None = "get"  # authorities needed at the source
+    gives: Authority | None = None  # authorities needed at the target
+    asks: str = ""  # its argument: queue or priority
+    is_hard: bool = False  # messages may leave every queue; needs a reason
+    is_followed: bool = False  # consumers get messages there
 
 
 WORDS: dict[str, Words] = {
@@ -171,7 +171,7 @@ BACK_ON = replace(
     plan="{n} will be on {to} again, at the old place.",
     goes="",
 )
-UNDO: dict[str, Words] = {  # by the kind that is undone
+UNDO: dict[str, Words] = {  # for an undo, by the kind undone
     Kind.RESUBMIT: BACK,
     Kind.MOVE: BACK,
     Kind.COPY: Words(
@@ -213,7 +213,7 @@ UNDO: dict[str, Words] = {  # by the kind that is undone
     Kind.REMOVE: BACK_ON,
 }
 
-OUTLOOKS: dict[Outcome, str] = {  # after the number of those that would be skipped
+OUTLOOKS: dict[Outcome, str] = {  # after the number that would be skipped
     Outcome.PROCESSED: "already processed",
     Outcome.HELD: "with a consumer",
     Outcome.BUSY: "being taken by somebody",
@@ -235,7 +235,7 @@ OUTLOOKS: dict[Outcome, str] = {  # after the number of those that would be skip
     Outcome.LOCKED: "with headers of IBM MQ that the patch cannot change",
     Outcome.GONE: "gone",
 }
-DEEDS: dict[Done, str] = {  # in the life-line of a message, before the operation
+DEEDS: dict[Done, str] = {  # in a message's timeline, before the operation
     Done.RESUBMIT: "Resubmitted to {to}",
     Done.MOVE: "Moved to {to}",
     Done.REMOVE: "Removed from {on}",
@@ -266,7 +266,7 @@ def messages(count: int) -> str:
 
 
 def places(names: set[str]) -> str:
-    """Queues in a sentence: by name, if it is one."""
+    """Queues in a sentence; by name if there is only one."""
     if len(names) > 1:
         return f"{len(names)} queues"
     return next(iter(names), "") or "a queue that is gone"
@@ -285,7 +285,7 @@ class Said:
 
     @property
     def heading(self) -> str:
-        """What the page is about, and what its button does."""
+        """The page's heading and the button's label."""
         return self.filled(self.words.heading, self.total)
 
     @property
@@ -307,8 +307,9 @@ class Said:
 
 
 def outlook(operation: Operation, seen: OperationPreview) -> list[tuple[int, str]]:
-    """What a start would come to now: numbers, each with its words; first how many
-    would be done, last those of which nothing is known."""
+    """The expected result of a start now: numbers with labels, first those done, last
+    those unknown.
+    """
     is_undo = operation.undoes_id is not None
     table = OUTLOOKS_OF_UNDO if is_undo else OUTLOOKS
     always = ALWAYS_OF_UNDO if is_undo else set()
@@ -318,7 +319,7 @@ def outlook(operation: Operation, seen: OperationPreview) -> list[tuple[int, str
 
 
 def dropped(operation: Operation, seen: OperationPreview) -> Counter[str]:
-    """How many of each queue would end, since there is no address for them."""
+    """How many messages of each queue would be dropped for lack of an address."""
     ends = Counter[str]()
     if operation.undoes_id is None and operation.kind in ADDRESSES:
         for part in seen.parts:

@@ -1,1 +1,1 @@
-"""Queues as pages show them: list, settings in effect, listeners."""
+"""Queues for pages: list, effective settings, listeners."""

@@ -1,4 +1,4 @@
-"""What would become of messages, in words and in numbers for a page."""
+"""The preview of a backout, as texts and numbers for a page."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ OF_WAITS = ("redelivery_delay_ms", "redelivery_delay_multiplier")
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """One entry's, as a page shows it."""
+    """The outcome for one entry."""
 
     foreseen: Foreseen
     state: str  # of the chip
     chip: str  # on it
     what: str  # a sentence
-    then: str  # what its next consumer does; may be empty
+    then: str  # the next get's effect; may be empty
     why: Sequence[str]  # what decides it
 
 
@@ -107,7 +107,7 @@ def discarded(one: Foreseen) -> str:
 
 
 def then_of(one: Foreseen) -> str:
-    """What IBM MQ's rules make of it at the next get."""
+    """The effect of IBM MQ's rules at the next get."""
     if not one.threshold:
         return ""
     match one.removal:
@@ -146,6 +146,6 @@ def why_of(one: Foreseen) -> Iterable[str]:
 
 
 def in_numbers(fates: Iterable[Fate]) -> list[tuple[str, str, int]]:
-    """How many come to what: state and word of the chip, and the number."""
+    """Numbers of entries by outcome: state and label of the chip, and number."""
     counted = Counter((fate.state, fate.chip) for fate in fates)
     return [(state, chip, count) for (state, chip), count in counted.most_common()]

@@ -1,4 +1,4 @@
-"""The settings that an address really has, in the words of the page that shows them."""
+"""The effective settings of an address, as texts for their page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"))
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What a less specific setting would have decided."""
+    """The value of a less specific setting."""
 
     match: str
     words: str
@@ -26,7 +26,7 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One field of an address: what it is, and why."""
+    """One field of an address: its value, and the reason."""
 
     title: str
     words: str
@@ -37,14 +37,14 @@ class SettingRow:
 
 @dataclass(frozen=True, slots=True)
 class SettingGroup:
-    """Rows that belong together."""
+    """Related rows."""
 
     title: str
     rows: Sequence[SettingRow]
 
 
 def exact(span: timedelta | int) -> str:
-    """A length of time, nothing of it left out; a bare number is milliseconds."""
+    """A duration without rounding; numbers are milliseconds."""
     left = span // timedelta(milliseconds=1) if isinstance(span, timedelta) else span
     if not left:
         return "0 s"
@@ -108,7 +108,7 @@ def policy(value: str) -> str:
 
 
 Words = Callable[[Any], str]
-GROUPS: dict[str, dict[str, tuple[str, Words]]] = {  # titles, and how values are said
+GROUPS: dict[str, dict[str, tuple[str, Words]]] = {  # titles, and texts of values
     "Poison messages": {
         "poison_policy": ("Poison policy", policy),
         "max_delivery_attempts": ("Max delivery attempts", deliveries),
@@ -149,7 +149,7 @@ TITLES = {name: title for rows in GROUPS.values() for name, (title, _) in rows.i
 
 
 def words(field: str, value: Any) -> str:
-    """What a field's value is called; empty texts and -1 mean none."""
+    """The text of a field's value; empty texts and -1 mean none."""
     for rows in GROUPS.values():
         if field in rows:
             return rows[field][1](value)
@@ -157,7 +157,7 @@ def words(field: str, value: Any) -> str:
 
 
 def groups(decisions: Sequence[Decision], merged: AddressSetting) -> list[SettingGroup]:
-    """Every field in its group, as words."""
+    """Every field in its group, as texts."""
     by_field = {one.field: one for one in decisions}
     return [
         SettingGroup(title, [row(by_field[name], merged) for name in names])
@@ -186,8 +186,9 @@ def row(decision: Decision, merged: AddressSetting) -> SettingRow:
 
 
 def as_counted(merged: AddressSetting) -> AddressSetting:
-    """The settings as the broker applies them: it counts only where it moves messages
-    away. Where that depends on the queue, as if it did."""
+    """The settings as the broker applies them: attempts are limited only where messages
+    are moved away at the limit. If that depends on the queue, the limit is assumed.
+    """
     rule = AddressSetting(**{name: getattr(merged, name) for name in TITLES})
     rule.match = merged.match
     if rule.poison_policy and rule.poison_policy not in COUNTED_BY_BROKER:
@@ -201,8 +202,8 @@ def ending(
     """What happens to a message whose every delivery fails, in a sentence.
 
     Args:
-        rule: as counted.
-        fed: those of the addresses that have a queue.
+        rule: from ``as_counted``.
+        fed: the addresses that have a queue.
     """
     if stairs.limit is None:
         return "Never: a message that always fails is redelivered for ever."
@@ -230,7 +231,7 @@ def restorable(rule: AddressSetting) -> str:
 
 
 def exceptions(merged: AddressSetting, queues: Sequence[Queue]) -> Iterator[str]:
-    """What is otherwise on some of the address's queues, in sentences."""
+    """Differences on some of the address's queues, in sentences."""
     for queue in queues:
         who = policy_of(merged, queue.backout_threshold)
         if who in (Policy.IBM, Policy.BOTH) and queue.backout_threshold:

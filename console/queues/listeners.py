@@ -1,4 +1,4 @@
-"""The doors that clients come in by: where listeners are, and whether one is open."""
+"""AMQP listeners: their addresses, and whether one runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KIND = "listener"  # of an owner
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """One address at which clients of AMQP 1.0 are listened to, as it is set."""
+    """One configured listening address for AMQP 1.0."""
 
     host: str
     port: int
@@ -29,7 +29,7 @@ class Door:
 
 
 def doors() -> list[Door]:
-    """Where listeners of these settings are; the encrypted one first."""
+    """The listening addresses of these settings; with TLS first."""
     host = reachable(settings.BROKER_AMQP_HOST)
     plain = Door(host, settings.BROKER_AMQP_PORT, is_encrypted=False)
     if not settings.BROKER_AMQP_CERTIFICATE:
@@ -38,7 +38,7 @@ def doors() -> list[Door]:
 
 
 def reachable(host: str) -> str:
-    """What one may connect to, where a listener takes every address: this machine."""
+    """The host to connect to; this machine if a listener binds every address."""
     try:
         is_every = not host or ipaddress.ip_address(host).is_unspecified
     except ValueError:  # a name

@@ -1,7 +1,7 @@
-"""The list of queues: which of them, in what order, and what is told of each.
+"""The list of queues: filter, order, and columns.
 
-All of it is in the URL: ``q`` is a part of names, or a pattern with ``*``; ``sort`` a
-column, with ``-`` before it for the largest first; ``page`` a number.
+The URL holds its state: ``q`` is part of a name, or a pattern with ``*``; ``sort`` a
+column, with ``-`` before it for descending order; ``page`` a number.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class QueueRow:
     """One queue of the list."""
 
     depth: QueueDepth
-    died: int  # dead letters that came from it, wherever they lie
-    oldest_s: float | None  # since the put of what stands first
+    died: int  # dead letters that came from it, on any queue
+    oldest_s: float | None  # age of the first message
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What queues can be put in order by."""
+    """A column by which queues can be sorted."""
 
     name: str  # in the URL
     label: str
@@ -45,12 +45,12 @@ class Column:
 
     @property
     def has_largest_first(self) -> bool:
-        """Where somebody chooses it: names alone begin with the first."""
+        """Whether its default order is descending; only names ascend."""
         return self.name != "name"
 
 
 def urgency(row: QueueRow) -> int:
-    """What makes a queue special: stopped before paused before not consumed."""
+    """Sort key of a queue's state: stopped, then paused, then without consumers."""
     depth = row.depth
     return depth.stopped * 4 + depth.paused * 2 + depth.is_untaken
 
@@ -107,14 +107,14 @@ BY_NAME = {column.name: column for column in COLUMNS}
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """By which column, and from which end."""
+    """A column and a direction."""
 
     column: Column
     is_falling: bool
 
     @classmethod
     def of(cls, wanted: str) -> Order:
-        """What the URL asks for; by name, if that is nothing."""
+        """The order of the URL; by name if that is invalid."""
         column = BY_NAME.get(wanted.removeprefix("-"))
         if column is None:
             return cls(BY_NAME["name"], is_falling=False)
@@ -122,23 +122,24 @@ class Order:
 
     @property
     def value(self) -> str:
-        """What ``sort`` says of it."""
+        """The value of ``sort``."""
         return f"-{self.column.name}" if self.is_falling else self.column.name
 
     def sorted(self, rows: Sequence[QueueRow]) -> list[QueueRow]:
-        """In this order; those that are alike by name."""
+        """Queues in this order; equal ones by name."""
         by_name = sorted(rows, key=BY_NAME["name"].of)
         return sorted(by_name, key=self.column.of, reverse=self.is_falling)
 
     def words(self, column: Column) -> str:
-        """What ``aria-sort`` says of a column."""
+        """The ``aria-sort`` of a column."""
         if column is not self.column:
             return "none"
         return "descending" if self.is_falling else "ascending"
 
     def next(self, column: Column) -> str:
-        """What ``sort`` is when somebody chooses a column: numbers begin with the
-        largest; the same again is the other way round."""
+        """The ``sort`` after a click on a column: its default direction first, then the
+        reverse.
+        """
         is_falling = column.has_largest_first
         if column is self.column:
             is_falling = not self.is_falling
@@ -147,7 +148,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class QueueList:
-    """One page of it."""
+    """One page of the list."""
 
     wanted: str
     order: Order
@@ -162,8 +163,9 @@ class QueueList:
 
     @property
     def orders(self) -> list[tuple[str, str]]:
-        """What there is to choose from where columns have no heads: each column from
-        its usual end, and the order that is."""
+        """The choices for narrow pages, which have no column heads: each column in its
+        default direction, and the present order.
+        """
         usual = [Order(one, is_falling=one.has_largest_first) for one in COLUMNS]
         return [
             (
@@ -181,12 +183,12 @@ class QueueList:
 def listed(
     every: Sequence[QueueDepth], query: QueryDict, held: GrantedAuthorities
 ) -> QueueList:
-    """The queues that somebody asks for, of those that they may inquire.
+    """The queues that match the query, of those the user may inquire.
 
     Args:
-        every: those that they may inquire.
-        query: of the URL.
-        held: what they may do, for where dead letters lie.
+        every: queues that the user may inquire.
+        query: the URL's query.
+        held: the user's authorities, for the counts of dead letters.
     """
     wanted = query.get("q", "").strip()
     died, oldest = attention.died(held), ages.lately()
@@ -202,7 +204,7 @@ def listed(
 
 
 def is_wanted(name: str, wanted: str) -> bool:
-    """Whether a name has a part, or fits a pattern with ``*``; in whatever case."""
+    """Whether a name contains a text, or matches a pattern with ``*``; any case."""
     if "*" not in wanted:
         return wanted.lower() in name.lower()
     pattern = ".*".join(map(re.escape, wanted.split("*")))

@@ -1,6 +1,6 @@
-"""The waits between deliveries as numbers that a template writes into an SVG.
+"""The redelivery delays as coordinates for an SVG.
 
-Lengths are units of the drawing's own grid, from the top left, as text.
+Lengths are in units of the drawing's own grid, from the top left, as text.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from datetime import timedelta
 from broker.settlement.redelivery_schedule import Staircase
 from console.queues.effective_settings import exact
 
-HEIGHT, TOP, BOTTOM = 220, 28, 36  # what the words above and below need
+HEIGHT, TOP, BOTTOM = 220, 28, 36  # space for the labels above and below
 PITCH, BAR, EDGE = 68, 44, 12
 MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Stair:
-    """One wait: a bar, and how far collision avoidance may move its end."""
+    """One delay: a bar, and the range of collision avoidance."""
 
     attempt: int
     words: str
@@ -38,14 +38,16 @@ class Stairs:
 
     stairs: Sequence[Stair]
     width: int
-    end: str  # the middle of the last column, where it ends or goes on
+    end: str  # middle of the last column
     height: int = HEIGHT
     floor: int = HEIGHT - BOTTOM
     bar: int = BAR
 
 
 def draw(found: Staircase) -> Stairs:
-    """Bars as high as the waits are long, the longest that there may be at the top."""
+    """Bars with heights proportional to the delays; the longest possible one is the
+    tallest.
+    """
     longest = max((step.wait.longest for step in found.steps), default=MILLISECOND)
     scale = (HEIGHT - TOP - BOTTOM) / (max(longest, MILLISECOND) / MILLISECOND)
 

@@ -1,4 +1,4 @@
-"""What a new installation needs once, and a changed one again."""
+"""First-run setup: keys, static files, default queues, the first administrator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DLQ, EXPIRY_QUEUE = "DLQ", "ExpiryQueue"
 
 
 def make_secret_key(path: Path) -> None:
-    """Write the key that signs sessions; nobody else may read it."""
+    """Write the key that signs sessions; only its owner may read it."""
     write_once(path, secrets.token_urlsafe(50))
 
 
@@ -37,8 +37,9 @@ def make_secret_keys(path: Path) -> None:
 
 
 def tell_lost_passwords(say: Say) -> None:
-    """Say which passwords for other brokers cannot be read. All else runs; the links
-    that need them do not."""
+    """Report connection factories whose password cannot be decrypted. Only their links
+    do not run.
+    """
     try:
         bridge_secrets.check_all()
     except (SecretsLost, ImproperlyConfigured) as error:
@@ -46,10 +47,10 @@ def tell_lost_passwords(say: Say) -> None:
 
 
 def write_once(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, unless it is there."""
+    """Write a file that only its owner may read, unless it exists."""
     if path.exists():
         return
-    new = path.with_suffix(".new")  # whole or not at all
+    new = path.with_suffix(".new")  # atomically
     new.unlink(missing_ok=True)
     with os.fdopen(
         os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w"
@@ -67,7 +68,7 @@ def migrate(say: Say) -> None:
 
 
 def collect_static(say: Say) -> None:
-    """Collect and compress what the pages load, when any of it changed."""
+    """Collect and compress static files, if any has changed."""
     stamp = Path(settings.STATIC_ROOT) / ".collected"
     now = static_fingerprint()
     if stamp.exists() and stamp.read_text() == now:
@@ -87,9 +88,10 @@ def static_fingerprint() -> str:
 
 
 def make_places() -> None:
-    """Give a new broker somewhere for what goes wrong, under the names people look for.
+    """Create the default dead letter and expiry queues of a new broker.
 
-    Only where there is nothing at all yet: what an administrator removes stays away.
+    Only if no queue exists yet: queues that an administrator removes are not created
+    again.
 
     Source:
         IBM MQ's SYSTEM.DEAD.LETTER.QUEUE, and the addresses DLQ and ExpiryQueue of the
@@ -105,7 +107,7 @@ def make_places() -> None:
 
 
 def first_administrator() -> str | None:
-    """Make ``admin``, where there is no administrator; return the password, once."""
+    """Create ``admin`` if there is no administrator; return the password."""
     if get_user_model().objects.filter(is_superuser=True).exists():
         return None
     return make_administrator("admin")
@@ -113,7 +115,7 @@ def first_administrator() -> str | None:
 
 @transaction.atomic
 def make_administrator(name: str) -> str:
-    """Make an administrator, or give one a new password; return the password."""
+    """Create an administrator, or set a new password; return the password."""
     password = secrets.token_urlsafe(12)
     user, _ = get_user_model().objects.get_or_create(username=name)
     before = audit.state_of(user)

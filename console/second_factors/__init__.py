@@ -1,10 +1,9 @@
-"""The second factor of people who sign in: who has one, who must, and taking it away.
+"""Second factors of users: who has one, who must have one, and resetting it.
 
-The flows and their forms are django-allauth's; their pages are in
-``console.views.accounts.second_factors``. Here is what it leaves open: which people
-need a second factor (``gate``), that codes are tried a few times and taken once
-(``codes``), that what is stored is encrypted (``adapters``), and that all of it is
-audited (``records``).
+Flows and forms are django-allauth's; the pages are in
+``console.views.accounts.second_factors``. This package adds who needs a second factor
+(``gate``), limited tries and single use of codes (``codes``), encrypted secrets
+(``adapters``) and audit records (``records``).
 """
 
 from __future__ import annotations
@@ -30,15 +29,16 @@ WORDS = {
 
 
 def has_one(user: User) -> bool:
-    """Whether somebody is asked for more than a password. Recovery codes alone are no
-    second factor: they are there for one that is lost."""
+    """Whether the user has a second factor. Recovery codes alone do not count: they
+    replace a lost one.
+    """
     others = Q(type__in=[Type.TOTP, Type.WEBAUTHN])
     found: bool = Authenticator.objects.filter(others, user=user).exists()
     return found
 
 
 def must_have_one(user: User) -> bool:
-    """Whether somebody may do nothing without a second factor."""
+    """Whether the user needs a second factor to do anything."""
     wanted = set(settings.BACKOUT_SECOND_FACTOR_GROUPS)
     if not wanted:
         return False
@@ -48,8 +48,7 @@ def must_have_one(user: User) -> bool:
 
 
 def missing_groups() -> list[str]:
-    """The groups that must have a second factor and are not there: nobody is in them,
-    so nobody is asked."""
+    """Groups that require a second factor but do not exist; without effect."""
     wanted = dict.fromkeys(settings.BACKOUT_SECOND_FACTOR_GROUPS)
     named = [one for one in wanted if one not in ("", EVERYBODY, SUPERUSERS)]
     if not named or EVERYBODY in wanted:
@@ -64,10 +63,10 @@ def lacks_one(user: User) -> bool:
 
 @transaction.atomic
 def reset(user: User) -> str:
-    """Take away all second factors of somebody who lost them, and end their sessions.
+    """Delete all second factors of a user who lost them, and end their sessions.
 
     Returns:
-        a sentence that says what was done.
+        a sentence about the result.
     """
     rows = Authenticator.objects.select_for_update().filter(user=user).order_by("pk")
     gone = [WORDS[Type(one.type)] for one in rows]

@@ -1,5 +1,4 @@
-"""What django-allauth asks a project: which of its flows there are, and how secrets of
-second factors are kept."""
+"""django-allauth's adapters: enabled flows, and encryption of secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
 SALT = "console.second_factors"
-SAID = {  # by what django-allauth would say it with
+SAID = {  # by django-allauth's error codes
     "mfa/messages/totp_activated.txt": "The authenticator app is set up.",
     "mfa/messages/totp_deactivated.txt": "The authenticator app is removed.",
     "mfa/messages/webauthn_added.txt": "The security key is added.",
@@ -29,7 +28,7 @@ SAID = {  # by what django-allauth would say it with
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """A password, and then a second factor; no accounts by mail or from elsewhere."""
+    """Password first, then a second factor; no e-mail or social accounts."""
 
     def get_login_stages(self) -> list[str]:
         return ["allauth.mfa.stages.AuthenticateStage"]
@@ -38,7 +37,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def reauthenticate(self, user: AbstractBaseUser, password: str) -> bool:
-        """As at the sign-in: what is wrong is counted, and in the audit."""
+        """As at sign-in: failures are counted and audited."""
         name = user.get_username()
         known = authenticate(context.request, username=name, password=password)
         return known is not None and known.pk == user.pk
@@ -57,15 +56,15 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_reauthentication_methods(
         self, user: AbstractBaseUser | AnonymousUser
     ) -> list[dict[str, Any]]:
-        """By the password, which everybody has."""
+        """By password, which every user has."""
         return [{"description": "", "url": reverse("account_reauthenticate")}]
 
 
 class FactorAdapter(DefaultMFAAdapter):
-    """What an authenticator app shows, and what the database keeps."""
+    """The issuer shown in authenticator apps, and encryption in the database."""
 
     def get_totp_issuer(self) -> str:
-        """As the app lists it: a console of one environment is not that of another."""
+        """The name in the app; consoles of different environments differ."""
         return f"Backout {settings.ENVIRONMENT}"
 
     def encrypt(self, text: str) -> str:
@@ -80,7 +79,7 @@ class FactorAdapter(DefaultMFAAdapter):
 
 
 def box() -> MultiFernet:
-    """What the secrets are locked in; it opens with keys of before, too."""
+    """The encryption; it also decrypts with earlier keys."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     digests = (salted_hmac(SALT, "", one, algorithm="sha256").digest() for one in keys)
     return MultiFernet([Fernet(base64.urlsafe_b64encode(one)) for one in digests])

@@ -1,7 +1,7 @@
-"""Codes that people give: a few wrong ones are looked at, a right one is taken once.
+"""Second-factor codes: limited wrong tries, and single use.
 
-What django-allauth remembers of both is in the memory of one process. Here it is in the
-database, under a lock on whose codes they are: tries at once are tries in turn.
+django-allauth keeps both in the memory of one process. Here both are in the database,
+under a lock per user, so that concurrent tries are serialized.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ UNREADABLE = (
 
 
 def tried(user: User, find: Callable[[], Authenticator]) -> Authenticator:
-    """The second factor that is shown, if it may be tried now.
+    """Check a second factor, if a try is allowed now.
 
     Raises:
-        ValidationError: it is wrong, or there were too many wrong ones.
+        ValidationError: it is wrong, or there were too many wrong tries.
     """
     now = database_now()
     tries, _ = CodeTries.objects.select_for_update().get_or_create(user=user)
@@ -59,7 +59,9 @@ def tried(user: User, find: Callable[[], Authenticator]) -> Authenticator:
 
 
 def is_locked(tries: CodeTries, now: datetime) -> bool:
-    """As many as of passwords, and for as long; but whencesoever they come."""
+    """Whether tries are locked: same limits as for passwords, but for all addresses
+    together.
+    """
     rest = timedelta(hours=settings.AXES_COOLOFF_TIME)
     is_recent = tries.wrong_at is not None and now < tries.wrong_at + rest
     return is_recent and tries.wrong >= most()
@@ -70,16 +72,16 @@ def most() -> int:
 
 
 def refused(user: User, reason: str) -> ValidationError:
-    """That somebody with the right password was not let in, with a record of it."""
+    """Record that a user with the right password was refused."""
     audit.refuse(Act.SIGN_IN, account(user), reason=reason)
     return ValidationError(reason)
 
 
 def take(app: Authenticator, code: str) -> None:
-    """Take a right code of the app; neither that one nor one before is taken again.
+    """Use up a right code; it and earlier ones are not accepted again.
 
     Raises:
-        ValidationError: it was taken.
+        ValidationError: it was used already.
     """
     secret = decrypt(app.data["secret"])
     steps = totp.yield_hotp_counters_from_time()
@@ -95,7 +97,7 @@ def take(app: Authenticator, code: str) -> None:
 
 
 def begin(user: User, code: str) -> None:
-    """Begin with a new app, whose first code was taken to set it up."""
+    """Start with a new app; the code that set it up is used up."""
     CodeTries.objects.update_or_create(user=user, defaults={"last_step": 0})
     app = Authenticator.objects.get(user=user, type=Authenticator.Type.TOTP)
     with suppress(ValidationError):  # its time has just run out

@@ -1,4 +1,4 @@
-"""What people type, and what their security keys answer; django-allauth's, bounded."""
+"""django-allauth's forms for codes and security keys, with limits on input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from broker.models import Act
 from console.second_factors import codes, records
 
 LONGEST = 80  # characters of the name of a key
-MALFORMED = (  # what comes of taking apart bytes that anybody may have made up
+MALFORMED = (  # errors of parsing untrusted bytes
     *(ArithmeticError, AttributeError, LookupError, RecursionError),
     *(TypeError, ValueError, struct.error),
 )
@@ -29,10 +29,10 @@ Found = TypeVar("Found")
 
 
 def understood(look: Callable[[], Found]) -> Found:
-    """What is found in an answer of a key.
+    """The parsed response of a security key.
 
     Raises:
-        ValidationError: it is none.
+        ValidationError: not valid.
     """
     try:
         return look()
@@ -41,7 +41,7 @@ def understood(look: Callable[[], Found]) -> Found:
 
 
 class AgainForm(ReauthenticateForm):
-    """The password once more, of whoever has signed in."""
+    """The password of the signed-in user, once more."""
 
     password = forms.CharField(
         widget=forms.PasswordInput({"autocomplete": "current-password"})
@@ -64,7 +64,7 @@ class CodeForm(AuthenticateForm):
 
 
 class KeyForm(AuthenticateWebAuthnForm):
-    """What a security key answered."""
+    """The response of a security key."""
 
     def clean_credential(self) -> Authenticator:
         look = super().clean_credential

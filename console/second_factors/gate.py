@@ -1,7 +1,7 @@
-"""Who is let in: nobody who must have a second factor and has set up none.
+"""Enforces required second factors: users without one are not authenticated.
 
-Such a session is nobody's, wherever it is read: for pages, the API and sockets alike.
-But for the few pages where one sets up a second factor: they know whose it is.
+Their session is anonymous for pages, the API and sockets alike, except on the few pages
+where a second factor is set up.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from django_htmx.http import HttpResponseClientRedirect
 from console import second_factors
 
 WAITING = "_waits_for_second_factor"  # attribute of a request
-SET_UP = "mfa_index"  # the page that says what is missing
+SET_UP = "mfa_index"  # the page that explains it
 OPEN = {
     *(SET_UP, "mfa_activate_totp", "mfa_add_webauthn"),
     *("account_reauthenticate", "logout"),
 }
-SIGN_IN = "account_login"  # it would ask for what was given
+SIGN_IN = "account_login"  # it would ask again
 
 
 class PeopleBackend(ModelBackend):
-    """Passwords, and sessions: of whoever lacks a second factor there is none."""
+    """Passwords and sessions; none for users who lack a required second factor."""
 
     def get_user(self, user_id: Any) -> Any:
         user = super().get_user(user_id)
@@ -42,7 +42,7 @@ class PeopleBackend(ModelBackend):
 
 
 class PasswordAlone(ModelBackend):
-    """For clients that cannot be asked for more: people without a second factor."""
+    """For clients that cannot ask for a code: users without a second factor."""
 
     def authenticate(
         self,
@@ -58,7 +58,7 @@ class PasswordAlone(ModelBackend):
 
 
 class SecondFactorMiddleware:
-    """Leads whoever lacks a second factor to where it is set up."""
+    """Redirects users who lack a second factor to the page that sets it up."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -84,12 +84,12 @@ class SecondFactorMiddleware:
 
 
 def is_waiting(request: HttpRequest) -> bool:
-    """Whether a request is let in only so that a second factor is set up."""
+    """Whether a request is admitted only to set up a second factor."""
     return getattr(request, WAITING, False)
 
 
 def waiting(request: HttpRequest) -> User | None:
-    """Whose session it is, where it is nobody's for want of a second factor."""
+    """The user of a session that still lacks a required second factor."""
     session = request.session
     if request.user.is_authenticated or SESSION_KEY not in session:
         return None

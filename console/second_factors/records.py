@@ -1,6 +1,6 @@
-"""Second factors in the audit: set up, removed, made anew. Never what they are made of.
+"""Audit records of second factors: set up, removed, renewed; without their secrets.
 
-They are heard of where they are stored, so that a record is of the same transaction.
+They are written by signals where factors are stored, in the same transaction.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def saved(instance: Authenticator, *, created: bool, raw: bool, **_: Any) -> Non
 
 
 def deleted(instance: Authenticator, *, origin: Any, **_: Any) -> None:
-    """One by one: a reset has its own record, and so has what replaces codes."""
+    """Single deletions: a reset and a replacement of codes have their own records."""
     if origin is instance:
         note(Act.REMOVE_FACTOR, instance)
 
 
 def note(act: Act, one: Authenticator) -> None:
-    """That somebody did something with a second factor of theirs."""
+    """Record a user's change of their second factor."""
     kind = Type(one.type)
     detail = {"kind": WORDS[kind]}
     if kind == Type.WEBAUTHN:

@@ -1,4 +1,4 @@
-"""The lines of a body, numbered, and folded where they lie deep."""
+"""Numbered, foldable lines of a body."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from console.templatetags.hostile import shown
 
 register = template.Library()
 
-DEPTH = 3  # what opens here or below is folded
+DEPTH = 3  # depth from which elements are folded
 INDENT = 2  # blanks, of each depth
-FEWEST = 3  # lines between its ends; a shorter thing stays open
+FEWEST = 3  # lines; a shorter element stays open
 NAMES = {
     "form": "Form",
     "hex": "Bytes",
@@ -28,13 +28,13 @@ NAMES = {
 
 @register.filter
 def viewer_name(choice: str) -> str:
-    """What a way of showing is called on a page."""
+    """The name of a viewer on pages."""
     return NAMES.get(choice, choice)
 
 
 @register.simple_tag
 def lines(body: Shown) -> SafeString:
-    """The lines of a body; of one that folds, with what lies deep in ``<details>``."""
+    """The lines of a body; foldable ones in ``<details>``."""
     every = body.lines
     if not body.folds:
         return joined(
@@ -44,7 +44,7 @@ def lines(body: Shown) -> SafeString:
 
 
 def folded(every: Sequence[str]) -> Iterator[SafeString]:
-    """Each line with its number, which stays when others are folded away."""
+    """Each line with its number, which does not change when others are folded."""
     number, last = 0, len(every)
     while number < last:
         end = end_of(every, number)
@@ -62,7 +62,7 @@ def folded(every: Sequence[str]) -> Iterator[SafeString]:
 
 
 def end_of(every: Sequence[str], number: int) -> int:
-    """The line that closes what opens here; this one, where nothing does so deep."""
+    """The line that closes the element opened here; this line if there is none."""
     line = every[number]
     depth = len(line) - len(line.lstrip(" "))
     if depth != DEPTH * INDENT or not line.endswith(("{", "[")):

@@ -1,4 +1,4 @@
-"""IBM MQ's numbers beside their names, and causes of death in words."""
+"""IBM MQ's codes with their names, and causes of dead letters as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CAUSES: dict[str, str] = {cause.value: str(cause.label) for cause in DeadLetter.
 
 @register.filter
 def reason(code: int | None) -> str:
-    """A reason or feedback code as its number and its name, if it has one."""
+    """A reason or feedback code: its number and its name, if known."""
     if not code:
         return ""
     return f"{code} {NAMES[code]}" if code in NAMES else str(code)

@@ -1,7 +1,7 @@
-"""How pages show times, sizes, numbers and states. Times are in the zone of
-whoever looks, which the clock of each page names.
+"""Formats of times, sizes, numbers and states. Times are in the user's time zone, which
+the clock of each page names.
 
-Absolute first, relative second: what stands in a log can be found again.
+Absolute times come first, relative ones second, so that they can be found in logs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dashboards.live.depths import QueueDepth
 
 register = template.Library()
 
-WORDS = {  # what a state is called beside its icon
+WORDS = {  # labels of states
     "ready": "ready",
     "delayed": "delayed",
     "in-flight": "in flight",
@@ -37,7 +37,7 @@ MINUTES = 16  # characters of a moment, with its date
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """An icon of the sprite; words beside it say what it means."""
+    """An icon of the sprite; a text beside it gives its meaning."""
     return format_html(
         '<svg class="icon" aria-hidden="true"><use href="#i-{}"></use></svg>', name
     )
@@ -56,7 +56,7 @@ def chip(state: str, word: str = "") -> SafeString:
 
 @register.filter
 def number(value: float | None) -> str:
-    """With separators; rates have one decimal; what is not known is a dash."""
+    """With separators; rates have one decimal; unknown numbers are a dash."""
     if value is None:
         return UNKNOWN
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
@@ -66,11 +66,11 @@ def number(value: float | None) -> str:
 def figure(
     value: float | None, what: str = "", queue_id: int | None = None, announce: str = ""
 ) -> SafeString:
-    """A number in a fixed place.
+    """A number that live updates replace.
 
-    Live updates put a newer one wherever the same ``what`` of the same queue stands, or
-    of all queues together. ``announce`` names the thing counted: changes of it are also
-    told to screen readers now and then.
+    A live update replaces every number with the same ``what`` of the same queue, or of
+    all queues together. ``announce`` names the counted thing: its changes are also
+    announced to screen readers from time to time.
     """
     slot = what if queue_id is None else f"q{queue_id}-{what}"
     return format_html(
@@ -104,7 +104,7 @@ register.filter(duration)
 
 @register.filter
 def ago(at: datetime, now: datetime | None = None) -> str:
-    """How long ago a moment was, or in how long it will be, in whole seconds."""
+    """The time since or until a moment, in whole seconds."""
     span = int(((now or timezone.now()) - at).total_seconds())
     if not span:
         return "now"
@@ -115,10 +115,10 @@ def ago(at: datetime, now: datetime | None = None) -> str:
 def moment(
     at: datetime | None, now: datetime | None = None, *, is_planned: bool = False
 ) -> SafeString:
-    """A moment, to the millisecond, with its date unless that is today's.
+    """A moment to the millisecond, with its date unless that is today.
 
     Args:
-        is_planned: by people, who think of minutes.
+        is_planned: set by a person; shown in minutes.
     """
     if not at:  # templates turn what is missing into an empty text
         return format_html('<span class="muted">{}</span>', UNKNOWN)
@@ -137,13 +137,13 @@ def moment(
 
 
 def in_zone(at: datetime, zone: tzinfo | None = None) -> str:
-    """A moment to the millisecond, in some zone or that of whoever looks."""
+    """A moment to the millisecond, in a given zone or the user's."""
     local = timezone.localtime(at, zone)
     return f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03}"
 
 
 def in_every_zone(at: datetime) -> str:
-    """The other forms of a moment: in UTC, and in the zone of whoever looks."""
+    """The same moment in UTC and in the user's zone."""
     in_utc, local = f"{in_zone(at, UTC)} UTC", timezone.localtime(at)
     if local.tzname() == "UTC":
         return in_utc
@@ -152,7 +152,7 @@ def in_every_zone(at: datetime) -> str:
 
 @register.simple_tag
 def entry_chip(entry: Browsed, queue: QueueDepth) -> SafeString:
-    """What an entry of a list is: the place it is in, and what that means there."""
+    """The state of an entry, as a chip."""
     if entry.expires_at and entry.expires_at <= timezone.now():
         return chip("gone")
     if entry.place == Place.CLAIMED:
@@ -164,10 +164,10 @@ def entry_chip(entry: Browsed, queue: QueueDepth) -> SafeString:
 
 @register.filter
 def beginning(head: bytes) -> str:
-    """The first bytes of a body on one line, as text; as hexadecimal if they are none.
+    """The first bytes of a body on one line, as text or hexadecimal.
 
-    Control characters are shown as pictures, and what would turn the direction of the
-    text is taken out, so that a body cannot pass itself off as part of the page.
+    Control characters are shown as pictures, and bidirectional controls are removed, so
+    that a body cannot imitate the page.
     """
     text = bytes(head).decode(errors="replace").rstrip("\ufffd")  # cut in a character
     if "\ufffd" in text or "\0" in text:

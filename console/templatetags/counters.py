@@ -1,4 +1,4 @@
-"""The counters of a queue, for the section of its page."""
+"""The counters section of a queue's page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker.monitoring import counters
 
 register = template.Library()
 
-WORDS = {  # what each counts, as operators say it; and what that is here
+WORDS = {  # title of each counter, and what it counts here
     "messages_added": ("Messages added", "put, copied or restored here"),
     "messages_acknowledged": ("Messages acknowledged", "accepted, and committed"),
     "acknowledge_attempts": ("Acknowledge attempts", "those backed out included"),

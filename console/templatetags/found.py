@@ -1,4 +1,4 @@
-"""How the page of messages shows what a filter found."""
+"""Search results on the Messages page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHIPS = {"discarded": ("gone", "discarded")}
 
 @register.simple_tag
 def messages_url(*pairs: str) -> str:
-    """Where messages with these values are listed; keys and values by turns."""
+    """The list of messages with these values; keys and values alternate."""
     values = iter(pairs)
     return search_results.url_of(
         search_results.filter_of(*zip(values, values, strict=True))
@@ -35,9 +35,9 @@ def adding(
     """A value of a row, as a link that adds it to the filter.
 
     Args:
-        row: which.
+        row: the row.
         key: of the value, in the language of filters.
-        text: what stands for the value; markup only where it is known to be harmless.
+        text: the link's text; may be markup only if it is safe.
     """
     value = row.value(key)
     words = text if isinstance(text, SafeString) else shown(text or value, LONGEST)
@@ -56,7 +56,7 @@ def adding(
 
 @register.simple_tag
 def state_chip(one: Found) -> SafeString:
-    """The state of what was found, as icon and word."""
+    """The state of a search result, as icon and label."""
     if one.state == "delayed" and one.tries:
         return chip("redelivery")
     return chip(*CHIPS.get(one.state, (one.state,)))
@@ -64,7 +64,7 @@ def state_chip(one: Found) -> SafeString:
 
 @register.filter
 def at_hand_in_words(count: Count) -> str:
-    """How many of those that were counted an operation can be about."""
+    """How many of the counted messages an operation can include."""
     return f"{count.at_hand:,}" if count.is_exact else f"{count.at_hand:,} or more"
 
 

@@ -1,7 +1,7 @@
-"""Text that anybody may have written: shown whole, and shown for what it is.
+"""Shows untrusted text completely, with invisible characters made visible.
 
-A character that cannot be seen, or that would turn what stands around it, is replaced
-by a mark that says its name: a message must not pass itself off as part of the page.
+Invisible characters and bidirectional controls are replaced by a mark with their name,
+so that a message cannot imitate the page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONTROLS = [
 
 @register.filter
 def shown(value: object, longest: int | None = None) -> SafeString:
-    """Text with its hidden characters marked, cut after ``longest`` characters."""
+    """Text with hidden characters marked, cut after ``longest`` characters."""
     text = str(value)
     rest = len(text) - longest if longest else 0
     return format_html(
@@ -37,7 +37,7 @@ def shown(value: object, longest: int | None = None) -> SafeString:
 
 
 def marked(text: str) -> str:
-    """Markup of a text, if it needs any; runs of hidden characters in one mark."""
+    """The marked text; a run of hidden characters has one mark."""
     if text.isprintable():
         return text
     return format_html_join(
@@ -53,7 +53,7 @@ def marked(text: str) -> str:
 
 
 def hidden(character: str) -> bool:
-    """Whether one would not see a character, or be misled by it."""
+    """Whether a character is invisible or misleading."""
     return not character.isprintable() and character not in "\n\t"
 
 

@@ -1,5 +1,4 @@
-"""How a life-line tells time: each moment as a log has it, and the time in between; and
-where the links are that it names."""
+"""Times and links in a message's timeline."""
 
 from __future__ import annotations
 
@@ -33,17 +32,17 @@ def clock(at: datetime | None) -> SafeString | str:
 
 @register.filter
 def later(span: timedelta | None) -> str:
-    """How long after the step before it; nothing where it was at once."""
+    """The time since the previous step; empty if immediate."""
     at_once = span is None or span < timedelta(milliseconds=1)
     return "" if at_once else f"+{duration(span)}"
 
 
 @register.filter
 def link_url(name: str) -> str:
-    """Where the page of a link is.
+    """The URL of a link's page.
 
     Args:
-        name: of its bridge and of itself, as ``bridge/link``.
+        name: ``bridge/link``.
     """
     bridge, _, link = name.partition("/")
     return url_of("console:link", bridge, link)

@@ -1,4 +1,4 @@
-"""How pages of operations tell what is left: of time, and of what can be done."""
+"""Countdowns and texts for pages of operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ register = template.Library()
 
 @register.simple_tag
 def countdown(until: datetime, now: datetime | None = None) -> SafeString:
-    """How long until a moment, in whole seconds; a script goes on counting."""
+    """The time until a moment in whole seconds; a script updates it."""
     left = until - (now or timezone.now())
     seconds = max(int(left.total_seconds()), 0)
     at = until.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""How pages show the cells and the charts of reports: by the types they declare."""
+"""Cells and charts of reports, formatted by their declared types."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WORDS: Mapping[str, Callable[[Any], str]] = {
 
 @register.simple_tag
 def cell(one: Cell, wanted: ResultsQuery) -> SafeString | str:
-    """A cell of a table, with the link to what it is about."""
+    """A table cell, with a link to its object."""
     column, value = one.column, one.value
     if value is None or value == "":
         return UNKNOWN
@@ -49,7 +49,7 @@ def cell(one: Cell, wanted: ResultsQuery) -> SafeString | str:
 
 
 def address_of(one: Cell, wanted: ResultsQuery) -> str:
-    """Where more is to be seen of it."""
+    """The URL of a cell's object."""
     if one.column.type == "queue":
         said = {"days": wanted.days, "queue": one.value}
         said |= {"run": wanted.run} if wanted.run else {}
@@ -67,7 +67,7 @@ def link(where: str, words: Any) -> SafeString:
 
 @register.simple_tag
 def amount(column: Column, value: Any) -> str:
-    """A value in words, as its column has it."""
+    """A value as text, formatted by its column."""
     if value is None or value == "":
         return UNKNOWN
     if column.type in WORDS:
@@ -78,7 +78,7 @@ def amount(column: Column, value: Any) -> str:
 
 
 def precise(value: float) -> str:
-    """A number; a small one with what makes it other than none."""
+    """A number; small ones with enough digits to differ from zero."""
     return f"{value:.3g}" if 0 < abs(value) < 0.1 else number(value)
 
 
@@ -90,7 +90,7 @@ def day(value: date) -> str:
 
 @register.simple_tag
 def place(drawing: Drawing, value: Any) -> str:
-    """A place below a drawing, in few characters."""
+    """A short label below a chart."""
     if isinstance(value, datetime):
         form = "%-d %b" if drawing.by == "day" else "%-d %b %H:%M"
         return f"{value.astimezone(UTC):{form}}"
@@ -101,13 +101,13 @@ def place(drawing: Drawing, value: Any) -> str:
 
 @register.simple_tag
 def exactly(drawing: Drawing, value: Any) -> str:
-    """The same, in full."""
+    """The same label in full."""
     return amount(drawing.x, value) if not isinstance(value, date) else day(value)
 
 
 @register.simple_tag
 def series(drawing: Drawing, one: Series, longest: int = 0) -> str:
-    """What a series is called."""
+    """The name of a series."""
     if drawing.of is None:
         return drawing.y.title
     name = "all others" if one.key is None else amount(drawing.of, one.key)
@@ -120,7 +120,7 @@ def cut(text: str, longest: int) -> str:
 
 @register.simple_tag
 def dress(drawing: Drawing, one: Series) -> SafeString:
-    """What the style sheet colours a series by: a cause has its own everywhere."""
+    """The CSS class of a series' colour; a cause has the same colour everywhere."""
     if drawing.of is not None and drawing.of.type == "cause" and one.key is not None:
         return format_html('class="cause" data-cause="{}"', one.key)
     return format_html('class="series" data-series="{}"', one.n)
@@ -133,7 +133,7 @@ def is_number(column: Column) -> bool:
 
 @register.simple_tag
 def sorting(column: Column, wanted: ResultsQuery, query: str) -> SafeString:
-    """The head of a column: a link that sorts by it, numbers from the largest down."""
+    """The head of a column: a link that sorts by it, numbers in descending order first."""
     down, up = f"-{column.name}", column.name
     first = usual_order(column)
     turned = (up if first == down else down) if wanted.sort == first else first
@@ -149,8 +149,9 @@ def usual_order(column: Column) -> str:
 
 @register.filter
 def orders(wanted: ResultsQuery) -> list[tuple[str, str]]:
-    """What there is to choose from where columns have no heads: the report's own order,
-    each column from its usual end, and the order that is."""
+    """The choices for narrow pages, which have no column heads: the report's own order,
+    each column in its default direction, and the present order.
+    """
     found = {"": "as the report has it"}
     found |= {usual_order(one): one.title for one in wanted.report.columns}
     titles = {one.name: one.title for one in wanted.report.columns}

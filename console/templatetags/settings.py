@@ -1,4 +1,4 @@
-"""How pages of settings show lengths of time: nothing of them is left out."""
+"""Exact durations for pages of settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ register.filter("ordinal", effective_settings.ordinal)
 
 @register.filter
 def range(span: Span) -> str:  # noqa: A001  the word that templates use
-    """From the shortest to the longest; empty where there is one length only."""
+    """From the shortest to the longest; empty if they are equal."""
     if not span.is_spread:
         return ""
     shortest, longest = map(effective_settings.exact, (span.shortest, span.longest))

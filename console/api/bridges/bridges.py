@@ -1,4 +1,4 @@
-"""Bridges and how their links are doing; and what people order of links."""
+"""Bridges and the status of their links; start, pause, resume and stop of links."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COUNTS = [one.name for one in fields(Counts)]
 
 
 class LinkCounts(Schema):
-    """What came of the messages of a link, at each step, since it was made."""
+    """Message counts of a link at each step, since it was created."""
 
     received: int
     duplicates: int
@@ -43,22 +43,22 @@ class LinkCounts(Schema):
 
 
 class LinkStanding(Schema):
-    """A link, and how it is doing."""
+    """A link and its status."""
 
     bridge: str
     link: str
     state: str  # UNINITIALIZED, STARTING, STARTED, PAUSING, PAUSED, STOPPING, STOPPED
-    wanted: str  # where it was ordered to go last; empty: nobody ordered anything
+    wanted: str  # the state last ordered; empty: no order yet
     enabled: bool
     transacted: bool
     source: str  # "queue:orders"
     source_provider: str
     target: str  # or AS_SOURCE
     target_provider: str
-    error: str  # the last; a sentence
+    error: str  # the last error, a sentence
     error_at: datetime | None
     last_transfer_at: datetime | None
-    waiting: int | None  # messages at the source; null: not known
+    waiting: int | None  # messages at the source; null: unknown
     oldest_at: datetime | None  # of these
     counts: LinkCounts
 
@@ -78,14 +78,14 @@ class Bridges(Schema):
 
 
 class LinkOrder(Schema):
-    """Why it is ordered, for the record."""
+    """The reason, for the audit."""
 
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
 @router.get("/bridges", response={200: Bridges, **REFUSED}, summary="The bridges")
 def list_bridges(request: HttpRequest) -> dict[str, Any]:
-    """Each with its links, and how these are doing."""
+    """All bridges, with the status of their links."""
     require(request, VIEW)
     links: dict[int, list[dict[str, Any]]] = {}
     for link in sight.visible(authorities.held_by(request.user)):
@@ -105,7 +105,7 @@ def list_bridges(request: HttpRequest) -> dict[str, Any]:
     summary="A bridge",
 )
 def read_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
-    """With its links, and how these are doing."""
+    """One bridge, with the status of its links."""
     require(request, VIEW)
     found = bridge_of(bridge)
     every = sight.visible(authorities.held_by(request.user))
@@ -121,7 +121,7 @@ def read_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
     summary="A link",
 )
 def read_link(request: HttpRequest, bridge: Path[str], link: Path[str]) -> Any:
-    """How it is doing. What it is, is under ``…/definition``."""
+    """The status of a link. Its definition is under ``…/definition``."""
     require(request, VIEW)
     return told(seen(request, bridge, link))
 
@@ -134,7 +134,7 @@ def read_link(request: HttpRequest, bridge: Path[str], link: Path[str]) -> Any:
 def start_link(
     request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkOrder
 ) -> dict[str, Any]:
-    """Of a paused link, resumes it. A disabled one is not started."""
+    """Starts the link; resumes a paused link. A disabled link cannot be started."""
     return ordered(request, bridge, link, Command.START, said)
 
 
@@ -146,7 +146,7 @@ def start_link(
 def pause_link(
     request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkOrder
 ) -> dict[str, Any]:
-    """It finishes the messages in hand, and keeps its connections."""
+    """Pauses the link after the messages in hand. Connections stay open."""
     return ordered(request, bridge, link, Command.PAUSE, said)
 
 
@@ -158,7 +158,7 @@ def pause_link(
 def resume_link(
     request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkOrder
 ) -> dict[str, Any]:
-    """Of one that runs, no effect."""
+    """Resumes a paused link. No effect on a running link."""
     return ordered(request, bridge, link, Command.RESUME, said)
 
 
@@ -170,17 +170,17 @@ def resume_link(
 def stop_link(
     request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkOrder
 ) -> dict[str, Any]:
-    """It finishes the messages in hand, and closes its connections."""
+    """Stops the link after the messages in hand, and closes its connections."""
     return ordered(request, bridge, link, Command.STOP, said)
 
 
 def ordered(
     request: HttpRequest, bridge: str, link: str, what: Command, said: LinkOrder
 ) -> dict[str, Any]:
-    """Give an order; its state tells how far it is carried out.
+    """Record the order; the link's state shows how far it is carried out.
 
     Raises:
-        CommandRefused: a link in its state does not take it.
+        CommandRefused: not possible in the link's state.
     """
     require(request, OPERATE)
     found = seen(request, bridge, link)
@@ -190,7 +190,7 @@ def ordered(
 
 
 def seen(request: HttpRequest, bridge: str, link: str) -> Link:
-    """A link that this person may know of.
+    """A link that the caller may see.
 
     Raises:
         NoSuchBridge, NoSuchLink: there is none, or it has an end that is hidden.
@@ -219,7 +219,7 @@ def bridge_told(bridge: Bridge, links: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def told(link: Link) -> dict[str, Any]:
-    """A link as it is shown; one that nobody has started yet has no status."""
+    """The API's form of a link; a link that was never started has no status."""
     status = getattr(link, "status", None) or LinkStatus(
         link=link, state=LinkState.UNINITIALIZED
     )
@@ -244,5 +244,5 @@ def told(link: Link) -> dict[str, Any]:
 
 
 def where(destination: BridgeDestination) -> str:
-    """As Open MQ writes it."""
+    """An end of a link in Open MQ's notation."""
     return f"{destination.kind}:{destination.name}"

@@ -1,4 +1,4 @@
-"""Bridges as the documents that Open MQ configures them with."""
+"""Import and export of bridges as Open MQ's configuration documents."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ TAKE_OVER = [
 
 
 class BridgeDocument(Schema):
-    """A document of one bridge: the XML of Open MQ's ``jmsbridge``."""
+    """The document of one bridge: the XML of Open MQ's ``jmsbridge``."""
 
     document: str = Field(max_length=2**20, pattern=NO_NUL)
-    mode: Literal["merge", "replace"] = "merge"  # replace removes what it lacks
-    apply: bool = False  # otherwise it is only told what would change
-    token: str | None = Field(default=None, max_length=64)  # of that, to do just that
+    mode: Literal["merge", "replace"] = "merge"  # replace removes parts
+    apply: bool = False  # false: only report the changes
+    token: str | None = Field(default=None, max_length=64)  # of that report
 
 
 class ExportedBridge(Schema):
-    """A document, as it is imported; without passwords."""
+    """A document that can be imported again; without passwords."""
 
     document: str
 
 
 class PartChange(Schema):
-    """What becomes of one part of a bridge."""
+    """The change of one part of a bridge."""
 
     kind: str  # bridge, link, connection factory, destination, dead message queue
     name: str
@@ -53,14 +53,14 @@ class PartChange(Schema):
 
 
 class OpenQuestion(Schema):
-    """What the document does not say, and somebody has to."""
+    """A value that the document lacks and the user must supply."""
 
     where: str
     what: str
 
 
 class BridgeChanges(Schema):
-    """What a document changes, or changed."""
+    """The changes that a document makes, or made."""
 
     bridge: str
     applied: bool
@@ -75,7 +75,7 @@ class BridgeChanges(Schema):
     summary="A bridge as a document",
 )
 def export_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
-    """For Open MQ, or to be imported again. Passwords are not in it."""
+    """The bridge as a document for Open MQ or for import. Without passwords."""
     for permission in LOOK:
         require(request, permission)
     return {"document": write(stored(bridge_of(bridge)))}
@@ -87,7 +87,7 @@ def export_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
     summary="Import a bridge",
 )
 def import_bridge(request: HttpRequest, sent: BridgeDocument) -> dict[str, Any]:
-    """Tells what would change; with ``apply``, all of it is done, or nothing."""
+    """Reports what would change; with ``apply``, makes all changes or none."""
     for permission in TAKE_OVER:
         require(request, permission)
     document = bridge_import.read(sent.document)

@@ -1,7 +1,7 @@
-"""What bridges are: each part is read, defined and removed under its name.
+"""Definitions of bridges and their parts: read, define and remove each by its name.
 
-A definition is whole: what it does not say is as usual. What is changed of a link that
-runs holds from its next start on.
+A definition is complete: missing fields get their defaults. A running link uses a
+changed definition from its next start.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from console.api.bridges.schemas import (
 )
 from console.api.problems import REFUSED, require
 
-router = bridges.router  # one path has one view: that reads, and this defines
+router = bridges.router  # shared: a path has one view for GET and PUT
 
 Shared = TypeVar("Shared", ConnectionFactory, BridgeDestination, DeadMessageQueue, Link)
-OF = {  # where each of them lies
+OF = {  # path of each kind
     "factories": "/bridges/{queue:bridge}/connection-factories/{queue:factory}",
     "destinations": "/bridges/{queue:bridge}/destinations/{queue:destination}",
     "queues": "/bridges/{queue:bridge}/dead-message-queues/{queue:dead_queue}",
@@ -55,7 +55,7 @@ DEFINED = OF["links"] + "/definition"
     summary="What a bridge is",
 )
 def read_bridge_definition(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
-    """But for what is in it."""
+    """The bridge itself, without its parts."""
     require(request, "broker.view_bridge")
     return told(bridge_of(bridge), BridgeDefinition)
 
@@ -68,7 +68,7 @@ def read_bridge_definition(request: HttpRequest, bridge: Path[str]) -> dict[str,
 def define_bridge(
     request: HttpRequest, bridge: Path[str], said: BridgeDefinition
 ) -> dict[str, Any]:
-    """Makes it, if it is new."""
+    """Creates or replaces the bridge."""
     may_define(request, Bridge)
     found = Bridge.objects.filter(name=bridge).first() or Bridge(name=bridge)
     return defined(found, said, said.dict())
@@ -80,7 +80,7 @@ def define_bridge(
     summary="Delete a bridge",
 )
 def delete_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
-    """With all that is in it. Its links have to be stopped first."""
+    """Deletes the bridge with all its parts. Its links must be stopped first."""
     may_delete(request, Bridge)
     return removed(bridge_of(bridge), BridgeDefinition)
 
@@ -93,7 +93,7 @@ def delete_bridge(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
 def read_factory(
     request: HttpRequest, bridge: Path[str], factory: Path[str]
 ) -> dict[str, Any]:
-    """Never with its password."""
+    """The connection factory, without its password."""
     require(request, "broker.view_connectionfactory")
     return factory_told(part_of(ConnectionFactory, bridge, factory))
 
@@ -106,7 +106,7 @@ def read_factory(
 def define_factory(
     request: HttpRequest, bridge: Path[str], factory: Path[str], said: NewFactory
 ) -> dict[str, Any]:
-    """Makes it, if it is new. Its password is kept encrypted."""
+    """Creates or replaces the connection factory. Its password is stored encrypted."""
     may_define(request, ConnectionFactory)
     with transaction.atomic():
         found = made(ConnectionFactory, bridge, factory)
@@ -123,7 +123,7 @@ def define_factory(
 def delete_factory(
     request: HttpRequest, bridge: Path[str], factory: Path[str]
 ) -> dict[str, Any]:
-    """If nothing uses it."""
+    """Deletes the connection factory, if nothing uses it."""
     may_delete(request, ConnectionFactory)
     found = part_of(ConnectionFactory, bridge, factory)
     was = factory_told(found)
@@ -139,7 +139,7 @@ def delete_factory(
 def read_destination(
     request: HttpRequest, bridge: Path[str], destination: Path[str]
 ) -> dict[str, Any]:
-    """Under the name that links refer to."""
+    """The destination under the name that links refer to."""
     require(request, "broker.view_bridgedestination")
     found = part_of(BridgeDestination, bridge, destination)
     return told(found, DestinationDefinition)
@@ -156,7 +156,7 @@ def define_destination(
     destination: Path[str],
     said: DestinationDefinition,
 ) -> dict[str, Any]:
-    """Makes it, if it is new."""
+    """Creates or replaces the destination."""
     may_define(request, BridgeDestination)
     return defined(made(BridgeDestination, bridge, destination), said, said.dict())
 
@@ -169,7 +169,7 @@ def define_destination(
 def delete_destination(
     request: HttpRequest, bridge: Path[str], destination: Path[str]
 ) -> dict[str, Any]:
-    """If nothing uses it. The queue or topic itself stays."""
+    """Deletes the destination, if nothing uses it. The queue or topic itself stays."""
     may_delete(request, BridgeDestination)
     found = part_of(BridgeDestination, bridge, destination)
     return removed(found, DestinationDefinition)
@@ -183,7 +183,7 @@ def delete_destination(
 def read_dead_queue(
     request: HttpRequest, bridge: Path[str], dead_queue: Path[str]
 ) -> dict[str, Any]:
-    """One of those after the built-in one."""
+    """A dead message queue beside the built-in one."""
     require(request, "broker.view_deadmessagequeue")
     found = part_of(DeadMessageQueue, bridge, dead_queue)
     return told(found, DeadQueueDefinition)
@@ -200,7 +200,7 @@ def define_dead_queue(
     dead_queue: Path[str],
     said: DeadQueueDefinition,
 ) -> dict[str, Any]:
-    """Makes it, if it is new."""
+    """Creates or replaces the dead message queue."""
     may_define(request, DeadMessageQueue)
     with transaction.atomic():
         values = said.dict()
@@ -217,7 +217,7 @@ def define_dead_queue(
 def delete_dead_queue(
     request: HttpRequest, bridge: Path[str], dead_queue: Path[str]
 ) -> dict[str, Any]:
-    """What lies there stays there."""
+    """Deletes the definition. Messages on that queue stay there."""
     may_delete(request, DeadMessageQueue)
     found = part_of(DeadMessageQueue, bridge, dead_queue)
     return removed(found, DeadQueueDefinition)
@@ -229,7 +229,7 @@ def delete_dead_queue(
 def read_link_definition(
     request: HttpRequest, bridge: Path[str], link: Path[str]
 ) -> dict[str, Any]:
-    """What it carries, and how."""
+    """The definition of a link."""
     require(request, "broker.view_link")
     seen(request, bridge, link)
     return told(part_of(Link, bridge, link), LinkDefinition)
@@ -241,7 +241,7 @@ def read_link_definition(
 def define_link(
     request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkDefinition
 ) -> dict[str, Any]:
-    """Makes it, if it is new."""
+    """Creates or replaces the link."""
     may_define(request, Link)
     with transaction.atomic():
         values = said.dict()
@@ -258,7 +258,7 @@ def define_link(
 def delete_link(
     request: HttpRequest, bridge: Path[str], link: Path[str]
 ) -> dict[str, Any]:
-    """If it is stopped, and no transaction of it is in doubt."""
+    """Deletes the link, if it is stopped and has no transaction in doubt."""
     may_delete(request, Link)
     return removed(part_of(Link, bridge, link), LinkDefinition)
 
@@ -273,7 +273,7 @@ def may_delete(request: HttpRequest, model: type[Part]) -> None:
 
 
 def known(model: type[Shared], bridge: str, name: str) -> Shared | None:
-    """A part by the names of it and of its bridge, if it is there."""
+    """A part by its name and its bridge's name, if it exists."""
     column = REFS.get(model, "name")
     relations = [one.name for one in model._meta.fields if one.is_relation]
     rows = model._default_manager.select_related(*relations)
@@ -292,7 +292,7 @@ def part_of(model: type[Shared], bridge: str, name: str) -> Shared:
 
 
 def made(model: type[Shared], bridge: str, name: str) -> Shared:
-    """What has this name, or something new that gets it."""
+    """The existing part of this name, or a new one."""
     column = REFS.get(model, "name")
     found = known(model, bridge, name)
     return found or model(bridge=bridge_of(bridge), **{column: name})
@@ -301,10 +301,10 @@ def made(model: type[Shared], bridge: str, name: str) -> Shared:
 def defined(
     part: Part, said: Schema, values: dict[str, Any], *, password: str | None = None
 ) -> dict[str, Any]:
-    """Make a part what is said.
+    """Set the fields of a part.
 
     Raises:
-        WrongBridge: it cannot be that.
+        WrongBridge: the definition is not valid.
     """
     for name, value in values.items():
         setattr(part, name, value)
@@ -313,10 +313,10 @@ def defined(
 
 
 def removed(part: Part, schema: type[Schema]) -> dict[str, Any]:
-    """Delete a part, and tell what it was.
+    """Delete a part and return its last definition.
 
     Raises:
-        StillNeeded: something needs it.
+        StillNeeded: another part refers to it.
     """
     was = told(part, schema)
     edits.remove(part)
@@ -324,7 +324,7 @@ def removed(part: Part, schema: type[Schema]) -> dict[str, Any]:
 
 
 def told(part: Part, schema: type[Schema]) -> dict[str, Any]:
-    """A part as its schema has it; what it refers to by name."""
+    """A part as its schema has it; references are given by name."""
     values = {name: getattr(part, name, None) for name in schema.model_fields}
     shared = (ConnectionFactory, BridgeDestination)
     return {

@@ -1,4 +1,4 @@
-"""What each part of a bridge is, as the API takes it and tells it."""
+"""Schemas of the parts of a bridge in requests and responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Properties = Annotated[dict[str, str], Field(max_length=100)]
 
 
 class BridgeDefinition(Schema):
-    """What a bridge is, but for what is in it."""
+    """The bridge itself, without its parts."""
 
     description: Text = ""
     tag_messages: bool = False  # message-transfer-tag-bridge-name
@@ -27,7 +27,7 @@ class BridgeDefinition(Schema):
 
 
 class FactoryDefinition(Schema):
-    """How a provider is reached."""
+    """The connection to a provider."""
 
     description: Text = ""
     provider: Annotated[str, Field(max_length=20, pattern=NO_NUL)]
@@ -42,14 +42,15 @@ class FactoryDefinition(Schema):
 
 
 class NewFactory(FactoryDefinition):
-    """The same, with a password: null leaves it as it is, an empty one takes it away.
-    It is never told."""
+    """A connection factory with a password: null keeps the stored one, an empty text
+    removes it. Responses never contain it.
+    """
 
     password: Annotated[str, Field(max_length=1000, pattern=NO_NUL)] | None = None
 
 
 class StoredFactory(FactoryDefinition):
-    """The same, and whether a password is stored."""
+    """A connection factory, and whether a password is stored."""
 
     name: str
     has_password: bool
@@ -66,10 +67,10 @@ class DestinationDefinition(Schema):
 
 
 class DeadQueueDefinition(Schema):
-    """A further place for messages that cannot be carried."""
+    """A further dead message queue, for messages that cannot be transferred."""
 
     description: Text = ""
-    position: Number = 0  # they are tried from the lowest on
+    position: Number = 0  # queues are tried in ascending order
     enabled: bool = True
     factory: Ref
     destination: Ref
@@ -83,7 +84,7 @@ class DeadQueueDefinition(Schema):
 
 
 class LinkDefinition(Schema):
-    """What a link carries, and how."""
+    """The source, the target and the options of a link."""
 
     description: Text = ""
     enabled: bool = True
@@ -95,7 +96,7 @@ class LinkDefinition(Schema):
     durable_name: Short = ""
     source_client_id: Short = ""
     target_factory: Ref
-    target: Ref | None  # null is AS_SOURCE: where the message came from
+    target: Ref | None  # null is AS_SOURCE: the name at the source
     target_description: Text = ""
     stay_connected: bool = True
     target_client_id: Short = ""

@@ -1,1 +1,1 @@
-"""Messages over the API: browsed, put, taken, repaired."""
+"""Messages over the API: browse, put, get, repair."""

@@ -1,6 +1,6 @@
-"""Batches of messages as bodies of the API: exact, and in one piece.
+"""Batches of messages as request and response bodies.
 
-What they are made of says ``broker.amqp.messages.batches``, and docs/rest.md.
+The format is defined in ``broker.amqp.messages.batches`` and docs/rest.md.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def read(request: HttpRequest) -> MessageBatch:
     """The batch of a request.
 
     Raises:
-        InvalidBatch: it is none, or too many.
+        InvalidBatch: malformed, or too many messages.
     """
     batch = batches.opened(request.body)
     if len(batch.parts) > MOST:
@@ -43,12 +43,12 @@ def read(request: HttpRequest) -> MessageBatch:
 
 
 def messages_of(request: HttpRequest, batch: MessageBatch) -> list[NewMessage]:
-    """The messages of a batch, as whoever asks may put them. With the authority
-    ``passall`` they are as they were sent; or else whoever asks is their producer.
+    """The messages of a batch that the caller may put. With the authority ``passall``
+    they keep their original context; otherwise the caller is their producer.
 
     Raises:
-        NotAuthorized: to one of the addresses they may not put.
-        InvalidMessage: one is none, or says that it is somebody else's.
+        NotAuthorized: ``put`` is missing on one of the addresses.
+        InvalidMessage: malformed, or it names another user.
     """
     user = request.user
     held = authorities.held_by(user)
@@ -69,7 +69,7 @@ def messages_of(request: HttpRequest, batch: MessageBatch) -> list[NewMessage]:
 
 
 def answer(deliveries: Sequence[Delivery], head: Mapping[str, Any]) -> HttpResponse:
-    """Messages that somebody got, each with what is told of its delivery."""
+    """Messages that were got, each with the facts of its delivery."""
     messages = [batches.as_put(one) for one in deliveries]
     told = [about(one) for one in deliveries]
     body = batches.sealed(messages, head, told)

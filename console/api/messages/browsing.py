@@ -1,4 +1,4 @@
-"""Queues and what lies on them, without taking anything."""
+"""Queues, and browsing their messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLACES = {
 
 
 class QueueState(Schema):
-    """A queue, and how deep it is at this moment."""
+    """A queue and its depths now."""
 
     name: str
     address: str
@@ -48,14 +48,14 @@ class QueueState(Schema):
 
 
 class Queues(Schema):
-    """A page of queues; the next begins after ``next``."""
+    """A page of queues; the next page begins after ``next``."""
 
     queues: list[QueueState]
     next: str | None
 
 
 class QueuesPage(Schema):
-    """Which queues, by name, and how many at most."""
+    """Which queues, by name, and the size of the page."""
 
     text: str = Field(default="", max_length=255, pattern=NO_NUL)  # in their names
     after: str = Field(default="", max_length=255, pattern=NO_NUL)
@@ -63,7 +63,7 @@ class QueuesPage(Schema):
 
 
 class PauseReason(Schema):
-    """Why it is done, for the record."""
+    """The reason, for the audit."""
 
     reason: str = Field(default="", max_length=200, pattern=NO_NUL)
 
@@ -87,7 +87,7 @@ class BrowsedMessage(Schema):
 
 
 class Entries(Schema):
-    """A page of what lies on a queue; the next begins after ``next``."""
+    """A page of the entries of a queue; the next page begins after ``next``."""
 
     entries: list[BrowsedMessage]
     messages: list[FullMessage] | None  # the same, whole, where that was asked for
@@ -95,24 +95,24 @@ class Entries(Schema):
 
 
 class EntriesPage(Schema):
-    """Which of them, and how many at most."""
+    """Which entries, and the size of the page."""
 
     place: Literal["ready", "in-flight", "delayed"] = "ready"
     after: str = Field(default="", max_length=60, pattern=r"^[0-9._\-]*$")
     limit: int = Field(default=50, ge=1, le=200)
     whole: bool = False  # with properties and bodies
-    unmask: str = Reason  # why what is masked is to be seen, for those who may
+    unmask: str = Reason  # reason for unmasking; needs that authority
 
 
 class Unmasking(Schema):
-    """Why what is masked is to be seen, for those who may."""
+    """The reason for unmasking; needs the authority ``unmask``."""
 
     unmask: str = Reason
 
 
 @router.get("/queues", response={200: Queues, **REFUSED}, summary="The queues")
 def list_queues(request: HttpRequest, page: Query[QueuesPage]) -> dict[str, Any]:
-    """Those that one may inquire, by name, with what is on each."""
+    """Queues that the caller may inquire, by name, with their depths."""
     require(request, VIEW)
     found = sorted(depths.queues(user=request.user), key=lambda one: one.name)
     text = page.text.strip().lower()
@@ -128,7 +128,7 @@ def list_queues(request: HttpRequest, page: Query[QueuesPage]) -> dict[str, Any]
     "/queues/{queue:name}", response={200: QueueState, **REFUSED}, summary="A queue"
 )
 def read_queue(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
-    """With what is on it now."""
+    """One queue with its depths."""
     require(request, VIEW)
     authorities.require(request.user, "inquire", named(name).name)
     (found,) = depths.queues(name)
@@ -148,8 +148,9 @@ def state_of(one: depths.QueueDepth) -> dict[str, Any]:
 def pause_queue(
     request: HttpRequest, name: Path[str], why: PauseReason
 ) -> dict[str, Any]:
-    """It goes on taking messages and gives none, until it is resumed. Needs the
-    authority ``set``."""
+    """Pauses the queue: puts go on, gets return nothing until it is resumed. Needs the
+    authority ``set``.
+    """
     return switched(request, name, why.reason, paused=True)
 
 
@@ -161,7 +162,7 @@ def pause_queue(
 def resume_queue(
     request: HttpRequest, name: Path[str], why: PauseReason
 ) -> dict[str, Any]:
-    """It gives messages again. Needs the authority ``set``."""
+    """Resumes the queue. Needs the authority ``set``."""
     return switched(request, name, why.reason, paused=False)
 
 
@@ -185,8 +186,9 @@ def switched(
 def browse_queue(
     request: HttpRequest, name: Path[str], page: Query[EntriesPage]
 ) -> dict[str, Any]:
-    """What lies on it, in the order of gets, of due times, or of messages. Whole
-    messages are for those who may browse."""
+    """Entries of the queue, in the order of gets, of due times, or of message numbers.
+    Complete messages need the authority ``browse``.
+    """
     require(request, BROWSE if page.whole else VIEW)
     queue = named(name)
     authorities.require(request.user, "browse" if page.whole else "inquire", name)
@@ -224,9 +226,10 @@ def whole(
 def read_message(
     request: HttpRequest, message_id: Path[int], why: Query[Unmasking]
 ) -> dict[str, Any]:
-    """With its properties and its body, for those who may browse a queue where it is
-    or was; also after its end, for as long as it is kept. What redaction rules hide is
-    masked; who has the authority ``unmask`` sees it by saying why."""
+    """The message with its properties and body, for callers who may browse a queue that
+    it is or was on; also after it has ended, during its retention. Redaction rules mask
+    parts of it; a caller with the authority ``unmask`` gives a reason to see them.
+    """
     require(request, BROWSE)
     story = story_of(message_id) if message_id <= NEWEST else None
     stored = StoredMessage.objects.filter(pk=message_id) if story else None

@@ -1,4 +1,4 @@
-"""Messages: which there are, and why one is not being delivered."""
+"""Finding messages, and why a message is not being delivered."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ CURSOR = r"^(?:[0-9]{1,19}\.[0-9]{1,10})?$"
 
 
 class MessageFilters(Schema):
-    """Which messages. Several filters have to be met together."""
+    """Filters for messages; all must match."""
 
     f: list[str] = Field(default=[], max_length=32)
 
 
 class WantedPage(MessageFilters):
-    """Which of them, and how many at most."""
+    """Which messages, and the size of the page."""
 
     after: str = Field(default="", pattern=CURSOR)
     limit: int = Field(default=50, ge=1, le=200)
 
 
 class WantedFile(MessageFilters):
-    """As which file, and whether with bodies and properties."""
+    """The file format, and whether bodies and properties are included."""
 
     format: Literal["ndjson", "csv"] = "ndjson"
     bodies: bool = False
-    unmask: str = Field(default="", max_length=500, pattern=NO_NUL)  # why, to see all
+    unmask: str = Field(default="", max_length=500, pattern=NO_NUL)  # why
 
 
 class FoundMessage(Schema):
@@ -52,7 +52,7 @@ class FoundMessage(Schema):
     queue: str
     state: str  # ready, delayed, in-flight, dead, discarded
     priority: int
-    tries: int  # times backed out; of a dead letter, before it died
+    tries: int  # backout count; of a dead letter, before its death
     until: datetime | None  # when its delay, its unit of work or its keeping ends
     expires_at: datetime | None
     put_at: datetime | None
@@ -63,7 +63,7 @@ class FoundMessage(Schema):
     correlation_id: str | None
     producer: str | None
     size_bytes: int | None
-    cause: str | None  # this and the rest of dead letters only
+    cause: str | None  # this and the following: dead letters only
     error: str | None
     fingerprint: str | None
     origin_queue: str | None
@@ -72,26 +72,26 @@ class FoundMessage(Schema):
 
 
 class FoundMessages(Schema):
-    """A page of what was found; the next begins after ``next``."""
+    """A page of the search results; the next page begins after ``next``."""
 
     filter: str  # as it was understood
     messages: list[FoundMessage]
     next: str | None
     looked_at: int  # messages
-    is_limited: bool  # it stopped before the page was full; there may be more
+    is_limited: bool  # the search limit was reached; there may be more
 
 
 class Counted(Schema):
-    """How many there are."""
+    """The number of matching messages."""
 
     filter: str  # as it was understood
     messages: int
-    is_exact: bool  # otherwise there are as many at least
+    is_exact: bool  # false: there are at least that many
     looked_at: int
 
 
 class Explanation(Schema):
-    """One thing that is true of a message on one queue."""
+    """One fact about a message on one queue."""
 
     queue: str  # empty once it is gone
     code: str  # stable, and safe to match on
@@ -101,7 +101,7 @@ class Explanation(Schema):
 
 
 class Explanations(Schema):
-    """What stands in a message's way; on each queue first what must be solved first."""
+    """Why a message is not delivered; on each queue, the first obstacle first."""
 
     message_id: int
     explanations: list[Explanation]
@@ -111,11 +111,12 @@ class Explanations(Schema):
     "/messages", response={200: FoundMessages, **REFUSED}, summary="Find messages"
 )
 def find_messages(request: HttpRequest, wanted: Query[WantedPage]) -> dict[str, Any]:
-    """Those on queues which one may inquire that meet a filter, such as
-    ``state:dead queue:orders* h.tenant:t7``, the newest first. A page looks at a
-    bounded number of messages; if that did not fill it, ``is_limited`` is true and
-    ``next`` goes on. To ask for bodies or properties of the application, one has to be
-    allowed to browse."""
+    """Messages that match a filter such as ``state:dead queue:orders* h.tenant:t7``, on
+    queues that the caller may inquire, the newest first. One page examines a limited
+    number of messages; if that limit is reached first, ``is_limited`` is true and
+    ``next`` continues. Filters on bodies or application properties need the authority
+    ``browse``.
+    """
     require(request, "broker.view_queue")
     search = search_form.search(request.user, wanted.f)
     try:
@@ -144,7 +145,7 @@ def find_messages(request: HttpRequest, wanted: Query[WantedPage]) -> dict[str, 
 def count_messages(
     request: HttpRequest, wanted: Query[MessageFilters]
 ) -> dict[str, Any]:
-    """How many of those there are that one would find; up to a thousand."""
+    """The number of messages that match; counts up to a thousand."""
     require(request, "broker.view_queue")
     search = search_form.search(request.user, wanted.f)
     counted = finding.count(search.filter, within=search.within)
@@ -165,11 +166,11 @@ def count_messages(
 def export_messages(
     request: HttpRequest, wanted: Query[WantedFile]
 ) -> StreamingHttpResponse:
-    """All of those that one would find, as one JSON object a line or as CSV, written
-    while it is found. With ``bodies``, in JSON only, also bodies and properties of what
-    lies on queues that one may browse; bodies above 1 MiB are left out, and what
-    redaction rules hide is masked. Who has the authority ``unmask`` sees it by saying
-    why."""
+    """All matching messages, as one JSON object a line or as CSV, streamed. With
+    ``bodies``, in JSON only, it includes bodies and properties of messages on queues
+    that the caller may browse. Bodies above 1 MiB are left out, and redaction rules
+    mask. A caller with the authority ``unmask`` gives a reason to see masked parts.
+    """
     require(request, "broker.view_queue")
     search = search_form.search(request.user, wanted.f, for_payloads=wanted.bodies)
     return export.export(
@@ -183,8 +184,9 @@ def export_messages(
     summary="Why a message is not being delivered",
 )
 def explain_message(request: HttpRequest, message_id: Path[int]) -> dict[str, Any]:
-    """What stands between a message and its next delivery, on the queues that one may
-    browse; or how it ended."""
+    """Why a message is not delivered, on the queues that the caller may browse; or how
+    it ended.
+    """
     require(request, "broker.view_queue")
     told = explain.explain(message_id) if message_id <= NEWEST else []
     if not told:

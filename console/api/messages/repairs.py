@@ -1,7 +1,6 @@
-"""Repairs: what a plan changes in the messages that it sends on.
+"""Repairs: patches that a plan applies to the messages it resubmits.
 
-A patch is the JSON of ``docs/repair.md``. It is read from what was sent without loss:
-numbers keep their digits.
+A patch is the JSON described in ``docs/repair.md``. Numbers keep all their digits.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ ANY_PATCH = {
 
 
 class Resubmit(Schema):
-    """Which messages, and what is to be changed in them. Either ``ids`` or ``f``."""
+    """The messages to resubmit, and the patch. Either ``ids`` or ``f``."""
 
     ids: list[int] = Field(default=[], max_length=MOST_IDS)
     f: list[str] = Field(default=[], max_length=32)  # filters, as for finding
@@ -57,7 +56,7 @@ class Resubmit(Schema):
 
 
 class Left(Schema):
-    """Messages that are not sent, and why."""
+    """Messages that are not sent, and the reason."""
 
     code: str  # stable, and safe to match on
     why: str
@@ -65,15 +64,15 @@ class Left(Schema):
 
 
 class ValueChange(Schema):
-    """One value that is another afterwards."""
+    """A value that the patch changes."""
 
     where: str  # a header, or a path in the body
-    before: str | None  # as JSON; null: nothing was there
+    before: str | None  # as JSON; null: did not exist
     after: str | None
 
 
 class Alike(Schema):
-    """Messages that are changed in the same way, and one of them."""
+    """Messages that change in the same way, with one example."""
 
     kinds: list[str]
     messages: int
@@ -82,10 +81,10 @@ class Alike(Schema):
 
 
 class PatchPreview(Schema):
-    """What a patch does to the frozen set of a plan."""
+    """The effect of a patch on the frozen set of a plan."""
 
     operation_id: int
-    is_complete: bool  # otherwise it is still being looked at
+    is_complete: bool  # false: the preview is not complete yet
     looked_at: int
     total: int
     fits: int  # of those that were looked at, what would be sent; or still is to be
@@ -94,7 +93,7 @@ class PatchPreview(Schema):
 
 
 class Planned(Schema):
-    """A plan to resubmit; nothing was sent yet."""
+    """A plan to resubmit; nothing has been sent yet."""
 
     operation_id: int
     messages: int
@@ -107,8 +106,9 @@ class Planned(Schema):
     summary="Plan to resubmit dead letters, with a patch or without",
 )
 def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
-    """Freeze a set, and say what a patch would change in each of its messages. Nothing
-    is sent before the plan is started."""
+    """Freezes the set and previews the patch on each message. Nothing is sent before
+    the plan is started.
+    """
     require(request, permissions.CHANGE)
     if bool(body.ids) == bool(body.f):
         why = "give either ids or f"
@@ -130,8 +130,9 @@ def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
     openapi_extra=ANY_PATCH,
 )
 def set_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
-    """In place of any that it has. A large set is looked at by the worker: ask for the
-    preview until it is complete."""
+    """Replaces the plan's patch. The worker previews a large set: repeat the read until
+    it is complete.
+    """
     plan, _ = seen(request, operation_id)
     require(request, permissions.CHANGE)
     with transaction.atomic():
@@ -145,7 +146,7 @@ def set_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     summary="What the patch of a plan would change",
 )
 def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
-    """To see values one has to be allowed to read the messages."""
+    """The preview. Values are shown to callers who may read the messages."""
     plan, _ = seen(request, operation_id)
     require(request, BROWSE)
     patches.require_reading(request, plan)
@@ -161,7 +162,7 @@ def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any
     summary="Take the patch of a plan away",
 )
 def drop_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
-    """All of its messages are in the plan again, as they are."""
+    """Removes the patch; the plan again contains all its messages unchanged."""
     plan, _ = seen(request, operation_id)
     require(request, permissions.CHANGE)
     with transaction.atomic():
@@ -177,10 +178,10 @@ def give(request: HttpRequest, plan: Operation, patch: Any) -> None:
 
 
 def said(request: HttpRequest) -> Any:
-    """What was sent, with all its digits.
+    """The JSON of the request, with all digits of numbers.
 
     Raises:
-        InvalidPatch: it is no JSON.
+        InvalidPatch: not valid JSON.
     """
     if len(request.body) > 4 * LONGEST:
         raise InvalidPatch(f"it is longer than {4 * LONGEST:,} bytes")
@@ -191,7 +192,7 @@ def said(request: HttpRequest) -> Any:
 
 
 def chosen(request: HttpRequest, body: Resubmit) -> tuple[Chosen | Sought, str]:
-    """Dead letters that this person sees, and the same in words."""
+    """The chosen dead letters that the caller may see, and a description of the set."""
     if body.f:
         search = search_form.search(request.user, ["state:dead", *body.f])
         return Sought(search.filter, search.within), str(search.filter)

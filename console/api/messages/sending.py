@@ -21,20 +21,20 @@ MOST = 1000  # messages of one request
 
 
 class MessagesToSend(Schema):
-    """Messages that are stored together, or not at all."""
+    """Messages that are stored together, all or none."""
 
     messages: list[MessageToPut] = Field(min_length=1, max_length=MOST)
 
 
 class Receipt(Schema):
-    """What became of one put."""
+    """The result of one put."""
 
     message_id: int  # the broker's number for it
-    queues: list[str]  # that took it; empty when none did, and it was dropped
+    queues: list[str]  # queues that stored it; empty: none, it was dropped
 
 
 class Receipts(Schema):
-    """What became of each, in the order of the messages."""
+    """The result of each put, in the order of the messages."""
 
     receipts: list[Receipt]
 
@@ -47,8 +47,9 @@ class Receipts(Schema):
 def put_message(
     request: HttpRequest, address: Path[str], message: MessageToPut
 ) -> dict[str, Any]:
-    """Sends it to an address, on which one needs the authority ``put``. It is stored
-    when this answers."""
+    """Puts a message to an address; needs the authority ``put``. The response is sent
+    after the message is stored.
+    """
     authorities.require(request.user, "put", address)
     (receipt,) = stored(request, built(request, address, [message], ["message"]))
     return receipt
@@ -62,7 +63,7 @@ def put_message(
 def put_messages(
     request: HttpRequest, address: Path[str], batch: MessagesToSend
 ) -> dict[str, Any]:
-    """As to put each, but all are stored, in this order, or none."""
+    """As putting each message, but all are stored in this order, or none."""
     authorities.require(request.user, "put", address)
     where = ["batch", "messages"]
     return {"receipts": stored(request, built(request, address, batch.messages, where))}
@@ -71,10 +72,10 @@ def put_messages(
 def built(
     request: HttpRequest, address: str, messages: list[MessageToPut], where: list[Any]
 ) -> list[NewMessage]:
-    """Messages as the broker takes them, from whoever asks.
+    """The messages as the broker stores them, with the caller as producer.
 
     Raises:
-        ValidationError: one of them contradicts itself.
+        ValidationError: one of them is not consistent.
     """
     now, producer = database_now(), authorities.name_of(request.user)
     return [
@@ -84,7 +85,7 @@ def built(
 
 
 def stored(request: HttpRequest, messages: list[NewMessage]) -> list[dict[str, Any]]:
-    """What is told of messages that were put."""
+    """The response for messages that were put."""
     receipts = put_many(messages, actor=authorities.name_of(request.user))
     taken = {queue_id for one in receipts for queue_id in one.queue_ids}
     names = dict(Queue.objects.filter(pk__in=taken).values_list("pk", "name"))

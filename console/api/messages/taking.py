@@ -1,9 +1,9 @@
-"""Getting messages in a unit of work that is held between calls, and settling them.
+"""Get messages in a unit of work that stays open between requests, and settle them.
 
-A get answers with messages and a *settlement*: who got them says by it what becomes of
-them. Until then nobody else gets them, and no longer than their lease: what is not
-settled by then is backed out, and counted. Any web process takes a settlement, also
-after a restart of all of them.
+A get returns messages and the token of a *settlement*, by which the client decides each
+delivery. Until then no other consumer gets the messages. The settlement is limited by a
+lease: deliveries not settled when it ends are backed out and counted. Any web process
+accepts the settlement, also after a restart of all of them.
 """
 
 from __future__ import annotations
@@ -41,52 +41,52 @@ Lease = Field(default=60, ge=1, le=43_200)  # seconds
 
 
 class Get(Schema):
-    """What one would like to get."""
+    """What to get."""
 
     limit: int = Field(default=1, ge=1, le=100)  # messages at most
-    lease_s: int = Lease  # how long they are held
-    wait_s: int = Field(default=0, ge=0, le=20)  # for the first, if there is none
-    selector: str = Field(default="", max_length=4000, pattern=NO_NUL)  # of JMS
+    lease_s: int = Lease  # seconds of the lease
+    wait_s: int = Field(default=0, ge=0, le=20)  # seconds to wait for the first message
+    selector: str = Field(default="", max_length=4000, pattern=NO_NUL)  # JMS selector
 
 
 class Got(Schema):
-    """What was got, in order; nothing, where nothing was ready."""
+    """The messages, in order; empty if none was ready."""
 
     messages: list[FullMessage]
-    settlement: str | None  # by which they are settled
+    settlement: str | None  # token of the settlement
     until: datetime | None  # when the lease ends
 
 
 class PutWith(MessageToPut):
-    """A message that is sent with a settlement."""
+    """A message to put in the same transaction as a settlement."""
 
     address: str = Field(min_length=1, max_length=255, pattern=NO_NUL)
 
 
 class Settling(Schema):
-    """What becomes of messages."""
+    """The outcome of each delivery."""
 
     outcome: Literal["accept", "release", "back_out", "reject"]
-    messages: list[int] | None = Field(default=None, max_length=1000)  # null: all held
+    messages: list[int] | None = Field(default=None, max_length=1000)  # null: all
     error: str = Field(default="", max_length=4000, pattern=NO_NUL)  # what went wrong
-    delay_ms: int | None = Field(default=None, ge=0, le=LONGEST_MS)  # before it is back
+    delay_ms: int | None = Field(default=None, ge=0, le=LONGEST_MS)  # until redelivery
     puts: list[PutWith] = Field(default=[], max_length=MOST)
 
 
 class StillHeld(Schema):
-    """What is still held; the settlement is over when that is nothing."""
+    """Deliveries still held; the settlement ends when there are none."""
 
     held: list[int]
 
 
 class Renewal(Schema):
-    """How long one goes on holding, from now."""
+    """The new duration of the lease, from now."""
 
     lease_s: int = Lease
 
 
 class HeldUntil(StillHeld):
-    """What is held, and until when."""
+    """The deliveries held, and the end of the lease."""
 
     until: datetime
 
@@ -97,10 +97,10 @@ class HeldUntil(StillHeld):
     summary="Get messages to settle them later",
 )
 def get_messages(request: HttpRequest, name: Path[str], wanted: Get) -> dict[str, Any]:
-    """Takes what is first on a queue, on which one needs the authority ``get``, for as
-    long as the lease. With an idempotency key it does not wait. An application, which
-    comes by a credential, gets what was sent; of what people get, redaction rules mask
-    what they hide."""
+    """Gets the first messages of a queue for the duration of a lease; needs the
+    authority ``get``. With an idempotency key the get does not wait. Clients with a
+    credential get the messages as sent; for signed-in users redaction rules mask.
+    """
     authorities.require(request.user, "get", name)
     queue = named(name)
     if wanted.selector and authorities.credential_of(request.user) is None:
@@ -139,7 +139,7 @@ def awaited(
     wait_s: float,
     take: Callable[[], leases.Lease | None],
 ) -> leases.Lease | None:
-    """Look, and look again when something may have arrived, until it is time."""
+    """Get, and get again when a message may have arrived, until the time is over."""
     may_wait = idempotency.HEADER not in request.headers
     ends_s = time.monotonic() + (wait_s if may_wait else 0)
     while True:
@@ -149,7 +149,7 @@ def awaited(
         if lease is not None or left_s <= 0:
             return lease
         if not connection.in_atomic_block:
-            connection.close()  # others need it meanwhile
+            connection.close()  # free the database connection while waiting
         notifications.wait(queue.pk, seen, longest_s=left_s)
 
 
@@ -161,10 +161,11 @@ def awaited(
 def settle_messages(
     request: HttpRequest, settlement: Path[str], said: Settling
 ) -> dict[str, Any]:
-    """Ends deliveries, and sends messages with them: all of it, or nothing.
-    ``accept``: they were processed. ``release``: they go back, uncounted. ``back_out``
-    (AMQP's *modified*): the attempt failed and is counted; they come again, or are dead
-    letters. ``reject``: they are not to be tried again."""
+    """Settles deliveries and puts messages, all or nothing. ``accept``: processed.
+    ``release``: back to the queue, not counted. ``back_out`` (AMQP's *modified*): the
+    attempt failed and is counted; the message is redelivered or dead-lettered.
+    ``reject``: dead-lettered without further attempts.
+    """
     uow, queue_id = lease_of(request, settlement)
     held = authorities.held_by(request.user)
     for one in said.puts:
@@ -194,7 +195,7 @@ def settle_messages(
 def renew_lease(
     request: HttpRequest, settlement: Path[str], renewal: Renewal
 ) -> dict[str, Any]:
-    """Holds what is still held for so many seconds from now on."""
+    """Extends the lease of the deliveries still held by that many seconds from now."""
     uow, _ = lease_of(request, settlement)
     until = leases.renew(uow, timedelta(seconds=renewal.lease_s))
     return {"held": leases.held(uow), "until": until}
@@ -214,10 +215,10 @@ def outcome_of(said: Settling) -> Outcome:
 
 
 def lease_of(request: HttpRequest, settlement: str) -> tuple[int, int]:
-    """The unit of work and the queue of a settlement, for whoever got it.
+    """The unit of work and the queue of a settlement, if the caller got it.
 
     Raises:
-        Http404: it is none, or somebody else's.
+        Http404: the token is unknown, or another client's.
     """
     try:
         uow, queue_id, whose = signing.loads(settlement, salt=SALT)

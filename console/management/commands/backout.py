@@ -35,7 +35,7 @@ from console.cli.options import (
 from console.cli.people import REFUSED, USAGE
 
 NOTHING = 3
-NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # any wrong usage; typer has no name
+NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # usage error; typer has no name
 Kind = Operation.Kind
 
 
@@ -43,7 +43,7 @@ class Command(BridgeCommands):
     help = "Put, get, browse and operate from a terminal."
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Say what the broker refuses in its own words."""
+        """Report errors of the broker in their own words."""
         try:
             with people.audited():
                 return super().execute(*args, **options)  # type: ignore[no-untyped-call]
@@ -59,7 +59,7 @@ class Command(BridgeCommands):
         except (SystemExit, CommandError) as end:
             if not isinstance(error, NOT_UNDERSTOOD):
                 raise
-            if isinstance(end, SystemExit):  # it has been said
+            if isinstance(end, SystemExit):  # already reported
                 raise SystemExit(USAGE) from None
             raise CommandError(str(error), returncode=USAGE) from None
 
@@ -81,7 +81,7 @@ class Command(BridgeCommands):
     def tell_rows(
         self, name: str, rows: list[dict[str, Any]], *, as_json: bool, empty: str
     ) -> None:
-        """A table or a document; without rows, a sentence and the exit code for it."""
+        """A table or a JSON document; without rows, a sentence and exit code 3."""
         if as_json:
             telling.as_json(self.out, {name: rows})
         elif rows and "body" in rows[0]:
@@ -95,7 +95,7 @@ class Command(BridgeCommands):
 
     @command()
     def queues(self, user: User = None, json: Json = False) -> None:  # noqa: FBT002
-        """Every queue, and how deep it is."""
+        """List queues and their depths."""
         rows = deeds.queues(people.acting(user))
         self.tell_rows("queues", rows, as_json=json, empty="There is no queue.")
 
@@ -122,7 +122,7 @@ class Command(BridgeCommands):
         user: User = None,
         json: Json = False,
     ) -> None:
-        """Send one message."""
+        """Put one message."""
         data, guessed = body_of(body, file)
         now = database_now()
         told = deeds.put(
@@ -152,7 +152,7 @@ class Command(BridgeCommands):
         yes: Yes = False,  # noqa: FBT002
         json: Json = False,  # noqa: FBT002
     ) -> None:
-        """Take the next messages off a queue, and print them."""
+        """Get the next messages of a queue, and print them."""
         rows = deeds.get(people.acting(user), queue, limit, does=yes, why=unmask)
         if rows and not yes:
             self.stderr.write("These are next. Nothing was taken; --yes takes them.")
@@ -172,7 +172,7 @@ class Command(BridgeCommands):
         user: User = None,
         json: Json = False,
     ) -> None:
-        """Look at what lies on a queue; nothing is changed."""
+        """Print messages of a queue; nothing changes."""
         rows = deeds.browse(
             people.acting(user), queue, place, after, limit, whole=whole, why=unmask
         )
@@ -203,7 +203,7 @@ class Command(BridgeCommands):
         user: User = None,
         json: Json = False,
     ) -> None:
-        """Dead letters in groups of one error, or one by one."""
+        """List dead letters, in groups of one error or one by one."""
         person = people.acting(user)
         which = deeds.selection(person, queue, origin, cause)
         rows = deeds.letters(which, limit) if letters else deeds.groups(which)
@@ -219,7 +219,7 @@ class Command(BridgeCommands):
         yes: Yes = False,  # noqa: FBT002
         json: Json = False,  # noqa: FBT002
     ) -> None:
-        """Send dead letters back to the queues they came from."""
+        """Resubmit dead letters to the queues they came from."""
         order = Order(Kind.RESUBMIT)
         self.work(order, filters, reason, user, does=yes, as_json=json)
 
@@ -247,7 +247,7 @@ class Command(BridgeCommands):
         yes: Yes = False,  # noqa: FBT002
         json: Json = False,  # noqa: FBT002
     ) -> None:
-        """Remove messages from a queue, into the discard bin."""
+        """Remove messages from a queue; they go to the discard bin."""
         chosen = [deeds.on_queue(queue), *(filters or [])]
         order = Order(Kind.REMOVE)
         self.work(order, chosen, reason, user, does=yes, as_json=json)
@@ -262,7 +262,7 @@ class Command(BridgeCommands):
         does: bool,
         as_json: bool,
     ) -> None:
-        """Plan what is ordered, or do it."""
+        """Plan an operation, or execute it."""
         person = people.somebody(user)
         told = deeds.work(person, order, filters, reason, self.errors, does=does)
         self.tell(told, deeds.in_words(told), as_json=as_json)
@@ -281,7 +281,7 @@ class Command(BridgeCommands):
         ] = "json",
         user: User = None,
     ) -> None:
-        """Write them to standard output."""
+        """Write all settings to standard output."""
         self.stdout.write(deeds.settings_document(people.acting(user), form), ending="")
 
     @settings.command(name="import")
@@ -296,7 +296,7 @@ class Command(BridgeCommands):
         yes: Yes = False,
         json: Json = False,
     ) -> None:
-        """Say what a document would change; with --yes, change it: all, or nothing."""
+        """Show what a document would change; with --yes, make all changes or none."""
         try:
             raw = file.read_bytes()
         except OSError as error:
@@ -319,7 +319,7 @@ class Command(BridgeCommands):
         user: User = None,
         json: Json = False,  # noqa: FBT002
     ) -> None:
-        """Write messages down, whole, a line each, the oldest first."""
+        """Write complete messages, one per line, the oldest first."""
         person = people.acting(user)
         told = exchange.take_out(person, filters, to, self.errors, why=unmask)
         if not told["messages"]:
@@ -338,7 +338,7 @@ class Command(BridgeCommands):
         yes: Yes = False,  # noqa: FBT002
         json: Json = False,  # noqa: FBT002
     ) -> None:
-        """Say what is in a file; with --yes, put it."""
+        """Check the messages of a file; with --yes, put them."""
         told = exchange.take_in(people.acting(user), file, to, self.errors, does=yes)
         does = "Put" if yes else "Nothing is done yet; --yes puts"
         where = ", ".join(told["to"]) or "nowhere"

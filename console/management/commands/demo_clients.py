@@ -1,4 +1,4 @@
-"""A shop and a warehouse that use the broker by AMQP 1.0, to be watched."""
+"""Runs the demonstration's shop and warehouse as AMQP 1.0 clients."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Traffic:
         self.said: Counter[str] = Counter()
 
     async def run(self, rate: float, count: int | None) -> None:
-        """Go on until enough was decided on, or a signal comes.
+        """Run until enough deliveries are settled, or a signal arrives.
 
         Args:
             rate: orders a second.
@@ -98,7 +98,7 @@ class Traffic:
         return self.said.total() - self.said["put"]
 
     async def keep_calling(self, name: str, program: Program) -> None:
-        """Stay connected; whenever it ends, say why, and call again."""
+        """Stay connected; when a connection ends, print why and reconnect."""
         before = ""
         while True:
             why = await self.call(name, program)
@@ -110,7 +110,7 @@ class Traffic:
             await asyncio.sleep(AGAIN_AFTER_S)
 
     async def call(self, name: str, program: Program) -> str:
-        """Be connected once; return why it ended."""
+        """Connect once; return why the connection ended."""
         login = self.known[name]
         caller = Caller(
             program, container_id=name, user=login.name, secret=login.secret

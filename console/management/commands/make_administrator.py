@@ -1,4 +1,4 @@
-"""The way back in, when the password of the last administrator is lost."""
+"""Makes an administrator, or sets a new password, when none can sign in."""
 
 from __future__ import annotations
 

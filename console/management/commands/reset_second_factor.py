@@ -1,4 +1,4 @@
-"""The way back in for somebody who lost their second factor."""
+"""Resets the second factor of a user who lost it."""
 
 from __future__ import annotations
 

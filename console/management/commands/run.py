@@ -1,4 +1,4 @@
-"""One command from a checkout to a working console, and back."""
+"""Starts the whole console from a checkout with one command, and stops it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from console.runtime.vendored_assets import vendor
 
 WEB_ANSWERS_WITHIN_S = 120
 ASK_AGAIN_AFTER_S = 0.1
-STOPS_WITHIN_S = {"listener": 20.0}  # it stores first what clients have put
+STOPS_WITHIN_S = {"listener": 20.0}  # it first stores what clients have put
 
 
 class Command(BaseCommand):
@@ -74,7 +74,7 @@ class Command(BaseCommand):
 def everything(
     programs: list[Program], environment: Mapping[str, str], terminal: Terminal
 ) -> Iterator[SupervisedProgram]:
-    """Run it all; yields the web process."""
+    """Run everything; yields the web process."""
     var = settings.VAR_DIR
     kept = [SupervisedProgram(program, terminal) for program in programs]
     preflight.check_directory(var)
@@ -116,9 +116,9 @@ def environment_of_children(demo: str | None) -> dict[str, str]:
 
 
 def port_of_listener() -> int:
-    """Where clients of AMQP connect: the port that is set, or the next that is free.
+    """The AMQP port: the configured one, or the next free one.
 
-    All processes are told, so that pages and clients know where the listener is.
+    All processes get it, so that pages and clients use the same port.
 
     Raises:
         CannotStart: none is free.
@@ -135,7 +135,7 @@ def port_of_listener() -> int:
 def table(
     procfile: Path, demo: str | None, environment: Mapping[str, str]
 ) -> list[Program]:
-    """What to keep running: the lines of the Procfile, and the demo's traffic."""
+    """The processes to keep running: the Procfile, and the demonstration's traffic."""
     commands = dict(parse_procfile(procfile.read_text()).processes)
     if demo is not None:
         commands["clients"] = "python manage.py demo_clients"
@@ -172,7 +172,7 @@ def wait_until_it_answers(
 
 
 def answers(host: str, port: int) -> bool:
-    """Whether something speaks HTTP there; a refusal is an answer too."""
+    """Whether an HTTP server answers there, with any status."""
     connection = http.client.HTTPConnection(ports.reachable(host), port, timeout=30)
     try:
         connection.request("GET", "/")

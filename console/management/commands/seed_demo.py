@@ -1,4 +1,4 @@
-"""Fill the broker with messages to watch: read, backed out, delayed, dead-lettered."""
+"""Puts sample messages: processed, backed out, delayed, dead-lettered."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Command(BaseCommand):
 
 
 def make_places() -> None:
-    """Create what is missing; what exists stays as somebody has set it."""
+    """Create missing addresses and queues; leave existing ones unchanged."""
     for name in QUEUES:
         address, _ = Address.objects.get_or_create(name=name)
         Queue.objects.get_or_create(name=name, defaults={"address": address})
@@ -133,7 +133,7 @@ def make_places() -> None:
 
 
 def turns(folder: Path | None, numbers: Iterable[int]) -> Iterator[Sample]:
-    """The samples of every turn, one after another."""
+    """The samples of all rounds, in order."""
     for turn in numbers:
         sent = samples(turn) if folder is None else list(in_folder(folder))
         if not sent:

@@ -1,4 +1,4 @@
-"""Fetches what the pages load and we did not write."""
+"""Fetches third-party assets of the pages."""
 
 from __future__ import annotations
 

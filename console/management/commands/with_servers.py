@@ -1,4 +1,4 @@
-"""A database and a Redis for the length of one command: tests, measurements."""
+"""Starts PostgreSQL and Redis for the duration of one command."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class Command(BaseCommand):
 
 
 def run(command: list[str], addresses: dict[str, str]) -> int:
-    """Run it as a shell would: Ctrl-C is for the command, and we see it end."""
+    """Run the command as a shell would: Ctrl-C reaches the command, and this process
+    waits for its end.
+    """
     here = Path(sys.executable).parent
     path = f"{here}:{os.environ.get('PATH', os.defpath)}"
     environment = os.environ | addresses | {"PATH": path}
