@@ -199,8 +199,8 @@ def by_policy(entry: EntryLocation) -> Iterator[Explanation]:
             "stopped",
             f"Delivery from {entry.label} to ConnectionConsumers has stopped."
             f" {entry.stopped}".strip(),
-            "Remove the cause, then start delivery again under Consumers. Whoever is no"
-            " ConnectionConsumer can get it all the same.",
+            "Remove the cause, then start delivery again under Consumers. Other"
+            " consumers can still get it.",
         )
 
 
@@ -237,7 +237,7 @@ def by_consumers(
         is_of_link = entry.cause == DeadLetter.Cause.LINK
         yield entry.say(
             "dead-letter",
-            f"It lies on {entry.label} as a dead letter, which nobody consumes.",
+            f"It lies on {entry.label} as a dead letter, and no consumer reads it.",
             "Mend the cause, then resubmit it"
             + (" through its link." if is_of_link else f" to {entry.origin_queue}."),
             origin_queue=entry.origin_queue,
@@ -294,7 +294,7 @@ def unwanted(entry: EntryLocation, handlers: Sequence[Consumer]) -> Explanation:
     words = "; ".join(named) + (f"; and {more:,} more" if more else "")
     puts_away = not all(one.retains_unwanted for one in handlers)
     remedy = (
-        "One of them puts away what no handler wants: look under Dead letters next."
+        "One of them dead-letters unwanted messages: look under Dead letters next."
         if puts_away
         else "Start a handler for such messages, or move it to another queue."
     )

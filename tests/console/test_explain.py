@@ -130,7 +130,7 @@ def test_an_end_leads_to_the_message_it_became(sign_in: SignIn, orders: Queue) -
         f"It was dead-lettered on orders and became message {letter.message_id}."
         in before
     )
-    assert "It lies on DLQ as a dead letter, which nobody consumes." in after
+    assert "It lies on DLQ as a dead letter, and no consumer reads it." in after
     html = client.get(reverse("console:message", args=[letter.origin_id])).content
     assert reverse("console:message", args=[letter.message_id]).encode() in html
 

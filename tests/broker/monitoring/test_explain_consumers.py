@@ -159,4 +159,4 @@ def test_what_is_unwanted_and_will_be_put_away_says_so(orders: Queue) -> None:
     (one,) = explain(sent(properties={"colour": "blue"}))
 
     assert one.code == "no-matching-selector"
-    assert "puts away what no handler wants" in one.remedy
+    assert "dead-letters unwanted messages" in one.remedy
