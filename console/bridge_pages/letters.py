@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from urllib.parse import urlencode
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -20,10 +20,10 @@ from broker.sql.clock import database_now
 from console.bridge_pages import sight
 from console.messages import dead_letter_groups
 from console.messages.dead_letter_query import fields_of, matches
+from console.messages.properties import PREFIX, moment_of
 from dashboards.live import attention
 from dashboards.live.link_status import ENDS, ends_here, sees
 
-PREFIX = "JMS_SUN_JMSBRIDGE_"
 MOST = 10  # groups on the page of a link
 Cause = DeadLetter.Cause
 
@@ -226,14 +226,6 @@ def facts_of(told: Mapping[str, str], here: set[str]) -> Iterator[tuple[str, str
     for name, value in pairs:
         if value:
             yield name, value
-
-
-def moment_of(milliseconds: str) -> datetime | None:
-    """A JMS timestamp as a moment; None if it is not one."""
-    try:
-        return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def link_for(

@@ -20,7 +20,7 @@ from broker.models import (
     LinkStatus,
 )
 from broker.models.bridge_names import BUILT_IN_QUEUE
-from console.layout.durations import duration
+from console.layout.times import duration
 
 Kind = BridgeDestination.Kind
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from broker.bridges.transfer import PATH
-from console.bridge_pages.letters import PREFIX, moment_of
-from console.templatetags.console import in_zone
+from console.layout.times import in_zone
 
+PREFIX = "JMS_SUN_JMSBRIDGE_"  # of the properties of a bridge's dead messages
 BROKERS_OWN = ("_AMQ_", "_BRK_")  # prefix of its property names
 TIMES = ("_TIMESTAMP", "_EXPIRATION")  # suffixes of bridge properties that are times
 Pairs = list[tuple[str, str]]
@@ -53,3 +54,11 @@ def sorted_out(seen: Mapping[str, Any]) -> Properties:
 def time_in_words(name: str, value: str) -> str:
     at = moment_of(value) if name.endswith(TIMES) else None
     return f"{value} ({in_zone(at)})" if at else value
+
+
+def moment_of(milliseconds: str) -> datetime | None:
+    """A JMS timestamp as a moment; None if it is not one."""
+    try:
+        return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

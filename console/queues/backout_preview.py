@@ -17,7 +17,7 @@ from broker.settlement.redelivery_policy import (
     Park,
 )
 from broker.settlement.redelivery_schedule import Span
-from console.layout.durations import duration
+from console.layout.times import duration
 
 NAMES = {  # of settings, for people
     "poison_policy": "poison policy",

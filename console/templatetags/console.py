@@ -6,7 +6,7 @@ Absolute times come first, relative ones second, so that they can be found in lo
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 
 from django import template
 from django.utils import timezone
@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from broker.models import Place
 from broker.queueing.browse import Browsed
-from console.layout.durations import UNKNOWN, duration
+from console.layout.times import UNKNOWN, duration, in_zone
 from dashboards.live.depths import QueueDepth
 
 register = template.Library()
@@ -134,12 +134,6 @@ def moment(
         words[11:] if is_today else words,
         ago(at, now),
     )
-
-
-def in_zone(at: datetime, zone: tzinfo | None = None) -> str:
-    """A moment to the millisecond, in a given zone or the user's."""
-    local = timezone.localtime(at, zone)
-    return f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03}"
 
 
 def in_every_zone(at: datetime) -> str:

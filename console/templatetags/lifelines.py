@@ -9,9 +9,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.layout.durations import duration
 from console.layout.navigation import url_of
-from console.templatetags.console import in_every_zone, in_zone
+from console.layout.times import duration, in_zone
+from console.templatetags.console import in_every_zone
 
 register = template.Library()
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.layout.durations import duration
+from console.layout.times import duration
 from console.messages.timeline import TimelineStep
 from console.operations.wording import DEEDS
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console.layout.durations import duration
+from console.layout.times import duration
 from console.templatetags.console import moment, number
 from console.templatetags.hostile import shown
 from dashboards.models import cause_word
@@ -133,7 +133,7 @@ def is_number(column: Column) -> bool:
 
 @register.simple_tag
 def sorting(column: Column, wanted: ResultsQuery, query: str) -> SafeString:
-    """The head of a column: a link that sorts by it, numbers in descending order first."""
+    """A column head: a link that sorts by it, numbers in descending order first."""
     down, up = f"-{column.name}", column.name
     first = usual_order(column)
     turned = (up if first == down else down) if wanted.sort == first else first

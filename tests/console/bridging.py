@@ -25,7 +25,7 @@ from broker.models import (
 )
 from broker.models.bridge_names import BUILT_IN_QUEUE, LINK_PROPERTY
 from broker.queueing.put import put
-from console.bridge_pages.letters import PREFIX
+from console.messages.properties import PREFIX
 from tests.make import make_queue
 
 URLS = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.layout.durations import duration
+from console.layout.times import duration
 from console.templatetags import console
 from tests.make import NOON, minutes, seconds
 

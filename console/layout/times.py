@@ -1,8 +1,10 @@
-"""Durations as pages and commands show them."""
+"""Times and lengths of time as pages and commands show them."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta, tzinfo
+
+from django.utils import timezone
 
 UNKNOWN = "–"
 
@@ -26,3 +28,9 @@ def duration(span: timedelta | float | None) -> str:
     if hours:
         return f"{hours} h {minutes:02} m"
     return f"{minutes} m {seconds:02} s" if minutes else f"{seconds} s"
+
+
+def in_zone(at: datetime, zone: tzinfo | None = None) -> str:
+    """A moment to the millisecond, in a given zone or the user's."""
+    local = timezone.localtime(at, zone)
+    return f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03}"
