@@ -3,11 +3,11 @@
 The packages, from the top down; each imports only those below it:
 
 ================================ =====================================================
-``management``, ``tasks``        commands, and what Celery calls
+``management``, ``tasks``        commands; Celery tasks
 ``urls``, ``routing``, ``admin`` pages, sockets, and schedules under Settings
-``metrics``                      the broker in numbers for Prometheus
-``pages``                        a report as a person sees it
-``live``                         numbers on open pages, sent over sockets
+``metrics``                      metrics for Prometheus
+``pages``                        pages of reports
+``live``                         live numbers, sent over sockets
 ``pipeline``                     one run of a report: journal, bronze, silver, gold
 ``reports``                      one module a report, and what a report declares
 ``spark``                        the Spark session

@@ -1,8 +1,8 @@
-"""When reports run, under Settings: Celery beat's entries, in words for people.
+"""Schedules of reports under Settings: Celery beat's entries with a form for people.
 
-Beat's own page of an entry asks for a task's name and its arguments as JSON. An entry
-that runs reports has a page here that asks which report, with what, and when; all
-others, which the code makes, keep theirs.
+Beat's own form asks for a task's name and its arguments as JSON. Entries that run
+reports get a form here with report, parameters and time. Entries that the code creates
+keep beat's form.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WHEN = (
 
 
 class ReportScheduleForm(forms.ModelForm):
-    """Which report runs when, and with what."""
+    """A schedule: report, parameters, time."""
 
     report = forms.ChoiceField(required=False, help_text="Its rows are new after that.")
     said = forms.CharField(
@@ -86,7 +86,7 @@ class ReportScheduleForm(forms.ModelForm):
 
 
 def usual() -> str:
-    """Which parameters each report has, with the defaults."""
+    """The parameters of each report with their defaults."""
     said = (
         f"{one.title}: " + ", ".join(f"{p.name}={p.default}" for p in one.parameters)
         for _, one in sorted(discover().items())
@@ -96,10 +96,10 @@ def usual() -> str:
 
 
 def parameters(slug: str, text: str) -> dict[str, str]:
-    """What was written, once it has been read as the report's.
+    """The parsed parameters of the report.
 
     Raises:
-        ValueError: it is not; a sentence for people.
+        ValueError: not valid; a sentence for people.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     said: dict[str, str] = {}
@@ -116,7 +116,7 @@ def parameters(slug: str, text: str) -> dict[str, str]:
 
 
 class ScheduleAdmin(PeriodicTaskAdmin):  # type: ignore[misc]  # it has no types
-    """Entries of the clock; those of reports have a page of their own kind."""
+    """Entries of Celery beat; those of reports have their own form."""
 
     list_display = ("name", "enabled", "when", "last_run_at")
     list_filter = ("enabled",)
@@ -129,11 +129,11 @@ class ScheduleAdmin(PeriodicTaskAdmin):  # type: ignore[misc]  # it has no types
         return schedules.words(one)
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """Many at once, for who may change all of them."""
+        """Bulk actions, for users who may change every entry."""
         return super().get_actions(request) if request.user.is_superuser else {}
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """What the code runs by the clock keeps the broker clean."""
+        """Entries created by the code cannot be changed: housekeeping needs them."""
         may = super().has_change_permission(request, obj)
         return may and (is_of_reports(obj) or bool(request.user.is_superuser))
 
@@ -158,12 +158,12 @@ class ScheduleAdmin(PeriodicTaskAdmin):  # type: ignore[misc]  # it has no types
 
 
 def is_of_reports(one: PeriodicTask | None) -> bool:
-    """Also of one that is new: what else runs by the clock is in the code."""
+    """Whether an entry runs reports. A new one does; the code creates the others."""
     return one is None or one.task == schedules.TASK
 
 
 class TimeAdmin(admin.ModelAdmin):
-    """A time at which something runs; what runs then is said at the entry alone."""
+    """A time at which entries run; the entries themselves name it."""
 
 
 admin.site.unregister(PeriodicTask)

@@ -6,7 +6,7 @@ class DashboardsConfig(AppConfig):
     name = "dashboards"
 
     def ready(self) -> None:
-        """Have reports asked for at night, and depths published, after a migration."""
+        """Create schedules of nightly reports and live depths after a migration."""
         from dashboards.management import migrate  # noqa: PLC0415
 
         post_migrate.connect(migrate.prepare, sender=self)

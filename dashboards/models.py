@@ -1,7 +1,7 @@
-"""What dashboards keep: the manifest of the archive, runs of reports, and results.
+"""Tables of the dashboards: manifest of the archive, runs of reports, results.
 
-Nothing here is needed to see a message through. All but the archive itself can be made
-again from it, and the archive for as long as the journal is kept.
+No message depends on them. All but the archive can be made again from it, and the
+archive from the journal as long as that is kept.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from broker.models import DeadLetter
 
 
 class ExportWindow(models.Model):
-    """One stretch of the journal, which goes to one file for each day it touches.
+    """A range of the journal's transactions, exported to one file per day.
 
-    Holds the transactions from ``lo`` up to, without, ``hi``. All had ended when the
-    window was opened, so it is complete and never changes: who dies between opening
-    and closing it leaves work that can be repeated, into the same files.
+    It holds transactions from ``lo`` up to, but not including, ``hi``. All had ended
+    when the window was opened, so it is complete and never changes. A process that dies
+    before closing it leaves work that can be repeated into the same files.
     """
 
     class State(models.TextChoices):
-        OPEN = "open"  # its files may be missing, or half there under other names
+        OPEN = "open"  # open: its files may be missing or incomplete
         DONE = "done"
 
     n = models.PositiveIntegerField(primary_key=True)  # counts up from 1
@@ -57,9 +57,9 @@ class ExportWindow(models.Model):
 
 
 class ArchiveFile(models.Model):
-    """One Parquet file; together, the manifest. What is not listed is not read.
+    """One Parquet file of the manifest. Files that are not listed are not read.
 
-    A file that others took the place of stays for a while, for who reads it just now.
+    A replaced file stays for a while, for readers that still use it.
     """
 
     table = models.CharField(max_length=80)  # bronze, deliveries …, or gold/<report>
@@ -98,17 +98,18 @@ class ArchiveFile(models.Model):
 
 
 class PublishedDay(models.Model):
-    """What is published of one day, and of what it was made: if that has changed since,
-    it is made again."""
+    """The published version of one day, and its inputs. A day whose inputs have changed
+    is made again.
+    """
 
     table = models.CharField(max_length=80)  # silver, or gold/<report>
     day = models.DateField()
     version = models.BigIntegerField()  # the run that made it
-    # The newest window in it, or the version of silver that it was made of.
+    # The newest window in it, or the version of silver it was made from.
     source = models.BigIntegerField()
-    before = models.BigIntegerField(null=True)  # the version of the day it goes on from
+    before = models.BigIntegerField(null=True)  # version of the day before
     floor = models.BigIntegerField(null=True)  # the first message put that is known
-    code = models.PositiveSmallIntegerField()  # the version of what computes it
+    code = models.PositiveSmallIntegerField()  # the version of the code
     rows = models.BigIntegerField()
     published_at = models.DateTimeField(db_default=Now())
 
@@ -126,14 +127,14 @@ class PublishedDay(models.Model):
 
 
 class ReportRun(models.Model):
-    """One run of one report, from the asking to its end."""
+    """One run of one report, from request to end."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
         RUNNING = "running"
         DONE = "done"
         STOPPED = "stopped"  # ``error`` says why
-        CANCELLED = "cancelled"  # ``error`` says by whom
+        CANCELLED = "cancelled"  # cancelled; ``error`` names the user
 
     report = models.CharField(max_length=64)  # its slug
     parameters = models.JSONField(default=dict, db_default={}, blank=True)
@@ -144,15 +145,15 @@ class ReportRun(models.Model):
         null=True,
         blank=True,
         related_name="+",
-    )  # null is the clock
+    )  # null: the schedule
     requested_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
-    cancelled_at = models.DateTimeField(null=True)  # when somebody asked for its end
+    cancelled_at = models.DateTimeField(null=True)  # when a cancel was requested
     ended_at = models.DateTimeField(null=True)
-    stage = models.TextField(blank=True)  # what it does now, for people
+    stage = models.TextField(blank=True)  # the present stage, for people
     progress = models.FloatField(default=0)  # from 0 to 1
     error = models.TextField(blank=True)  # a sentence
-    as_of = models.DateTimeField(null=True)  # everything before this is counted
+    as_of = models.DateTimeField(null=True)  # all events before this are included
     through = models.PositiveIntegerField(null=True)  # the last window counted
     rows = models.PositiveIntegerField(null=True)  # written, in the days it counted
 
@@ -190,7 +191,7 @@ class ReportRun(models.Model):
 
     @property
     def duration(self) -> timedelta | None:
-        """How long it ran, or has been running when it ended; None before."""
+        """The duration of the run; None before it ends."""
         if self.started_at and self.ended_at:
             return self.ended_at - self.started_at
         return None
@@ -204,7 +205,7 @@ class ReportRow(models.Model):
     run = models.ForeignKey(
         ReportRun, models.CASCADE, null=True, related_name="results"
     )
-    n = models.PositiveIntegerField()  # its place among its like
+    n = models.PositiveIntegerField()  # its order within the day or the run
     cells = models.JSONField()  # by the names of the report's columns
 
     class Meta:
@@ -226,5 +227,5 @@ class ReportRow(models.Model):
 
 
 def cause_word(cause: str) -> str:
-    """A cause for people; one that the broker does not know, as it was written."""
+    """The text of a cause; unknown causes unchanged."""
     return str(dict(DeadLetter.Cause.choices).get(cause, cause))

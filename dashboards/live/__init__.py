@@ -1,1 +1,1 @@
-"""Numbers on open pages: counted for everyone once a second, and sent over sockets."""
+"""Live numbers on open pages: queried once a second, sent over WebSockets."""

@@ -1,4 +1,4 @@
-"""How long the message waits that stands first on each queue."""
+"""The age of the first message on each queue."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dashboards import sql
 from dashboards.live import cache
 
 KEY = "dashboards.ages"
-KEPT_S = 5  # for pages; it costs more the more queues have something ready
+KEPT_S = 5  # cached for pages; the cost grows with the number of non-empty queues
 
 
 def now() -> dict[int, float]:
-    """Seconds by the queue's id, of queues where something is ready."""
+    """Seconds by queue id, for queues with ready messages."""
     return dict(sql.fetch("oldest"))
 
 
 def lately() -> dict[int, float]:
-    """The same, from some seconds ago at most."""
+    """The same, at most some seconds old."""
     return cache.recent(KEY, now, KEPT_S)

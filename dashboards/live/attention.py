@@ -1,8 +1,8 @@
-"""How many groups of dead letters ask for somebody: the badge on every page; and from
-which queues they came.
+"""The number of dead-letter groups that need attention, for the badge on every page;
+and their origin queues.
 
-To group all dead letters takes long where there are many. So it is done once for a
-while and for everyone, and each sees what is on the queues that they may inquire.
+Grouping many dead letters is slow. It is done once for all users and kept for a while;
+each user sees the groups on queues they may inquire.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KEPT_S = 15
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """All groups, as they were at one moment."""
+    """All groups at one moment."""
 
     at: datetime
     parts: list[
@@ -35,15 +35,15 @@ class Seen:
 
     @property
     def every(self) -> list[dead_letters.DeadLetterCount]:
-        """The largest first."""
+        """All groups, the largest first."""
         return [group for _, group in self.parts]
 
     def trends(self, within: Container[int]) -> Mapping[str, dead_letter_groups.Trend]:
-        """How many letters died in each hour of the last day, by fingerprint; also
-        those that lie there no more.
+        """Dead letters in each hour of the last day, by fingerprint, including those
+        that have left since.
 
         Args:
-            within: the queues that are looked at, by id.
+            within: the queues to count, by id.
         """
         hours: dict[str, list[int]] = defaultdict(
             lambda: [0] * dead_letter_groups.HOURS
@@ -58,11 +58,11 @@ class Seen:
 
 
 def count(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> int:
-    """How many groups ask for somebody, or did some seconds ago, of those on queues
-    that somebody may inquire.
+    """Groups that need attention, on queues the user may inquire; up to some seconds
+    old.
 
     Args:
-        held: what they may do.
+        held: the user's authorities.
     """
     known = seen()
     return sum(
@@ -76,10 +76,10 @@ def count(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> int:
 
 
 def died(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> Counter[str]:
-    """How many dead letters came from each queue, by its name; as old as the count.
+    """Dead letters by the name of their origin queue; as old as the count.
 
     Args:
-        held: what who looks may do; those on queues that they may not inquire are left
+        held: the user's authorities; dead letters on other queues are left
             out.
     """
     origins: Counter[str] = Counter()
@@ -89,8 +89,9 @@ def died(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> Count
 
 
 def newest() -> Seen:
-    """All groups as they are now; where there are so many dead letters that to group
-    them takes long, as they were at the moment that this says."""
+    """All groups now; if there are so many dead letters that grouping is slow, at the
+    recent moment that the result names.
+    """
     return cache.newest(KEY, look, KEPT_S)
 
 
@@ -102,7 +103,7 @@ def visible(
 
 
 def seen() -> Seen:
-    """All groups, from some seconds ago at most."""
+    """All groups, at most some seconds old."""
     return cache.recent(KEY, look, KEPT_S)
 
 
@@ -118,5 +119,5 @@ def look() -> Seen:
 
 
 def forget() -> None:
-    """Look anew the next time: somebody said something."""
+    """Drop the cached groups: a note has changed."""
     cache.forget(KEY)

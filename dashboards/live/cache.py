@@ -1,8 +1,8 @@
-"""What everybody asks for, and what takes long where there is very much of it.
+"""A cache for queries that all users need and that may be slow.
 
-It is kept for some seconds. Where to look takes long, whoever comes next gets what is
-kept, at once, and another thread looks anew meanwhile: the longer that takes the less
-often, so that it never is most of what the database does.
+A result is kept for some seconds. If the query is slow, callers get the cached result
+at once while another thread refreshes it. The slower the query, the rarer the refresh,
+so that it never takes most of the database's time.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from django.db import connection
 
 T = TypeVar("T")
 
-QUICK_S = 0.1  # a look that takes less makes nobody wait
-TIMES = 50  # as long as a look took is what it saw kept, at least
-LONGEST_S = 30  # for which that is so
-STALE_S = 60  # what is older is shown to nobody
+QUICK_S = 0.1  # a faster query is run by the caller
+TIMES = 50  # a result is kept for at least this multiple of the query's duration
+LONGEST_S = 30  # up to this duration
+STALE_S = 60  # older results are never returned
 FIRST = RLock()
-LOOKING = "{}.looking"  # key: some thread is at it
+LOOKING = "{}.looking"  # keys that a thread is refreshing
 
 
 @dataclass(frozen=True, slots=True)
 class Kept(Generic[T]):
-    """What one look saw."""
+    """The result of one query."""
 
     value: T
-    at: float  # seconds of the clock that never goes back
+    at: float  # monotonic seconds
     took_s: float
 
     @property
@@ -40,7 +40,7 @@ class Kept(Generic[T]):
 
     @property
     def rests_s(self) -> float:
-        """For how long nobody looks again: in proportion to what it costs."""
+        """Seconds until the next refresh, in proportion to the query's duration."""
         return min(self.took_s * TIMES, LONGEST_S)
 
     @property
@@ -49,11 +49,12 @@ class Kept(Generic[T]):
 
 
 def recent(key: str, look: Callable[[], T], seconds: float) -> T:
-    """What was seen so many seconds ago at most; where to look takes long, up to
-    ``LONGEST_S``, and longer while somebody looks."""
+    """A result at most this many seconds old; if the query is slow, up to
+    ``LONGEST_S``, and older during a refresh.
+    """
     kept: Kept[T] | None = cache.get(key)
     if kept is None:
-        with FIRST:  # whoever asks meanwhile gets what is seen now
+        with FIRST:  # callers get this result meanwhile
             kept = cache.get(key)
             return kept.value if kept else look_now(key, look)
     if kept.is_quick and kept.age_s > seconds:
@@ -65,7 +66,7 @@ def recent(key: str, look: Callable[[], T], seconds: float) -> T:
 
 
 def newest(key: str, look: Callable[[], T], seconds: float) -> T:
-    """What is there now; where to look takes long, as ``recent``."""
+    """The present result; if the query is slow, as ``recent``."""
     kept: Kept[T] | None = cache.get(key)
     if kept is None or kept.is_quick:
         return look_now(key, look)
@@ -81,12 +82,12 @@ def look_now(key: str, look: Callable[[], T]) -> T:
 
 
 def forget(key: str) -> None:
-    """Whoever asks next looks anew."""
+    """Drop the result; the next caller runs the query."""
     cache.delete(key)
 
 
 def look_apart(key: str, look: Callable[[], object]) -> None:
-    """In a thread of its own, on a connection of its own."""
+    """Refresh in a separate thread with its own connection."""
     try:
         look_now(key, look)
     finally:

@@ -1,4 +1,4 @@
-"""The sockets of open pages: who may listen, and passing on what is published."""
+"""The WebSocket of open pages: authorization, and forwarding of published numbers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 FORBIDDEN = 4403
-TRY_AGAIN_LATER = 1013  # the browser does, at growing intervals
+TRY_AGAIN_LATER = 1013  # close code: the browser reconnects, at growing intervals
 LOOK_AGAIN_S = 4  # signing out and losing a role take effect within this
-ANSWERS_S = 5  # Redis, or it is taken to be gone
+ANSWERS_S = 5  # seconds for an answer of Redis
 
 
 class DepthsConsumer(AsyncWebsocketConsumer):
     """One open page that shows queue depths, and one topic that its URL may name.
 
-    The page gets the sums on connecting, and then what changes while it stays open: of
-    the queues of which it has said that it shows them, however many others there are.
+    The page gets the totals on connecting, then changes while it is open, for the
+    queues that it has listed as shown.
     """
 
     may_look = True
@@ -44,14 +44,14 @@ class DepthsConsumer(AsyncWebsocketConsumer):
     async def __call__(
         self, scope: dict[str, Any], receive: Receive, send: Send
     ) -> None:
-        """Without Redis there is nothing to pass on; the page asks over HTTP then."""
+        """Without Redis there are no updates; the page then polls over HTTP."""
         try:
             await super().__call__(scope, receive, send)
         except (RedisError, TimeoutError):
             await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})
 
     async def connect(self) -> None:
-        # Before accept: to be refused, and only that, makes browsers wait longer.
+        # Before accept: only a refused connection makes browsers wait longer.
         async with asyncio.timeout(ANSWERS_S):
             await self.channel_layer.group_add(depths.GROUP, self.channel_name)
         self.topic = topics.asked_for(
@@ -66,8 +66,9 @@ class DepthsConsumer(AsyncWebsocketConsumer):
                 await topic.join(number, self)
 
     async def watch(self) -> None:
-        """Look again, also while nothing is published: who looks, and whether Redis,
-        for which the socket waits without end, answers."""
+        """Check the user's rights and Redis also while nothing is published: the socket
+        waits for Redis without a timeout.
+        """
         while self.may_look:
             await asyncio.sleep(LOOK_AGAIN_S)
             with suppress(OSError):  # the page is gone, and its socket ends
@@ -80,26 +81,25 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         if self.topic:
             topic, number = self.topic
             topic.leave(number, self)
-        with suppress(RedisError, TimeoutError):  # it forgets by itself
+        with suppress(RedisError, TimeoutError):  # it expires by itself
             async with asyncio.timeout(ANSWERS_S):
                 await self.channel_layer.group_discard(depths.GROUP, self.channel_name)
 
     async def receive(self, text_data: str | None = None, **_: Any) -> None:
-        """The page says which queues it shows; it gets their numbers."""
+        """The page lists the queues that it shows, and gets their numbers."""
         self.shown = depths.named(text_data or "")
         if self.shown and await self.is_welcome():
             await self.send(await self.numbers())
 
     async def numbers(self) -> str:
-        """The sums, and the numbers of what is shown."""
+        """The totals, and the numbers of the queues shown."""
         told: str = await database_sync_to_async(html_for)(self.user, self.shown)
         return told
 
     async def depths_changed(self, event: dict[str, Any]) -> None:
-        """Pass on what was published, to those who may still see it.
+        """Forward published numbers to users who may still see them.
 
-        Who may see some queues only gets the numbers of those, without asking the
-        database.
+        A user who may see only some queues gets the numbers of those, without a query.
         """
         if not await self.is_welcome():
             return
@@ -112,14 +112,14 @@ class DepthsConsumer(AsyncWebsocketConsumer):
             await self.send(await part(self.held, [int(one) for one in changed]))
 
     async def tell(self, html: str) -> None:
-        """Pass on what is new of the topic."""
+        """Forward changes of the topic."""
         if await self.is_welcome():
             await self.send(html)
 
     async def is_welcome(self) -> bool:
-        """Whether this person may look, asked anew when the answer is old.
+        """Whether the user may look; checked again when the last check is old.
 
-        If not, the socket is closed: after accept, so that the page sees the code.
+        If not, close the socket, after accept, so that the page gets the close code.
         """
         now = timezone.now().timestamp()
         if self.may_look and now - self.checked_at >= LOOK_AGAIN_S:
@@ -130,7 +130,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         return self.may_look
 
     async def may_view(self) -> bool:
-        """Ask the database, not the scope: that one is as old as the socket."""
+        """Query the database, not the scope, which is as old as the socket."""
         key = self.scope["session"].session_key
         session = import_module(settings.SESSION_ENGINE).SessionStore(key)
         self.user = await get_user({"session": session})
@@ -146,7 +146,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
 
 
 async def answers() -> bool:
-    """Whether Redis does."""
+    """Whether Redis answers."""
     try:
         await asyncio.to_thread(samples.memory().ping)
     except RedisError:
@@ -155,8 +155,9 @@ async def answers() -> bool:
 
 
 def html_for(user: authorities.Principal, shown: Collection[int]) -> str:
-    """The numbers of some queues, if this person may inquire them; sums of all that
-    they may."""
+    """Numbers of the shown queues that the user may inquire, and totals of all of
+    those.
+    """
     held = authorities.held_by(user)
     every = depths.queues(user=user)
     return depths.html(

@@ -1,8 +1,8 @@
-"""How deep the queues are, as pages show it: counted once, rendered once.
+"""Queue depths for pages: queried once, rendered once.
 
-The counts are the journal's, exact and without counting rows. The rates compare them
-with a sample some seconds old; where there is none (``publisher`` does not run), a rate
-is unknown, and everything else is still right.
+Counts come from the journal, exact and without counting rows. Rates compare them with a
+sample some seconds old; without a sample (``publisher`` does not run) a rate is
+unknown, and everything else is still correct.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_SHOWN = 500  # queues on one page
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """One queue. Rates are entries a second; what was done only ever grows."""
+    """One queue. Rates are entries a second; totals only grow."""
 
     queue_id: int
     name: str
@@ -43,8 +43,8 @@ class QueueDepth:
     claimed: int
     delayed: int
     arrived: int
-    left: int  # accepted, since the queue exists
-    attempts: int  # deliveries that were to be accepted, whatever came of them
+    left: int  # accepted since the queue was created
+    attempts: int  # deliveries, whatever their outcome
     arriving: float | None
     accepted: float | None
 
@@ -54,7 +54,7 @@ class QueueDepth:
 
     @property
     def is_untaken(self) -> bool:
-        """Something is ready that consumers should take, and for seconds none did."""
+        """Messages are ready for consumers, and none was got for some seconds."""
         is_still = self.paused or self.stopped
         is_for_consumers = not (is_still or self.takes_dead_letters)
         return is_for_consumers and self.ready > 0 == self.claimed == self.accepted
@@ -67,12 +67,12 @@ def queues(
     counts: Mapping[int, journal.Depth] | None = None,
     now: datetime | None = None,
 ) -> list[QueueDepth]:
-    """Every queue, or the one of that name, by name. Three queries, however many.
+    """All queues, or the one of that name, ordered by name. Three queries.
 
     Args:
-        user: who looks, and sees the queues that they may inquire, for one query more;
+        user: limits the result to queues the user may inquire (one more query);
             None is the process itself.
-        counts: what the journal says, where the caller has asked it already.
+        counts: the journal's counts, if the caller has them already.
     """
     chosen = Queue.objects.all() if name is None else Queue.objects.filter(name=name)
     takes = ExpressionWrapper(takes_dead_letters(), output_field=BooleanField())
@@ -106,7 +106,7 @@ def queues(
 
 
 def dead_letters(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> int:
-    """How many dead letters lie on all queues that somebody may inquire.
+    """The number of dead letters on all queues the user may inquire.
 
     Args:
         held: what they may do.
@@ -117,8 +117,9 @@ def dead_letters(held: authorities.GrantedAuthorities = authorities.EVERYTHING) 
 
 
 def takes_dead_letters() -> Q:
-    """Whether a queue is one where messages are moved to that nobody could process: of
-    a dead letter address, somebody's backout queue, or the broker's own."""
+    """Whether poison messages are moved to the queue: a queue of a dead letter address,
+    a backout queue, or the broker's dead letter queue.
+    """
     name = OuterRef("name")
     return (
         Q(address__name__in=dead_letter_addresses())
@@ -128,7 +129,7 @@ def takes_dead_letters() -> Q:
 
 
 def dead_letter_addresses() -> set[str]:
-    """Every address that settings name for poison messages. One query."""
+    """Every dead letter address in the settings. One query."""
     named = set(
         AddressSetting.objects.exclude(dead_letter_address__isnull=True).values_list(
             "dead_letter_address", flat=True
@@ -143,12 +144,12 @@ def html(
     *,
     held: authorities.GrantedAuthorities = authorities.EVERYTHING,
 ) -> str:
-    """The numbers that a page replaces, each with the name of its place.
+    """The numbers that a page replaces, by the name of their place.
 
     Args:
-        every: the queues that sums are of.
-        shown: those that are spelled out.
-        held: what whoever looks may do: groups of dead letters are counted for them.
+        every: the queues to add up.
+        shown: the queues with numbers of their own.
+        held: the user's authorities, for the count of dead-letter groups.
     """
     return "".join([*parts(shown).values(), sums(every, held=held)])
 
@@ -168,7 +169,7 @@ def sums(
     *,
     held: authorities.GrantedAuthorities = authorities.EVERYTHING,
 ) -> str:
-    """What is counted over all queues."""
+    """Totals over all queues."""
     context = {
         "totals": totals(every),
         "stopped": [queue.name for queue in every if queue.stopped],
@@ -179,15 +180,16 @@ def sums(
 
 
 def named(said: str) -> frozenset[int]:
-    """The queues that a page says it shows: ids with commas between; none, if it says
-    something else. At most ``MOST_SHOWN``."""
+    """The ids of shown queues, from a comma-separated list of a page; empty if invalid.
+    At most ``MOST_SHOWN``.
+    """
     if not re.fullmatch(r"\d{1,18}(,\d{1,18})*", said):
         return frozenset()
     return frozenset(map(int, said.split(",")[:MOST_SHOWN]))
 
 
 def totals(every: list[QueueDepth]) -> dict[str, int]:
-    """The sums over queues that pages show."""
+    """The totals that pages show."""
     return {
         "queues": len(every),
         "ready": sum(queue.ready for queue in every),

@@ -1,7 +1,7 @@
-"""How fast links of bridges carry, and which of them have failed; asked for everyone.
+"""Transfer rates of links, and failed links; queried once for all users.
 
-Rates compare what a link has sent with a sample about a minute old, kept in Redis. It
-may be lost at any time; rates are then unknown, and everything else is still right.
+Rates compare the sent count with a sample about a minute old in Redis. The sample may
+be lost at any time; rates are then unknown, and everything else is still correct.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ KEY = "dashboards:links"
 EVERY_S = 5
 MOST_KEPT = 13  # samples: a minute
 STALE_S = 90
-SHORTEST_S = 0.5  # below this a rate is noise
+SHORTEST_S = 0.5  # seconds; shorter intervals give no useful rate
 FAILED = "dashboards.links.failed"
 KEPT_S = 2
-MOST = 100  # failed links that are told by name
+MOST = 100  # failed links shown by name
 ENDS = ("bridge", "source", "source_factory", "target", "target_factory")
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A link that stopped by itself."""
+    """A link that stopped after an error."""
 
     name: str
     ends: frozenset[str]  # its queues at this broker, by name
 
 
 def remember(now: datetime | None = None) -> None:
-    """Keep a sample of what links have sent, where the last one is old enough.
+    """Store a sample of sent counts, if the last one is old enough.
 
     Raises:
         redis.RedisError: it cannot be reached.
@@ -60,12 +60,11 @@ def remember(now: datetime | None = None) -> None:
 def rates(
     sent: Mapping[int, int], now: datetime | None = None
 ) -> dict[int, float | None]:
-    """Messages a second that links sent since the oldest sample; none where that is not
-    known.
+    """Messages sent a second since the oldest sample, by link; None if unknown.
 
     Args:
-        sent: how many each has sent by now, by its id.
-        now: when.
+        sent: present sent counts, by link id.
+        now: the present time.
     """
     try:
         found = samples.memory().lindex(KEY, -1)
@@ -82,8 +81,7 @@ def rates(
 
 
 def failed(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> list[str]:
-    """The links that stopped by themselves, as they were a moment ago, of those whose
-    queues somebody may inquire.
+    """Failed links whose queues the user may inquire; cached for a moment.
 
     Args:
         held: what they may do.
@@ -93,12 +91,12 @@ def failed(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> lis
 
 
 def renew() -> list[str]:
-    """The same of all, as it is now, which is what others are told next."""
+    """All failed links now; refreshes the cache."""
     return [one.name for one in cache.look_now(FAILED, look)]
 
 
 def look() -> list[Failed]:
-    """One query."""
+    """Query the failed links. One query."""
     found = standing.failed().select_related(*(f"link__{one}" for one in ENDS))
     return [
         Failed(str(one.link), frozenset(ends_here(one.link))) for one in found[:MOST]
@@ -106,7 +104,7 @@ def look() -> list[Failed]:
 
 
 def ends_here(link: Link) -> set[str]:
-    """The names at this broker that a link receives from and sends to."""
+    """The addresses and queues of this broker that are ends of a link."""
     ends = set()
     if link.source_factory.provider == HERE:
         ends.add(link.source.name)
@@ -116,5 +114,5 @@ def ends_here(link: Link) -> set[str]:
 
 
 def sees(held: authorities.GrantedAuthorities, ends: Iterable[str]) -> bool:
-    """Whether somebody may know of a link."""
+    """Whether the user may see a link."""
     return all(held.on("inquire", one) for one in ends)

@@ -1,6 +1,6 @@
-"""Telling open pages what has changed, once a second for everyone.
+"""Publishes changed numbers to open pages, once a second for all of them.
 
-Pages get hints, not data that must arrive: each can be read again over HTTP.
+The updates may be lost: every number can be read again over HTTP.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ PUBLISHER_LOCK = 0x4C495645  # one publisher at a time, whatever the number of w
 
 @transaction.atomic
 def publish(now: datetime | None = None) -> None:
-    """Count, compare with what was last sent, and send the difference if there is any.
+    """Query the numbers, compare them with the last ones, and publish the difference.
 
-    Where another process is at it, there is nothing left to do.
+    Returns at once if another process is publishing.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [PUBLISHER_LOCK])
@@ -45,16 +45,16 @@ def publish(now: datetime | None = None) -> None:
     if rows == before:
         return
     changed = [q for q in every if rows[str(q.queue_id)] != before.get(str(q.queue_id))]
-    samples.memory().set(PUBLISHED, json.dumps(rows))  # first: pages may look there
+    samples.memory().set(PUBLISHED, json.dumps(rows))  # first: pages may read it
     send(depths.sums(every), depths.parts(changed))
 
 
 def part(held: authorities.GrantedAuthorities, shown: Collection[int]) -> str:
-    """What of the last that was published is for those who hold ``held``.
+    """The part of the last numbers that a user may see.
 
     Args:
-        held: what they may do.
-        shown: the queues that are spelled out, by id.
+        held: the user's authorities.
+        shown: the ids of queues with numbers of their own.
 
     Raises:
         redis.RedisError: it cannot be reached.
@@ -70,8 +70,7 @@ def part(held: authorities.GrantedAuthorities, shown: Collection[int]) -> str:
 
 
 def send(sums: str, parts: Mapping[str, str] | None = None) -> None:
-    """Hand rendered numbers, those of queues by their ids, to every page that is
-    open."""
+    """Send rendered numbers, by queue id, to all open pages."""
     layer = get_channel_layer()
     assert layer is not None, "CHANNEL_LAYERS is not set"
     async_to_sync(layer.group_send)(

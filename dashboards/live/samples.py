@@ -1,7 +1,7 @@
-"""What was counted in the last seconds, so that rates can be told.
+"""Samples of the last seconds' counts, for rates.
 
-Kept in Redis, because the one who counts and those who show are different processes. It
-may be lost or unreachable at any time; rates are then unknown.
+They are in Redis, because the publisher and the web processes are different processes.
+They may be lost at any time; rates are then unknown.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from broker.models import Kind
 from broker.queueing.journal import Depth
 
 KEY = "dashboards:samples"
-KEPT = 10  # of one a second
+KEPT = 10  # samples, one a second
 STALE_S = 15
-SHORTEST_S = 0.5  # below this a rate is noise
+SHORTEST_S = 0.5  # seconds; shorter intervals give no useful rate
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Entries a second, or None where that is not known."""
+    """Entries a second, or None if unknown."""
 
     arriving: float | None = None
     accepted: float | None = None
@@ -37,14 +37,14 @@ class Rates:
 
 @cache
 def memory() -> redis.Redis:
-    """The connection; made once, connected on use."""
+    """The Redis client; created once, connects when used."""
     return redis.Redis.from_url(
         settings.REDIS_URL, socket_connect_timeout=0.5, socket_timeout=0.5
     )
 
 
 def remember(counts: Mapping[int, Depth], now: datetime | None = None) -> None:
-    """Keep a sample, and no more than ``KEPT``.
+    """Store a sample; keep the newest ``KEPT``.
 
     Raises:
         redis.RedisError: it cannot be reached.
@@ -63,9 +63,9 @@ def remember(counts: Mapping[int, Depth], now: datetime | None = None) -> None:
 def rates(
     counts: Mapping[int, Depth], now: datetime | None = None
 ) -> defaultdict[int, Rates]:
-    """How fast entries came and were accepted since the oldest sample, by queue id.
+    """Entries put and accepted a second since the oldest sample, by queue id.
 
-    Any queue may be asked for: nothing is known of any, or nothing ever happened on it.
+    Any queue id may be used; without data its rates are unknown or zero.
     """
     try:
         found = memory().lindex(KEY, -1)

@@ -1,7 +1,7 @@
-"""What several open pages may show beside the depths, such as one operation.
+"""Live topics beside the depths, such as one operation.
 
-Each is asked for once a second while any page shows it, however many do; and over HTTP,
-where there is no socket, no more often.
+Each topic is queried once a second while any page shows it, and at most once a second
+over HTTP without sockets.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from django.db import Error
 from broker.security import authorities
 
 EVERY_S = 1.0
-KEPT_S = 0.9  # for all who ask within the same second
+KEPT_S = 0.9  # cached for one second
 LARGEST = 2**63 - 1
 
 
 class Page(Protocol):
-    """One that is told."""
+    """One open page."""
 
     async def tell(self, html: str) -> None: ...
 
 
 @dataclass
 class Topic:
-    """Things of one kind, each known by a number.
+    """Objects of one kind, each identified by a number.
 
     Attributes:
-        name: of the kind; in URLs, before the number.
-        may_see: whether somebody may see one of them.
-        look: its numbers, each with the name of its place on a page.
+        name: of the kind; before the number in URLs.
+        may_see: whether a user may see one of them.
+        look: its numbers, by the name of their place on a page.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Topic:
     tasks: dict[int, asyncio.Task[None]] = field(default_factory=dict)
 
     def html(self, number: int) -> str:
-        """The numbers as they were within this second."""
+        """The numbers, at most a second old."""
         key = f"dashboards.topic.{self.name}.{number}"
         found: str | None = cache.get(key)
         if found is None:
@@ -57,7 +57,7 @@ class Topic:
         return found
 
     async def join(self, number: int, page: Page) -> None:
-        """Tell this page what changes, from now on and first of all what is."""
+        """Send this page the present numbers, then every change."""
         others = self.pages.setdefault(number, set())
         others.add(page)
         task = self.tasks.get(number)
@@ -76,14 +76,14 @@ class Topic:
 
     async def keep_telling(self, number: int) -> None:
         while True:
-            # Nobody is told without a database; pages say themselves how old they are.
+            # Without a database nothing is sent; pages show the age of their numbers.
             with suppress(Error):
-                # Not behind what else sockets wait for, which is done one by one.
+                # In its own thread: other work of sockets is done one at a time.
                 look = database_sync_to_async(self.html, thread_sensitive=False)
                 html = await look(number)
                 if html != self.told.get(number):
                     self.told[number] = html
-                    # Who has gone meanwhile, or is slow, is no matter of the others.
+                    # A page that is gone or slow must not delay the others.
                     tells = [page.tell(html) for page in self.pages[number]]
                     await asyncio.gather(*tells, return_exceptions=True)
             await asyncio.sleep(EVERY_S)
@@ -97,7 +97,7 @@ def register(topic: Topic) -> None:
 
 
 def asked_for(query: str) -> tuple[Topic, int] | None:
-    """What a page's URL names beside the depths, if that is known."""
+    """The topic in a page's URL, if it is known."""
     for name, value in parse_qsl(query[:200]):
         is_number = value.isascii() and value.isdecimal() and int(value) <= LARGEST
         if name in TOPICS and is_number:

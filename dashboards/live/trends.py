@@ -1,7 +1,6 @@
-"""How deep queues were in the last minutes: a small line beside the name of each.
+"""Queue depths of the last minutes, as a sparkline beside each queue.
 
-Kept in Redis like the samples of rates, and as easily lost: where a point is not known,
-the line has none.
+Kept in Redis like the samples of rates, and may be lost: unknown points are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ WIDTH, HEIGHT, MARGIN = 72, 18, 2  # of the drawing, in units of its own
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Entries on one queue, every ten seconds, the oldest first; None is not known."""
+    """Depths of one queue every ten seconds, the oldest first; None is unknown."""
 
     depths: Sequence[int | None]
 
@@ -35,7 +34,7 @@ class Trend:
 
     @property
     def is_flat(self) -> bool:
-        """There is nothing to draw: never another depth, or too little is known."""
+        """Whether there is nothing to draw: the depth never changed, or is unknown."""
         return len(set(self.known)) < 2
 
     @property
@@ -61,7 +60,7 @@ class Trend:
 
 
 def remember(counts: Mapping[int, Depth], now: datetime | None = None) -> None:
-    """Keep how deep all queues are, if these ten seconds have no point yet.
+    """Store the depths of all queues, once in ten seconds.
 
     Raises:
         redis.RedisError: it cannot be reached.
@@ -78,7 +77,7 @@ def remember(counts: Mapping[int, Depth], now: datetime | None = None) -> None:
 
 
 def of(queue_ids: Iterable[int], now: datetime | None = None) -> dict[int, Trend]:
-    """The trend of each of some queues, by id. One round trip, however many."""
+    """The trends of some queues, by id. One round trip."""
     ids = list(queue_ids)
     last = turn_at(now)
     try:

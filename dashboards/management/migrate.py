@@ -11,7 +11,7 @@ from broker.management.migrate import schedule
 
 
 def prepare(*, using: str, apps: Apps, **rest: Any) -> None:
-    """Schedule what is not scheduled yet; ``post_migrate`` of the dashboards."""
+    """Create missing schedules; ``post_migrate`` receiver of the dashboards."""
     if "plan" not in rest:
         return
     have = partial(schedule, apps=apps, using=using)

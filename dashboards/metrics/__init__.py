@@ -1,1 +1,1 @@
-"""The broker in numbers for Prometheus: what is collected, and its names."""
+"""Metrics for Prometheus: the collector and the metric names."""

@@ -1,4 +1,4 @@
-"""The links of bridges in numbers; where there is none, nothing is told."""
+"""Metrics of links of bridges; none without links."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LinkNumbers(NamedTuple):
     duplicates: int
     looped: int
     failures: int
-    waiting: int | None  # None: the source does not tell, or was not asked yet
+    waiting: int | None  # None: the source does not report it, or was not queried yet
     oldest_s: float | None
     idle_s: float | None  # None: nothing was transferred yet
     branches: int
@@ -51,7 +51,7 @@ COUNTS = {
     "duplicates": "Messages that a source gave again, and a link did not send again.",
     "looped": "Messages that a link did not send, since they had been over it before.",
 }
-NUMBERS = {  # by the column that each tells
+NUMBERS = {  # by column
     **{
         name: Family(f"backout_link_{name}_total", text, LABELS)
         for name, text in COUNTS.items()

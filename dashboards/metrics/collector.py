@@ -1,8 +1,8 @@
-"""The broker in numbers, as Prometheus reads them.
+"""The collector of the broker's metrics.
 
-Everything is asked of the database at once and told for a second, so that any web
-process gives the same answer and a scrape costs a dozen queries, however often it
-comes. Nothing is counted in this process: counters are the journal's.
+All values are queried together and cached for a second, so that every web process gives
+the same result and a scrape costs a dozen queries. No counter is kept in the process:
+they are the journal's.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from dashboards.metrics.families import Family
 
 KEY = "dashboards.metrics"
 KEPT_S = 1
-PATIENCE = timedelta(seconds=5)  # of the database, for one query
-MOST_QUEUES = 5000  # by id; each has some dozens of series
+PATIENCE = timedelta(seconds=5)  # seconds for one query
+MOST_QUEUES = 5000  # queues with their own series, by id; each has some dozens
 
-# What a rate is asked of before it has happened for the first time.
+# Counters exported as 0 before the first event, so that rates work.
 ALWAYS = (Kind.PUT, Kind.GET, Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER, Kind.EXPIRE)
 STATES = ("ready", "in_flight", "delayed")
 
@@ -115,7 +115,7 @@ FAMILIES = (
 
 
 class Known(NamedTuple):
-    """A queue, as far as numbers about it go."""
+    """A queue, as metrics label it."""
 
     pk: int
     name: str
@@ -125,11 +125,11 @@ class Known(NamedTuple):
 
 
 def exposition() -> bytes:
-    """All of it as text; at most a second old.
+    """All metrics as text; at most a second old.
 
     Raises:
         SearchTooLong: the database took too long for one query.
-        DatabaseError: it cannot be asked.
+        DatabaseError: the database is not available.
     """
     found: bytes | None = cache.get(KEY)
     if found is None:
@@ -141,10 +141,10 @@ def exposition() -> bytes:
 
 
 class Numbers(Collector):
-    """What the database says now, as a collector."""
+    """The present values from the database, as a collector."""
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing, or it would be collected to be described."""
+        """Empty; otherwise registration would collect the values."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -202,12 +202,12 @@ def events_of(depth: journal.Depth) -> Iterator[tuple[Kind, int]]:
 
 
 def word_of(kind: Kind) -> str:
-    """An event's name as a label: ``dead_lettered``."""
+    """The name of an event as a label: ``dead_lettered``."""
     return str(kind.label).replace(" ", "_").replace("-", "_")
 
 
 def of_clients() -> Iterator[Metric]:
-    """Who is connected, and with what. Four queries."""
+    """Connections and their endpoints. Four queries."""
     yield CONNECTIONS.is_(ClientConnection.objects.count())
     endpoints = ClientEndpoint.objects.order_by()
     kinds = dict(endpoints.values_list("kind").annotate(count=Count("pk")))
@@ -222,7 +222,7 @@ def of_clients() -> Iterator[Metric]:
 
 
 def of_work() -> Iterator[Metric]:
-    """What is under way, and what is late. Three queries."""
+    """Work in progress, and what is overdue. Three queries."""
     prepared, every = UnitOfWork.objects.aggregate(
         prepared=Count("xid"), every=Count("pk")
     ).values()

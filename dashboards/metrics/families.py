@@ -1,4 +1,4 @@
-"""Names of numbers that Prometheus reads, and what each of them counts."""
+"""Names and descriptions of the metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prometheus_client.metrics_core import (
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One name, and what it counts."""
+    """One metric name and its description."""
 
     name: str
     help: str

@@ -1,1 +1,1 @@
-"""A report as a person sees it: table, charts, files, schedules, asking for a run."""
+"""Pages of reports: table, charts, files, schedules, requests for runs."""

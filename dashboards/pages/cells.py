@@ -1,4 +1,4 @@
-"""The cells of reports: as values, in words, and as the filter of what they count."""
+"""Cells of reports: as values, as text, and as message filters."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BRACED = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a page's table."""
+    """One cell of a table."""
 
     column: Column
     value: Any
-    filter: str = ""  # of the list of messages that it counts, where there is one
+    filter: str = ""  # URL of the messages that it counts, if any
 
 
 def shown(report: Report, row: ReportRow) -> list[Cell]:
@@ -35,7 +35,7 @@ def shown(report: Report, row: ReportRow) -> list[Cell]:
 
 
 def values(report: Report, row: ReportRow) -> dict[str, Any]:
-    """The cells of a row by name, as what their columns say they are."""
+    """The cells of a row by name, as values of their columns' types."""
     said = {one.name: value(one, row.cells.get(one.name)) for one in report.columns}
     if report.is_by_day and row.day:
         said["day"] = row.day
@@ -43,7 +43,7 @@ def values(report: Report, row: ReportRow) -> dict[str, Any]:
 
 
 def value(column: Column, stored: Any) -> Any:
-    """What JSON has of a cell, as it was in the report."""
+    """A cell's value from its JSON form."""
     if stored is None:
         return None
     if column.type == "day":
@@ -57,10 +57,9 @@ def value(column: Column, stored: Any) -> Any:
 def filter_of(
     column: Column, said: Mapping[str, Any], columns: Mapping[str, Column]
 ) -> str:
-    """The filter of the messages that a cell counts; empty where there is none.
+    """The filter for the messages that a cell counts; empty if none.
 
-    Each cell stands in it as a value: nothing in a queue's name is a sign of the
-    language.
+    Values are quoted, so a queue's name cannot change the filter's meaning.
     """
     if not column.link or not said[column.name]:
         return ""
@@ -76,7 +75,7 @@ def filter_of(
 
 
 def term(column: Column, said: Any) -> str | None:
-    """A value as filters have it; None where they have none."""
+    """A value in the syntax of filters; None if it cannot be written."""
     if said is None or said == "":
         return None
     if column.type == "cause":
@@ -92,7 +91,7 @@ def term(column: Column, said: Any) -> str | None:
 
 
 def plain(column: Column, said: Any) -> Any:
-    """A value for a file that programs read: times in UTC, as ISO 8601 has them."""
+    """A value for files that programs read: times are UTC in ISO 8601."""
     if isinstance(said, datetime):
         return said.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(said, date):
@@ -101,7 +100,7 @@ def plain(column: Column, said: Any) -> Any:
 
 
 def in_words(column: Column, said: Any) -> str:
-    """A value for people, in UTC, where no page is."""
+    """A value as text for people, in UTC, outside of pages."""
     if said is None:
         return "–"
     if isinstance(said, datetime):

@@ -1,4 +1,4 @@
-"""What the charts of a report draw, summed in the database."""
+"""Data of a report's charts, summed in the database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboards.pages.charts import Drawing, Points, Series, draw, every_step
 from dashboards.pages.results import Found, ResultsQuery, text_of, value_of
 from dashboards.reports import Chart, Column, Report
 
-MOST_SERIES = 7  # that have a colour of their own; all others are drawn as one
+MOST_SERIES = 7  # series with their own colour; the others are drawn as one
 MOST_ROWS = 24  # of a grid
 MOST_PLACES = 1500  # of a line, and at the most of anything
 MOST_BARS = 120
@@ -26,7 +26,7 @@ LENGTHS = {
 
 
 def drawings(rows: Found, wanted: ResultsQuery) -> list[Drawing]:
-    """The charts of a report, of the rows that are asked for; none of no rows."""
+    """The charts of a report for the selected rows; none without rows."""
     drawn = (drawing(rows, one, wanted) for one in wanted.report.charts)
     return [one for one in drawn if one]
 
@@ -43,7 +43,7 @@ def drawing(rows: Found, chart: Chart, wanted: ResultsQuery) -> Drawing | None:
 
 
 def part_of_time(wanted: ResultsQuery) -> str:
-    """What of a moment is drawn together, so that a line has no more than a picture."""
+    """The unit of time to sum by, so that a line has few enough points."""
     if not wanted.report.is_by_day:
         return "hour"
     span = timedelta(days=wanted.days)
@@ -93,7 +93,7 @@ def series_of(
 
 
 def places_of(sums: Sums, wanted: ResultsQuery, x: Column, by: str) -> list[Any]:
-    """All of a period, where that is what is drawn; otherwise what there is."""
+    """All places of a period, or those that have data."""
     there = sorted({place for place, _ in sums})
     if not there:
         return []

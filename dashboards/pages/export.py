@@ -1,7 +1,7 @@
-"""Reports as files: CSV for spreadsheets, Parquet for programs, HTML for a mail.
+"""Reports as files: CSV for spreadsheets, Parquet for programs, HTML for e-mail.
 
-They have the rows that the page has, by the same filters, up to a bound that they say.
-A few hundred rows are held at once, but for Parquet a group of them.
+Files have the rows of the page, with the same filters, up to a stated limit. A few
+hundred rows are in memory at once; for Parquet a row group.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TYPES = {
     "html": "text/html; charset=utf-8",
 }
 MOST = {"csv": 200_000, "parquet": 200_000, "html": 1_000}  # rows of a file
-PAGE = 500  # rows that are held at once
+PAGE = 500  # rows in memory at once
 GROUP = 20_000  # of Parquet
 SAFE = {
     "Cache-Control": "private, no-store",
@@ -43,11 +43,11 @@ Values = dict[str, Any]
 def write(
     kind: str, rows: Found, wanted: ResultsQuery, run: ReportRun | None
 ) -> Iterator[bytes]:
-    """The file of rows in their order, in pieces.
+    """The file in pieces, rows in order.
 
     Args:
         kind: one of ``TYPES``.
-        run: whose numbers they are, if there is one.
+        run: the run of the rows, if there is one.
     """
     every = in_order(rows[: MOST[kind]], wanted.report)
     if kind == "html":
@@ -69,7 +69,7 @@ def headers(kind: str, report: Report, now: datetime) -> dict[str, str]:
 
 
 def table(rows: Iterator[Values], report: Report) -> Iterator[bytes]:
-    """As CSV; a text that a spreadsheet would take for a formula has a quote before."""
+    """CSV. A text that a spreadsheet would read as a formula gets a leading quote."""
     written: list[str] = []
     writer = csv.writer(CsvSink(written.append))
     writer.writerow([one.name for one in report.columns])
@@ -84,7 +84,7 @@ def table(rows: Iterator[Values], report: Report) -> Iterator[bytes]:
 
 
 def parquet(rows: Iterator[Values], report: Report) -> Iterator[bytes]:
-    """As Parquet, in groups of rows, with the types that the report declares."""
+    """Parquet in row groups, with the report's declared types."""
     import pyarrow as pa  # noqa: PLC0415  only whoever asks for it waits for it
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ def schema_of(report: Report) -> pa.Schema:
 def letter(
     every: list[Values], rows: Found, wanted: ResultsQuery, run: ReportRun | None
 ) -> bytes:
-    """As a page of its own, without a script or a picture from elsewhere."""
+    """A self-contained HTML page, without scripts or external images."""
     report = wanted.report
     total = rows.count() if len(every) == MOST["html"] else len(every)
     sums = results.sums(rows.order_by(), report)
@@ -147,7 +147,6 @@ WRITERS: dict[str, Callable[[Iterator[Values], Report], Iterator[bytes]]] = {
 
 
 def shown_run(report: Report, wanted: ResultsQuery) -> ReportRun | None:
-    """The run whose numbers are shown: the last that came to its end, or the one that
-    is asked for."""
+    """The run to show: the requested one, or the last that succeeded."""
     done = ReportRun.objects.filter(report=report.slug, state=ReportRun.State.DONE)
     return done.filter(pk=wanted.run).first() if wanted.run else done.first()

@@ -1,8 +1,8 @@
-"""The rows of a report that somebody asks for: which, in which order, and their sums.
+"""The rows of a report that a user may see: filter, order, sums.
 
-Pages, files and the API ask here, so that nobody sees by one of them what another
-hides: a row of a queue that one may not inquire. What a row says of no queue adds up
-all of them, and is for who may inquire all.
+Pages, files and the API share this code, so that all hide the same rows: those of
+queues that the user may not inquire. Rows without a queue add up all queues and are
+only for users who may inquire all.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ Found = QuerySet[ReportRow]
 
 @dataclass(frozen=True)
 class ResultsQuery:
-    """What is asked for, as a URL says it; what makes no sense there is passed over."""
+    """The query of a URL; invalid parameters are ignored."""
 
     report: Report
     today: date
     days: int = USUAL
     queue: str = ""
     run: int | None = None  # of a report with parameters
-    sort: str = ""  # the name of a column, with a minus where the largest is first
+    sort: str = ""  # the name of a column, with a minus for descending order
 
     @classmethod
     def of(cls, report: Report, said: Mapping[str, Any]) -> ResultsQuery:
@@ -75,13 +75,13 @@ class ResultsQuery:
 
 
 def number(text: str) -> int | None:
-    """A number that the database can hold."""
+    """A number within the database's range."""
     fits = text.isascii() and text.isdecimal() and len(text) < 20
     return int(text) if fits and int(text) <= LARGEST else None
 
 
 def found(user: authorities.Principal, wanted: ResultsQuery) -> Found:
-    """The rows that are asked for, without those that somebody may not see."""
+    """The rows that match the query, limited to those the user may see."""
     every = ReportRow.objects.filter(report=wanted.report.slug)
     if wanted.report.is_by_day:
         rows = every.filter(day__range=(wanted.first, wanted.today))
@@ -91,8 +91,9 @@ def found(user: authorities.Principal, wanted: ResultsQuery) -> Found:
 
 
 def seen_by(user: authorities.Principal, rows: Found, report: Report) -> Found:
-    """Those of queues that somebody may inquire, also of queues that are gone; and may
-    browse, where rows tell what properties of messages say."""
+    """Rows of queues that the user may inquire, including deleted queues; rows with
+    properties also need ``browse``.
+    """
     if not may_see_some(user, report):
         return rows.none()
     held = authorities.held_by(user)
@@ -110,8 +111,9 @@ def on_those(rows: Found, column: Column, is_seen: Callable[[str], bool]) -> Fou
 
 
 def unmasked(rows: Found, report: Report) -> Found:
-    """Without those that tell of a property what a rule masks on any queue: like a
-    search for it, they are for nobody."""
+    """Rows without properties that a rule masks on any queue; like a search for masked
+    values, they are hidden from everyone.
+    """
     veil = redaction.Veil(redaction.sight_of(None).rules) if report.tells else None
     if not veil or not report.tells:
         return rows
@@ -125,14 +127,14 @@ def authorities_for(report: Report) -> tuple[authorities.Authority, ...]:
 
 
 def may_read(user: authorities.Principal) -> bool:
-    """Whether somebody may read properties at all; a credential's authorities say."""
+    """Whether the user or credential may read properties at all."""
     if user is None or authorities.credential_of(user) is not None:
         return True
     return bool(getattr(user, "has_perm", bool)(BROWSE))
 
 
 def on_queue(rows: Found, wanted: ResultsQuery) -> Found:
-    """Those that name the queue, in any of their columns."""
+    """Rows that name the queue in any column."""
     if not wanted.queue:
         return rows
     if "\0" in wanted.queue:
@@ -148,7 +150,7 @@ def queue_columns(report: Report) -> list[Column]:
 
 
 def may_see_some(user: authorities.Principal, report: Report) -> bool:
-    """Whether there can be a row that somebody may see."""
+    """Whether there can be rows that the user may see."""
     if report.is_of_properties and not may_read(user):
         return False
     if queue_columns(report):
@@ -162,17 +164,17 @@ def text_of(column: Column) -> Any:
 
 
 def value_of(column: Column, report: Report) -> Combinable:
-    """A cell as the database compares it with others."""
+    """A cell as the database compares it."""
     if report.is_by_day and column.name == "day":
         return F("day")
     if column.type in NUMBERS:
         return Cast(text_of(column), FloatField())
     text: Combinable = text_of(column)
-    return text  # days and moments are written so that they sort
+    return text  # days and times sort as text
 
 
 def in_order(rows: Found, wanted: ResultsQuery) -> Found:
-    """By the column that is asked for; otherwise the newest day first, by queue."""
+    """By the chosen column; by default the newest day first, then by queue."""
     name = wanted.sort.removeprefix("-")
     by: list[Any] = ["-day"]
     if wanted.report.is_by_day:
@@ -191,7 +193,7 @@ def in_order(rows: Found, wanted: ResultsQuery) -> Found:
 
 
 def sums(rows: Found, report: Report) -> dict[str, int]:
-    """Of each column that counts, by name."""
+    """The sum of each column of counts, by name."""
     counts = {
         f"sum_{one.name}": Sum(Cast(text_of(one), BigIntegerField()), default=0)
         for one in report.columns
@@ -204,8 +206,9 @@ def sums(rows: Found, report: Report) -> dict[str, int]:
 
 
 def runs_seen_by(user: authorities.Principal, report: Report) -> QuerySet[ReportRun]:
-    """The runs of a report, the newest first, but for those that somebody asked about
-    a queue which this one may not inquire."""
+    """The runs of a report, the newest first, without those with a queue parameter that
+    the user may not inquire.
+    """
     every = ReportRun.objects.filter(report=report.slug)
     every = every.select_related("requested_by")
     named = [one.name for one in report.parameters if one.name == "queue"]
@@ -222,7 +225,7 @@ def require_queue(
 ) -> None:
     """
     Raises:
-        ValueError: a parameter names a queue that may not be inquired; a sentence.
+        ValueError: a queue parameter may not be inquired; a sentence.
     """
     queue = said.get("queue") if "queue" in {p.name for p in report.parameters} else ""
     if queue and not authorities.held_by(user).on("inquire", str(queue)):

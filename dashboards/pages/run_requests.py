@@ -1,4 +1,4 @@
-"""Asking for a run of a report, and for its end: as a page, or the API, is asked."""
+"""Requests to run a report or to cancel a run, for pages and the API."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST = 500  # characters of a line of text
 
 
 class ParametersForm(forms.Form):
-    """What a report with parameters is asked with; declared with the report."""
+    """The parameters of a report, as a form."""
 
     def __init__(
         self,
@@ -78,10 +78,10 @@ def field_of(one: Parameter) -> forms.Field:
 
 @transaction.atomic
 def ask(user: User, report: Report, said: Mapping[str, Any]) -> ReportRun:
-    """A run with these parameters, which waits or is running; it is sent off.
+    """The waiting or running run with these parameters, or a new one, which is queued.
 
     Raises:
-        ValueError: they are not the report's; a sentence for people.
+        ValueError: the parameters are not valid; a sentence for people.
     """
     results.require_queue(user, report, said)
     run = runs.ask_for(report.slug, user, said)
@@ -91,7 +91,7 @@ def ask(user: User, report: Report, said: Mapping[str, Any]) -> ReportRun:
 
 @transaction.atomic
 def cancel(user: User, run: ReportRun) -> None:
-    """Ask for the end of a run. Of one that has ended nothing is changed or said."""
+    """Request a cancel. No effect on a run that has ended."""
     locked = ReportRun.objects.select_for_update().get(pk=run.pk)
     if not locked.is_active or locked.cancelled_at:
         return

@@ -1,4 +1,4 @@
-"""When reports run: what Celery beat has of them, and what a person may say of it."""
+"""Schedules of reports in Celery beat, as text."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ TASK = "dashboards.tasks.ask_for_reports"
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """One entry of the clock: a report, or every nightly one, and when it runs next."""
+    """One schedule: a report, or all nightly ones, and the next run."""
 
     pk: int
     name: str
     slug: str  # empty: every nightly report
     parameters: dict[str, Any]
-    words: str  # when it runs, as people say it
+    words: str  # the schedule as text
     next_at: datetime
 
 
 def every() -> list[Scheduled]:
-    """All that run reports, the next one first."""
+    """All schedules that run reports, the next one first."""
     return sorted(entries(), key=lambda one: one.next_at)
 
 
@@ -55,13 +55,13 @@ def entries() -> Iterator[Scheduled]:
 
 
 def of(about: Report, known: list[Scheduled]) -> list[Scheduled]:
-    """Those that run this report, too."""
+    """The schedules that run this report."""
     slugs = {about.slug, ""} if about.nightly else {about.slug}
     return [one for one in known if one.slug in slugs]
 
 
 def kwargs_of(one: PeriodicTask) -> dict[str, Any]:
-    """What a task is told; nothing where it is no JSON."""
+    """The arguments of a task; empty if not valid JSON."""
     try:
         said = json.loads(one.kwargs or "{}")
     except ValueError:

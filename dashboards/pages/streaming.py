@@ -1,4 +1,4 @@
-"""Files that are sent while they are written, piece by piece."""
+"""Responses that are streamed in pieces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 def streamed(
     request: HttpRequest, chunks: Iterator[bytes], headers: Mapping[str, str]
 ) -> StreamingHttpResponse:
-    """An answer of pieces, which a server of either kind sends one by one."""
+    """A streaming response that works under ASGI and WSGI."""
     content: Iterable[bytes] | AsyncIterable[bytes] = chunks
     if isinstance(request, ASGIRequest):
         content = in_turns(chunks)
@@ -20,7 +20,9 @@ def streamed(
 
 
 async def in_turns(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """One after the other, each on the thread of its request; the loop goes on."""
+    """The pieces, each produced in the request's thread, without blocking the event
+    loop.
+    """
 
     def following() -> bytes | None:
         return next(chunks, None)

@@ -1,7 +1,7 @@
-"""Pages of reports: what the last run found, and how far the present one is.
+"""Views of reports: the last result, and the progress of the present run.
 
-Reads tables of PostgreSQL only; Spark is far away, in the reports worker. There is one
-page for every report: what is on it is what the report declares.
+They read PostgreSQL only; Spark runs in the reports worker. One page serves every
+report; the report's declaration defines its content.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dashboards.reports import Report, discover
 
 PAGE = 100  # rows
 HISTORY = 20  # runs
-FEW = 3  # parameters, which are said even where they are the usual
+FEW = 3  # parameters that are shown even if they are defaults
 SAID = "said"  # attribute of a run: its parameters in words
 
 may_view = permission_required("dashboards.view_report", raise_exception=True)
@@ -63,7 +63,7 @@ def reports(request: HttpRequest) -> HttpResponse:
 @require_safe
 @may_view
 def report(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a report says, of the rows that one may see."""
+    """A report's rows that the user may see."""
     about = known(slug)
     return shown(request, about)
 
@@ -118,7 +118,7 @@ def table(
 
 
 def history(about: Report, seen: Any, asked: ReportRun | None) -> list[ReportRun]:
-    """The last runs; where one with parameters is shown, those with the same."""
+    """The last runs; for a shown run with parameters, those with the same ones."""
     same = seen.filter(parameters=asked.parameters) if asked else seen
     listed = list(same[:HISTORY])
     for one in listed:
@@ -127,7 +127,7 @@ def history(about: Report, seen: Any, asked: ReportRun | None) -> list[ReportRun
 
 
 def in_words(about: Report, one: ReportRun) -> str:
-    """What a run was asked with; where that is much, what of it is not the usual."""
+    """The parameters of a run; if there are many, only those that are not defaults."""
     said = [(named, one.parameters.get(named.name)) for named in about.parameters]
     if len(said) > FEW:
         usual = {named.name: str(named.default) for named in about.parameters}
@@ -139,7 +139,7 @@ def in_words(about: Report, one: ReportRun) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @may_view
 def run(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET: how far the present run is; once it has ended, the page is read again."""
+    """GET: the progress of the present run; when it has ended, the page reloads."""
     about = known(slug)
     if request.method == "POST":
         return run_now(request, about)
@@ -154,7 +154,7 @@ def run(request: HttpRequest, slug: str) -> HttpResponse:
 
 @may_run
 def run_now(request: HttpRequest, about: Report) -> HttpResponse:
-    """Ask for a run, or join the one that waits or is running."""
+    """Request a run, or join the one that waits or is running."""
     form = run_requests.ParametersForm(about, request.user, request.POST)
     if not form.is_valid():
         return shown(request, about, form)
@@ -168,7 +168,7 @@ def run_now(request: HttpRequest, about: Report) -> HttpResponse:
 @may_view
 @may_run
 def cancel(request: HttpRequest, slug: str, run_id: int) -> HttpResponse:
-    """Ask for the end of a run."""
+    """Request a cancel of a run."""
     about = known(slug)
     one = get_object_or_404(
         results.runs_seen_by(request.user, about),
@@ -196,8 +196,9 @@ def export(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 
 def wanted_of(request: HttpRequest, about: Report) -> ResultsQuery:
-    """What the URL says; of a report with parameters, the last run that ended well
-    where it says none."""
+    """The query of the URL; for a report with parameters, the last successful run by
+    default.
+    """
     said = request.GET.dict()
     if about.is_by_day:
         said.pop("run", None)
@@ -214,7 +215,7 @@ def page_of(about: Report, one: ReportRun | None) -> str:
 
 
 def query_of(request: HttpRequest) -> str:
-    """What the URL says but for the page of the table, to be said again in links."""
+    """The URL's query without its page number, for links."""
     said = {name: one for name, one in request.GET.items() if name != "page"}
     return urlencode(said)
 
@@ -227,7 +228,7 @@ def known(slug: str) -> Report:
 
 
 def status(about: Report, user: Any, asked: ReportRun | None = None) -> dict[str, Any]:
-    """A report, a run of it (the last), and the last run that came to its end."""
+    """A report, its last run, and the last run that succeeded."""
     seen = results.runs_seen_by(user, about)
     last = asked or seen.first()
     done = last

@@ -1,4 +1,4 @@
-"""Runs a report here and now, in this process, and prints what it found."""
+"""Runs a report in this process and prints its rows."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Command(BaseCommand):
         )
 
     def print_rows(self, about: Report, run: ReportRun, options: Any) -> None:
-        """As lines of JSON; otherwise as a table, its columns parted by tabs."""
+        """As lines of JSON, or as a table with columns separated by tabs."""
         wanted = ResultsQuery.of(about, {"days": options["days"], "run": run.pk})
         rows = results.in_order(results.found(None, wanted), wanted)
         if not options["json"]:
@@ -93,5 +93,5 @@ def split(said: str) -> tuple[str, str]:
 
 
 def visible(text: str) -> str:
-    """A text that cannot end its line, or talk to a terminal."""
+    """Text without line breaks and control characters."""
     return "".join(one if one.isprintable() else "\ufffd" for one in text)
