@@ -61,7 +61,7 @@ def test_a_port_is_found_on_every_kind_of_host(host: str) -> None:
 
 
 def test_a_host_that_is_not_here_is_an_error() -> None:
-    with pytest.raises(OSError, match="in use, or not ours"):
+    with pytest.raises(OSError, match="in use, or needs more rights"):
         ports.free("192.0.2.7", 0, is_fixed=True)
 
 

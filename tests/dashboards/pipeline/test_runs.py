@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -120,6 +121,8 @@ def test_a_run_says_that_the_client_of_spark_connect_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SPARK_REMOTE", "sc://spark.example:15002")
+    # Without a file of its own, as in a test process, PySpark takes it for a doctest.
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
     run = runs.take(runs.ask_for(SLUG).pk)
     assert run
 
