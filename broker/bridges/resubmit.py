@@ -35,8 +35,7 @@ def ensure(link: Link) -> Queue:
 
 def origin_of(link: Link) -> str:
     """The origin queue in a link's dead letters: its source, if that is a queue here,
-    or
-    else the link's name."""
+    or else the link's name."""
     is_here = link.source_factory.provider == HERE
     if is_here and link.source.kind == BridgeDestination.Kind.QUEUE:
         return link.source.name

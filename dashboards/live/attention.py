@@ -79,8 +79,7 @@ def died(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> Count
     """Dead letters by the name of their origin queue; as old as the count.
 
     Args:
-        held: the user's authorities; dead letters on other queues are left
-            out.
+        held: the user's authorities; dead letters on other queues are left out.
     """
     origins: Counter[str] = Counter()
     for group in visible(seen().parts, held):

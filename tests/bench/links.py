@@ -60,8 +60,8 @@ Where the time goes, by a profile of one run. In one database a link waits as lo
 PostgreSQL as the cycle does, and works twice as long in Python: it makes each delivery
 a message of its own, and journals both ends. To RabbitMQ it waits for the confirms of a
 batch before it gets the next one. With another Backout a batch takes two requests (out)
-or three (in), each of which passes all of Django in 7 to 9 ms there, and each message
-is written and read once more on its way.
+or three (in), each of which passes all of Django there, and each message is encoded
+and decoded once more on its way.
 
 {machine}"""
 

@@ -71,8 +71,7 @@ class BackoutSubscription:
 
     def begin(self) -> None:
         """Check that the queue exists; give back messages held by an earlier consumer
-        of
-        the same name.
+        of the same name.
 
         Raises:
             WrongFactory: there is no such queue, or the credential may not use it.

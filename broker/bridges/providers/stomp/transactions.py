@@ -61,8 +61,7 @@ class Transaction:
         """The error of a refused commit; this closes the connection.
 
         After a failed COMMIT, ActiveMQ accepts no acknowledgement of its messages; and
-        a
-        late ERROR could be taken for one of the next transaction.
+        a late ERROR could be taken for one of the next transaction.
         """
         options = self.connection.options
         said = refusals.said_by(error)
