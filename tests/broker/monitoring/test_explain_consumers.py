@@ -126,7 +126,7 @@ def test_a_client_that_gets_is_known_while_its_listener_lives(orders: Queue) -> 
     )
     assert codes(explain(message_id)) == ["no-consumer"]
 
-    client.owner_id = processes.current("listener")
+    client.owner_id = processes.current()
     client.save(update_fields=["owner_id"])
     assert codes(explain(message_id)) == ["next"]
 
