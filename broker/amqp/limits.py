@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from broker.amqp.protocol.conditions import RESOURCE_LIMIT_EXCEEDED, AmqpError
-from broker.amqp.protocol.limits import Limits as ProtocolLimits
+from broker.amqp.protocol.limits import Limits
 
 ELSEWHERE = {  # fields with a setting of the whole broker
     "message_bytes": "BROKER_MAX_MESSAGE_BYTES",
@@ -80,9 +80,9 @@ class ListenerLimits:
         }
         return cls(**said | others)
 
-    def of_protocol(self) -> ProtocolLimits:
+    def of_protocol(self) -> Limits:
         """The limits that the protocol engine enforces for each connection."""
-        return ProtocolLimits(
+        return Limits(
             max_frame_size=self.frame_bytes,
             channel_max=min(max(self.sessions, 1), 65_536) - 1,
             sessions=self.sessions,

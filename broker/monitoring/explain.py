@@ -13,8 +13,7 @@ from broker.formats.selectors.documents import document, milliseconds
 from broker.models import DeadLetter, Kind, Message, Place
 from broker.monitoring import links_as_consumers
 from broker.monitoring.outcomes import NOTHING, Explanation, endings, gone
-from broker.queueing import journal
-from broker.queueing import processes as owner
+from broker.queueing import journal, processes
 from broker.queueing.journal import LifelineEvent
 
 COUNTED = 1000  # entries before one that are counted; beyond that there are more
@@ -82,7 +81,7 @@ def explain(message_id: int, *, now: datetime | None = None) -> list[Explanation
         EntryLocation,
         message_id=message_id,
         limit=COUNTED + 1,
-        lock_class=owner.LOCK_CLASS,
+        lock_class=processes.LOCK_CLASS,
         now=now,
     )
     events = journal.events_of(message_id)
@@ -107,7 +106,7 @@ def consumers_of(entries: Sequence[EntryLocation]) -> list[Consumer]:
         "explain_consumers",
         Consumer,
         queue_ids=sorted(waits_on),
-        lock_class=owner.LOCK_CLASS,
+        lock_class=processes.LOCK_CLASS,
     )
 
 

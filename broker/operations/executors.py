@@ -21,8 +21,7 @@ from broker.queueing.transfer import Copy, Dress, Record, TakenEntry, copy, end
 from broker.settlement.backout import dead_letter as put_aside
 from broker.settlement.backout import make_resources
 from broker.settlement.discards import discard
-from broker.settlement.expiry import REASON as HAD_EXPIRED
-from broker.settlement.expiry import drop_all
+from broker.settlement.expiry import REASON, drop_all
 from broker.settlement.expiry import make_resources as make_expiry_resources
 from broker.settlement.report_messages import tell_of_expiry
 
@@ -143,7 +142,7 @@ def expire(batch: ItemBatch) -> None:
     them."""
     assert batch.queue is not None
     for place, entries in batch.taken():
-        record = batch.record(Kind.EXPIRE, place, error=HAD_EXPIRED)
+        record = batch.record(Kind.EXPIRE, place, error=REASON)
         copies: list[Copy] = []
         if batch.address:
             if batch.rule.auto_create_expiry_resources:

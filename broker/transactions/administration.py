@@ -20,8 +20,7 @@ from django.db import transaction
 from broker import sql
 from broker.errors import LockLost
 from broker.errors.units_of_work import NotForced
-from broker.models import Act, Queue
-from broker.models import UnitOfWork as UnitRow
+from broker.models import Act, Queue, UnitOfWork
 from broker.queueing import processes
 from broker.queueing.transfer import TakenEntry
 from broker.security import audit
@@ -152,7 +151,7 @@ def force(uow: int, *, why: str, actor: str, now: datetime | None = None) -> Non
         NotForced: its coordinator decides, or a client that is there takes ahead.
         LockLost: it has ended meanwhile.
     """
-    locked = UnitRow.objects.select_for_update().filter(pk=uow)
+    locked = UnitOfWork.objects.select_for_update().filter(pk=uow)
     unit = open_unit(uow, now=now) if locked.exists() else None
     if unit is None:
         raise LockLost(uow)

@@ -18,8 +18,7 @@ from django.db.models import Exists
 from broker import sql
 from broker.config.address_settings import policy_of, settings_for
 from broker.errors import BrokerError, LockLost, NoSuchQueue, UnitOfWorkEnded
-from broker.models import Claim, Queue
-from broker.models import UnitOfWork as UnitRow
+from broker.models import Claim, Queue, UnitOfWork
 from broker.queueing import delayed, processes
 from broker.queueing.get import HIGHEST, LOWEST, NEW, Delivery, Lanes, get
 from broker.queueing.low_watermarks import FLOORS
@@ -154,7 +153,7 @@ class Prefetched:
     def check_is_there(self) -> None:
         """Look why nothing came: is there still a queue, and our unit of work?"""
         assert self.uow is not None, "a get began it"
-        alive = Exists(UnitRow.objects.filter(pk=self.uow))
+        alive = Exists(UnitOfWork.objects.filter(pk=self.uow))
         row = Queue.objects.filter(pk=self.queue.pk).values_list(alive).first()
         if row is None:
             raise NoSuchQueue(self.queue.name)

@@ -31,8 +31,7 @@ from broker.models import Queue
 from broker.queueing.put import put_many
 from broker.security import authorities, redaction
 from broker.settlement.batch import Accept, BackOut, Release
-from broker.transactions import branches as units
-from broker.transactions import leases
+from broker.transactions import branches, leases
 from broker.transactions.leases import Lease
 from console.accounts import masking
 from console.api import authentication
@@ -168,7 +167,7 @@ def give_back_branches(
     if not who.consumer:
         return {"messages": 0}
     actor = actor_of(request, who.consumer)
-    return {"messages": units.give_back(queue, actor=actor)}
+    return {"messages": branches.give_back(queue, actor=actor)}
 
 
 @router.post(
@@ -220,7 +219,7 @@ def prepare_branch(
 def prepared(
     request: HttpRequest, xid: str, batch: MessageBatch, got: dict[str, Any]
 ) -> dict[str, Any]:
-    units.prepare(
+    branches.prepare(
         stored_as(request, xid),
         puts=batches.messages_of(request, batch),
         actor=authorities.name_of(request.user),

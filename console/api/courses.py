@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from ninja import Path, Router, Schema
 from pydantic import Field
 
-from broker import operations as orders
+from broker import operations
 from broker.models import Operation
 from broker.operations import canary, rate_limit
 from console.accounts import permissions
@@ -57,7 +57,7 @@ def take_in(
     require(request, permissions.CHANGE)
     planned, _ = seen(request, operation_id)
     with transaction.atomic():
-        orders.take_in(planned.pk, why.reason)
+        operations.take_in(planned.pk, why.reason)
         require_ways(request.user, planned, results.ledger_of(planned))
         return state_of(planned.pk)
 
@@ -67,7 +67,7 @@ def take_in(
 )
 def pause_operation(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """Pauses the operation until it is continued."""
-    return steered(request, operation_id, orders.pause)
+    return steered(request, operation_id, operations.pause)
 
 
 @router.post(
@@ -83,7 +83,7 @@ def continue_operation(
     def carry_on(operation_id: int) -> None:
         found = Operation.objects.get(pk=operation_id)
         require_ways(request.user, found, results.ledger_of(found))
-        orders.carry_on(operation_id, at_once=how.at_once)
+        operations.carry_on(operation_id, at_once=how.at_once)
 
     return steered(request, operation_id, carry_on)
 
@@ -97,7 +97,7 @@ def pace_operation(
     """Sets the rate limit; for a plan, from its start."""
 
     def change(operation_id: int) -> None:
-        orders.set_pace(operation_id, new.pace)
+        operations.set_pace(operation_id, new.pace)
 
     return steered(request, operation_id, change)
 

@@ -15,8 +15,7 @@ from pydantic import Field
 
 from broker.errors.groups import NoSuchGroup
 from broker.models import DeadLetterGroup
-from broker.monitoring import dead_letter_groups as groups
-from broker.monitoring import dead_letters
+from broker.monitoring import dead_letter_groups, dead_letters
 from broker.monitoring.dead_letters import DeadLetterCount
 from broker.sql.clock import database_now
 from console.accounts.permissions import CHANGE
@@ -61,14 +60,16 @@ class GroupState(Schema):
 
 class EveryGroup(Schema):
     as_of: datetime  # when counted: up to some seconds ago
-    groups: list[GroupState]
+    dead_letter_groups: list[GroupState]
 
 
 class Description(Schema):
     """The owner of a group, a note, and a link to further documentation."""
 
     owner: str | None = Field(default=None, max_length=150, pattern=NO_NUL)
-    note: str = Field(default="", max_length=groups.LONGEST_NOTE, pattern=NO_NUL)
+    note: str = Field(
+        default="", max_length=dead_letter_groups.LONGEST_NOTE, pattern=NO_NUL
+    )
     ticket: str = Field(default="", max_length=2000, pattern=NO_NUL)
 
 
@@ -92,7 +93,7 @@ def list_groups(request: HttpRequest) -> dict[str, Any]:
     require(request, "broker.view_queue")
     names = names_for(request.user)
     seen = attention.newest()
-    found = groups.by_fingerprint(
+    found = dead_letter_groups.by_fingerprint(
         group for group in seen.every if group.queue_id in names
     )
     return {"as_of": seen.at, "groups": told(found, names, seen.trends(names))}
@@ -123,7 +124,9 @@ def describe_group(
             why = "There is no active user of this name."
             raise ValidationError([{"loc": ["body", "body", "owner"], "msg": why}])
     with transaction.atomic():
-        groups.describe(fingerprint, owner=owner, note=body.note, ticket=body.ticket)
+        dead_letter_groups.describe(
+            fingerprint, owner=owner, note=body.note, ticket=body.ticket
+        )
     return said(request, fingerprint)
 
 
@@ -137,7 +140,7 @@ def acknowledge_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str,
     require(request, CHANGE)
     known = seen(request, fingerprint)
     with transaction.atomic():
-        groups.acknowledge(fingerprint, request.user, known)
+        dead_letter_groups.acknowledge(fingerprint, request.user, known)
     return said(request, fingerprint)
 
 
@@ -156,7 +159,9 @@ def snooze_group(
     known = seen(request, fingerprint)
     until = body.until if body.until.tzinfo else body.until.astimezone()
     with transaction.atomic():
-        groups.snooze(fingerprint, request.user, known, until=until, above=body.above)
+        dead_letter_groups.snooze(
+            fingerprint, request.user, known, until=until, above=body.above
+        )
     return said(request, fingerprint)
 
 
@@ -168,7 +173,7 @@ def ask_again_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, A
     require(request, CHANGE)
     seen(request, fingerprint)
     with transaction.atomic():
-        groups.ask_again(fingerprint)
+        dead_letter_groups.ask_again(fingerprint)
     return said(request, fingerprint)
 
 
@@ -189,7 +194,7 @@ def parts_of(fingerprint: str, names: dict[int, str]) -> list[DeadLetterCount]:
         NoSuchGroup: it never had a dead letter there.
     """
     parts = [one for one in dead_letters.groups(fingerprint) if one.queue_id in names]
-    if not parts and groups.pattern_of(fingerprint, names) is None:
+    if not parts and dead_letter_groups.pattern_of(fingerprint, names) is None:
         raise NoSuchGroup(fingerprint)
     return parts
 
@@ -203,7 +208,7 @@ def said(request: HttpRequest, fingerprint: str) -> dict[str, Any]:
 def state_of(request: HttpRequest, fingerprint: str) -> dict[str, Any]:
     names = names_for(request.user)
     parts = parts_of(fingerprint, names)
-    trends = groups.trends([fingerprint], names)
+    trends = dead_letter_groups.trends([fingerprint], names)
     (found,) = told({fingerprint: parts}, names, trends)
     return found
 
@@ -211,18 +216,18 @@ def state_of(request: HttpRequest, fingerprint: str) -> dict[str, Any]:
 def told(
     found: dict[str, list[DeadLetterCount]],
     names: dict[int, str],
-    trends: Mapping[str, groups.Trend],
+    trends: Mapping[str, dead_letter_groups.Trend],
 ) -> list[dict[str, Any]]:
     """Groups with their notes. Two queries."""
     at = database_now()
-    rows = groups.said_of(found)
+    rows = dead_letter_groups.said_of(found)
     return [
         {
             "fingerprint": key,
             "pattern": parts[0].pattern if parts else "",
             "messages": sum(part.messages for part in parts),
             "parts": [part_of(part, names) for part in parts],
-            "hours": list(trends.get(key, groups.Trend()).hours),
+            "hours": list(trends.get(key, dead_letter_groups.Trend()).hours),
             **said_in(rows.get(key), parts, at),
         }
         for key, parts in found.items()
@@ -238,7 +243,7 @@ def part_of(part: DeadLetterCount, names: dict[int, str]) -> dict[str, Any]:
 def said_in(
     row: DeadLetterGroup | None, parts: Sequence[DeadLetterCount], at: datetime
 ) -> dict[str, Any]:
-    standing = groups.standing(row, parts, at)
+    standing = dead_letter_groups.standing(row, parts, at)
     row = row or DeadLetterGroup()
     by = row.acknowledged_by
     return {

@@ -9,7 +9,7 @@ from ninja import Router, Schema
 
 from broker.security import authorities
 from console.api.problems import REFUSED, require
-from console.layout import settings_problems as findings
+from console.layout import settings_problems
 from console.views.queues import prepared
 
 router = Router(tags=["health"])
@@ -34,7 +34,7 @@ class PreparedUnit(Schema):
 class Health(Schema):
     """All findings on queues that the caller may inquire."""
 
-    findings: list[Finding]
+    settings_problems: list[Finding]
     prepared: list[PreparedUnit]
 
 
@@ -47,7 +47,7 @@ def read_health(request: HttpRequest) -> dict[str, Any]:
     require(request, "broker.view_queue")
     held = authorities.held_by(request.user)
     return {
-        "findings": findings.all_for(request.user, held),
+        "findings": settings_problems.all_for(request.user, held),
         "prepared": [
             {"xid": one.work.xid, "uow": one.work.uow} for one in prepared.waiting(held)
         ],

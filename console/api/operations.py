@@ -11,7 +11,7 @@ from ninja import Path, Query, Router, Schema
 from pydantic import Field
 
 from broker.models import Approval, Course, Operation, OperationItem
-from broker.operations import copy_outcomes as fates
+from broker.operations import copy_outcomes
 from console.api.problems import NO_NUL, REFUSED, require
 from console.operations import approvals, results
 from console.operations import course as courses
@@ -88,7 +88,7 @@ class OperationState(Schema):
     approval: ApprovalState | None  # null: no approval needed
     left_out: int  # left out of the plan: resubmitted too often
     course: CourseState
-    fates: Fates | None  # none in lists, and of what nobody follows
+    copy_outcomes: Fates | None  # none in lists, and of what nobody follows
 
 
 class Item(Schema):
@@ -158,7 +158,7 @@ def state_of(operation_id: int) -> dict[str, Any]:
         skipped=ledger.skipped,
         left_out=ledger.left_out,
     )
-    ends = fates_of(ledger) if fates.follows(found) else None
+    ends = fates_of(ledger) if copy_outcomes.follows(found) else None
     return told(found, counts) | {"fates": ends}
 
 

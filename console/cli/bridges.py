@@ -21,10 +21,10 @@ from broker.bridges.config import bridge_import
 from broker.bridges.config.bridge_import import MODES, BridgeImportPreview
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
-from broker.bridges.states import Command as Order
+from broker.bridges.states import Command
 from broker.errors.bridges import CommandRefused
 from broker.models import Link
-from console.api.bridges import bridges as told
+from console.api.bridges import bridges
 from console.api.bridges.documents import LOOK, TAKE_OVER, changes_told
 from console.cli import people, telling
 from console.cli.options import Json, Reason, User, Yes, unreadable
@@ -63,8 +63,8 @@ class BridgeCommands(TyperCommand):
         json: Json = False,
     ) -> None:
         """List links and their status."""
-        people.require(people.acting(user), told.VIEW)
-        rows = [told.told(one) for one in links(bn, ln)]
+        people.require(people.acting(user), bridges.VIEW)
+        rows = [bridges.told(one) for one in links(bn, ln)]
         shown = rows if json else [row(one) for one in rows]
         self.tell_rows("links", shown, as_json=json, empty="There is no link.")
 
@@ -79,7 +79,7 @@ class BridgeCommands(TyperCommand):
         json: Json = False,
     ) -> None:
         """Start a link, or all enabled links of a bridge; paused links are resumed."""
-        self.order(Order.START, bn, ln, reason, user, as_json=json)
+        self.order(Command.START, bn, ln, reason, user, as_json=json)
 
     @bridge.command()
     def pause(
@@ -92,7 +92,7 @@ class BridgeCommands(TyperCommand):
         json: Json = False,
     ) -> None:
         """Pause a link, or all running links of a bridge."""
-        self.order(Order.PAUSE, bn, ln, reason, user, as_json=json)
+        self.order(Command.PAUSE, bn, ln, reason, user, as_json=json)
 
     @bridge.command()
     def resume(
@@ -105,7 +105,7 @@ class BridgeCommands(TyperCommand):
         json: Json = False,
     ) -> None:
         """Resume a link, or all paused links of a bridge."""
-        self.order(Order.RESUME, bn, ln, reason, user, as_json=json)
+        self.order(Command.RESUME, bn, ln, reason, user, as_json=json)
 
     @bridge.command()
     def stop(
@@ -118,11 +118,11 @@ class BridgeCommands(TyperCommand):
         json: Json = False,
     ) -> None:
         """Stop a link, or all started links of a bridge."""
-        self.order(Order.STOP, bn, ln, reason, user, as_json=json)
+        self.order(Command.STOP, bn, ln, reason, user, as_json=json)
 
     def order(
         self,
-        what: Order,
+        what: Command,
         bridge: str,
         link: str,
         reason: str,
@@ -130,7 +130,7 @@ class BridgeCommands(TyperCommand):
         *,
         as_json: bool,
     ) -> None:
-        people.require(people.acting(user), told.OPERATE)
+        people.require(people.acting(user), bridges.OPERATE)
         rows = ordered(what, bridge, link, reason)
         empty = f"The bridge {bridge} has no link."
         self.tell_rows("links", rows, as_json=as_json, empty=empty)
@@ -141,7 +141,7 @@ class BridgeCommands(TyperCommand):
         person = people.acting(user)
         for permission in LOOK:
             people.require(person, permission)
-        self.stdout.write(write(stored(told.bridge_of(bn))), ending="")
+        self.stdout.write(write(stored(bridges.bridge_of(bn))), ending="")
 
     @bridge.command(name="import")
     def import_bridge(
@@ -184,7 +184,7 @@ def links(bridge: str, link: str) -> list[Link]:
     if link:
         return [link_of(bridge, link)]
     every = Link.objects.select_related(*ABOUT)
-    return list(every.filter(bridge=told.bridge_of(bridge)) if bridge else every)
+    return list(every.filter(bridge=bridges.bridge_of(bridge)) if bridge else every)
 
 
 def row(one: dict[str, Any]) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def row(one: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def ordered(what: Order, bridge: str, link: str, reason: str) -> list[dict[str, Any]]:
+def ordered(what: Command, bridge: str, link: str, reason: str) -> list[dict[str, Any]]:
     """Give an order to one link, or to all links of a bridge that accept it.
 
     Raises:
@@ -214,7 +214,7 @@ def ordered(what: Order, bridge: str, link: str, reason: str) -> list[dict[str, 
             why = refusal.why
         else:
             why = "ordered" if changed else "no effect"
-        state = told.told(link_of(one.bridge.name, one.name))["state"]
+        state = bridges.told(link_of(one.bridge.name, one.name))["state"]
         rows.append(
             {"bridge": bridge, "link": one.name, "state": state, "outcome": why}
         )

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from broker import operations as orders
+from broker import operations
 from broker.models import Operation
 from broker.operations import Chosen, Order, Sought
 from console.accounts import permissions
@@ -42,7 +42,7 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
     """
     people.require(user, permissions.CHANGE)
     with transaction.atomic():
-        plan = orders.plan(
+        plan = operations.plan(
             user, work.order, work.chosen, scope=work.scope, reason=work.reason
         )
         ledger = results.ledger_of(plan)
@@ -52,9 +52,9 @@ def do(user: User, work: Work, errors: TextIO, *, does: bool) -> dict[str, Any]:
             transaction.set_rollback(True)
             return told(plan, ledger, state="not planned")
     with transaction.atomic():
-        orders.start(plan.pk, limit=STEP)
+        operations.start(plan.pk, limit=STEP)
     with progress(errors, work.scope, ledger.total) as bar:
-        while orders.step(plan.pk, limit=STEP):
+        while operations.step(plan.pk, limit=STEP):
             counts = results.counts_of([plan.pk])[plan.pk]
             bar.update(bar.task_ids[0], completed=counts["done"] + counts["skipped"])
     plan.refresh_from_db()

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from broker.client.dispatch import stoppages
 from broker.security import authorities
-from console.layout import settings_problems as findings
+from console.layout import settings_problems
 from console.second_factors import gate
 from dashboards.live import attention, depths, link_status
 
@@ -284,7 +284,7 @@ class Frame:
     @cached_property
     def findings(self) -> int:
         """Configuration problems; up to some seconds old."""
-        return findings.count(self.request.user, self.held)
+        return settings_problems.count(self.request.user, self.held)
 
     @cached_property
     def destinations(self) -> list[Destination]:

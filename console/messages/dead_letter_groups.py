@@ -8,7 +8,7 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from broker.models import DeadLetter, DeadLetterGroup, Link
-from broker.monitoring import dead_letter_groups as groups
+from broker.monitoring import dead_letter_groups
 from broker.monitoring.dead_letter_groups import Attention, Standing, Trend
 from broker.monitoring.dead_letters import DeadLetterCount
 from console.messages import dead_letter_links
@@ -108,7 +108,7 @@ class Sum:
     query: str  # query string of the list of those groups
     fields: dict[str, object]
     sums: Sums
-    groups: int  # by fingerprint
+    dead_letter_groups: int  # by fingerprint
     wanted: int  # of these, that need attention
 
 
@@ -139,11 +139,11 @@ def rows_of(
         at: the present time.
     """
     keys = {group.fingerprint for group in chosen}
-    said = groups.said_of(keys)
+    said = dead_letter_groups.said_of(keys)
     links = dead_letter_links.links_of(chosen)
     stands = {
-        key: groups.standing(said.get(key), parts, at)
-        for key, parts in groups.by_fingerprint(every).items()
+        key: dead_letter_groups.standing(said.get(key), parts, at)
+        for key, parts in dead_letter_groups.by_fingerprint(every).items()
         if key in keys
     }
     return [

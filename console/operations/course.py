@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from broker import operations as orders
+from broker import operations
 from broker.models import Course, Operation
 from broker.operations import Lane, canary, copy_outcomes
 from broker.operations.canary import Halt, StopReason
@@ -126,7 +126,7 @@ def waits_for(
         yield from waits_for_trial(course, aftermath)
     elif course.stage != Trial.HALTED and course.pace:
         yield f"It sends at most {course.pace:,} a second."
-    running = orders.running()
+    running = operations.running()
     beside = len(running) - 1
     if beside and operation.pk in running:
         others = "another operation" if beside == 1 else f"{beside} other operations"
@@ -178,7 +178,7 @@ def lanes_of(course: Course) -> list[tuple[str, Lane]]:
     """The trial and the rest, with their titles; none without a trial."""
     if not course.chosen:
         return []
-    return [(LANES[lane.name], lane) for lane in orders.lanes(course) if lane.total]
+    return [(LANES[lane.name], lane) for lane in operations.lanes(course) if lane.total]
 
 
 def left_out(ledger: Ledger) -> str:

@@ -23,7 +23,7 @@ from broker.security.authorities import GrantedAuthorities, Principal
 from broker.transactions import administration
 from broker.transactions.prepared import prepared
 from console.bridge_pages import needing, sight
-from console.layout import settings_problems as findings
+from console.layout import settings_problems
 from dashboards.live.depths import QueueDepth
 
 MOST = 5  # of one kind; the rest is counted
@@ -85,7 +85,7 @@ def overview(
     """
     busiest = sorted(queues, key=lambda one: -one.total)[:LOOKED_AT]
     waits = wait_times.waiting([one.queue_id for one in busiest], now=now)
-    found = findings.count(user, held)
+    found = settings_problems.count(user, held)
     running = Operation.objects.filter(state=Operation.State.RUNNING).count()
     needs = [
         *cut(stopped(held), "console:consumers", "stopped queue{s}"),

@@ -20,7 +20,7 @@ from broker.amqp.messages.splice import (
     with_fields,
     with_pairs,
 )
-from broker.amqp.protocol import sections as protocol
+from broker.amqp.protocol import sections
 from broker.amqp.protocol.sections import (
     Properties,
     Sections,
@@ -37,9 +37,9 @@ SUBJECT, REPLY_TO, CORRELATION_ID, CONTENT_TYPE, GROUP_ID = 3, 4, 5, 6, 10
 def repaired(delivery: Delivery, kept: Envelope) -> Sections:
     """All sections but the header."""
     found, beginning = cut(kept.before)
-    properties = found.get(protocol.PROPERTIES, b"")
-    application = found.get(protocol.APPLICATION_PROPERTIES, b"")
-    annotations = found.get(protocol.ANNOTATIONS, b"")
+    properties = found.get(sections.PROPERTIES, b"")
+    application = found.get(sections.APPLICATION_PROPERTIES, b"")
+    annotations = found.get(sections.ANNOTATIONS, b"")
     if beginning or is_encoded(delivery):
         body = body_of(delivery.body, beginning)
     else:  # the body was a map, and was replaced by bytes
@@ -61,10 +61,10 @@ def cut(before: bytes) -> tuple[dict[int, bytes], bytes]:
     found: dict[int, bytes] = {}
     at = 0
     while at < len(before):
-        code, value = protocol.section(before, at)
-        if code in protocol.BODIES:
+        code, value = sections.section(before, at)
+        if code in sections.BODIES:
             break
-        end = protocol.skip(before, value)
+        end = sections.skip(before, value)
         found[code] = before[at:end]
         at = end
     return found, before[at:]
@@ -79,12 +79,12 @@ def body_of(body: bytes, beginning: bytes) -> bytes:
     """The body's sections; ``beginning`` is empty for a body stored as sections."""
     if not beginning:
         return body
-    code, at = protocol.section(beginning, 0)
+    code, at = sections.section(beginning, 0)
     size = len(beginning) - at - 1  # of the length field, after the constructor
     if int.from_bytes(beginning[-size:], "big") == len(body):
         return beginning + body
     try:
-        value: Any = body.decode() if code == protocol.VALUE else body
+        value: Any = body.decode() if code == sections.VALUE else body
     except UnicodeDecodeError:
         return bodies.DATA + encode(body)
     return beginning[:at] + encode(value)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from django.db import Error as DatabaseError
 
 from broker.amqp.interfaces import End, Snapshot
-from broker.amqp.messages import convert as messages
+from broker.amqp.messages import convert
 from broker.amqp.messages.anonymous_relay import Meant, RelayTarget, look_up, meant_by
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
@@ -201,7 +201,7 @@ class Puts(End):
         may_set_identity = self.client.may("passall", needed)
 
         def read(delivery: Delivery) -> Put:
-            new = messages.to_put(
+            new = convert.to_put(
                 delivery.payload,
                 address=place.address,
                 producer=producer,

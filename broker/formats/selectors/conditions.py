@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from broker.formats.selectors.patterns import Pattern
 
-Operator: TypeAlias = OneOf["=", "<>", "<", "<=", ">", ">="]
+Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 Scalar: TypeAlias = str | bool | int | Fraction
 
 
@@ -38,7 +37,7 @@ class Negative:
 class Arithmetic:
     """An arithmetic operation on two numbers."""
 
-    operator: OneOf["+", "-", "*", "/"]
+    operator: Literal["+", "-", "*", "/"]
     left: Value
     right: Value
 

@@ -10,8 +10,7 @@ from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker.models import Message as StoredMessage
-from broker.models import Place, Queue
+from broker.models import Message, Place, Queue
 from broker.monitoring.dead_letters import NEWEST
 from broker.operations import queue_pause
 from broker.queueing import browse
@@ -232,7 +231,7 @@ def read_message(
     """
     require(request, BROWSE)
     story = story_of(message_id) if message_id <= NEWEST else None
-    stored = StoredMessage.objects.filter(pk=message_id) if story else None
+    stored = Message.objects.filter(pk=message_id) if story else None
     row = None if stored is None else stored.first()
     if story is None or row is None:
         raise Http404(f"message {message_id}")

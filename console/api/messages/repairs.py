@@ -13,7 +13,7 @@ from ninja import Path, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker import operations as orders
+from broker import operations
 from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json
 from broker.formats.patches import written
@@ -116,7 +116,9 @@ def plan_resubmit(request: HttpRequest, body: Resubmit) -> dict[str, Any]:
     which, scope = chosen(request, body)
     order = Order(Operation.Kind.RESUBMIT)
     with transaction.atomic():
-        plan = orders.plan(request.user, order, which, scope=scope, reason=body.reason)
+        plan = operations.plan(
+            request.user, order, which, scope=scope, reason=body.reason
+        )
         require_ways(request.user, plan, results.ledger_of(plan))
         if body.patch is not None:
             give(request, plan, said(request)["patch"])

@@ -19,7 +19,7 @@ from broker import errors
 from broker.errors.groups import InvalidTicket, NoSuchGroup
 from broker.monitoring import dead_letter_groups, dead_letters
 from broker.sql.clock import database_now
-from console.accounts.permissions import CHANGE as MAY_CHANGE
+from console.accounts.permissions import CHANGE
 from console.messages.dead_letter_query import names_for
 from console.views.dead_letters.dead_letter_list import shown
 from dashboards.live import attention
@@ -57,7 +57,7 @@ class DeedForm(forms.Form):
 
 
 @require_POST
-@permission_required(MAY_CHANGE, raise_exception=True)
+@permission_required(CHANGE, raise_exception=True)
 def say(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """Write down what a person says of a group that they see."""
     deed = DeedForm(request.POST)

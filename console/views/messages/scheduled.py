@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from broker.models import AddressSetting, Queue
-from broker.monitoring import delayed as waiting
+from broker.monitoring import delayed
 from broker.monitoring.delayed import Scheduled
 from broker.security import authorities
 from broker.settlement.backout import rules_of
@@ -61,7 +61,7 @@ def scheduled(request: HttpRequest) -> HttpResponse:
     }
     page = pagination.Trail.of(request)
     try:
-        found = waiting.scheduled(names, after=page.after, limit=PAGE + 1)
+        found = delayed.scheduled(names, after=page.after, limit=PAGE + 1)
     except (ValueError, OverflowError):  # a cursor that nobody gave out
         return redirect("console:scheduled")
     shown = found[:PAGE]

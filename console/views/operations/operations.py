@@ -21,7 +21,7 @@ from broker import operations as orders
 from broker.models import Course, Operation, OperationItem
 from broker.operations import canary as canaries
 from broker.operations import copy_outcomes, rate_limit
-from console.accounts.permissions import CHANGE as MAY_CHANGE
+from console.accounts.permissions import CHANGE
 from console.layout import pagination
 from console.messages.dead_letter_query import PageForm
 from console.operations import (
@@ -118,7 +118,7 @@ def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
 
 
 @require_POST
-@permission_required(MAY_CHANGE, raise_exception=True)
+@permission_required(CHANGE, raise_exception=True)
 @transaction.atomic
 def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
     """Begin a planned operation; a large one, and a hard one, needs a reason."""
@@ -138,7 +138,7 @@ def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
 
 
 @require_POST
-@permission_required(MAY_CHANGE, raise_exception=True)
+@permission_required(CHANGE, raise_exception=True)
 @transaction.atomic
 def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
     """End an operation where it is; of a plan, nothing is done."""
@@ -163,7 +163,7 @@ def whence(found: Operation, ledger: results.Ledger) -> str:
 
 
 @require_POST
-@permission_required(MAY_CHANGE, raise_exception=True)
+@permission_required(CHANGE, raise_exception=True)
 @transaction.atomic
 def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
     """Freeze what is to be taken back of an operation, and show that plan."""

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from broker import operations as orders
+from broker import operations
 from broker.models import Operation
 from broker.operations import Only, rate_limit
 from console.accounts import permissions
@@ -72,14 +72,14 @@ def changes(change: Change) -> Callable[[HttpRequest, int], HttpResponse]:
 @changes
 def pause(request: HttpRequest, found: Operation) -> None:
     """Let it rest."""
-    orders.pause(found.pk)
+    operations.pause(found.pk)
 
 
 @changes
 def carry_on(request: HttpRequest, found: Operation) -> None:
     """Go on after a rest, or after it stopped itself; for who may start it, too."""
     require_ways(request.user, found, results.ledger_of(found))
-    orders.carry_on(found.pk, at_once="at_once" in request.POST)
+    operations.carry_on(found.pk, at_once="at_once" in request.POST)
 
 
 @changes
@@ -89,7 +89,7 @@ def pace(request: HttpRequest, found: Operation) -> None:
     if not form.is_valid():
         refuse(request, form)
         return
-    orders.set_pace(found.pk, form.cleaned_data["pace"])
+    operations.set_pace(found.pk, form.cleaned_data["pace"])
 
 
 @changes
@@ -99,7 +99,7 @@ def narrow(request: HttpRequest, found: Operation) -> None:
     if not form.is_valid():
         refuse(request, form)
         return
-    orders.narrow(found.pk, form.only)
+    operations.narrow(found.pk, form.only)
 
 
 @changes
@@ -107,7 +107,7 @@ def take_in(request: HttpRequest, found: Operation) -> None:
     """Take those above the ceiling, too."""
     form = CeilingForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
-    orders.take_in(found.pk, reason)
+    operations.take_in(found.pk, reason)
     require_ways(request.user, found, results.ledger_of(found))
 
 

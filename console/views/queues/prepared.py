@@ -18,8 +18,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from broker.errors.units_of_work import NoSuchXid
-from broker.models import Claim, PreparedPut, Queue
-from broker.models import UnitOfWork as UnitRow
+from broker.models import Claim, PreparedPut, Queue, UnitOfWork
 from broker.security import authorities
 from broker.transactions.prepared import (
     PreparedUnitOfWork,
@@ -99,7 +98,7 @@ def end(request: HttpRequest, found: PreparedRow, why: str, *, commits: bool) ->
         BrokerError: as ``commit_prepared`` and ``back_out_prepared``.
     """
     actor, xid = request.user.get_username(), found.work.xid
-    unit = UnitRow.objects.select_for_update().filter(pk=found.work.uow, xid=xid)
+    unit = UnitOfWork.objects.select_for_update().filter(pk=found.work.uow, xid=xid)
     if unit.first() is None:
         raise NoSuchXid(xid)
     if commits:

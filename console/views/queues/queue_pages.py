@@ -16,7 +16,7 @@ from django.views.decorators.http import (
 )
 
 from broker.models import Place, Queue
-from broker.operations import queue_pause as pausing
+from broker.operations import queue_pause
 from broker.queueing.browse import browse
 from broker.security import authorities
 from console.accounts import masking, permissions
@@ -145,7 +145,7 @@ def switch(request: HttpRequest, name: str, *, paused: bool) -> HttpResponse:
         context = {"queue": depth, "paused": paused}
         return render(request, "console/queues/pause.html", context)
     reason = request.POST.get("reason", "").strip()
-    change = pausing.pause if paused else pausing.resume
+    change = queue_pause.pause if paused else queue_pause.resume
     change(chosen.name, user=request.user, reason=reason)
     word = "paused" if paused else "resumed"
     messages.success(request, f"{name} is {word}.")

@@ -11,7 +11,6 @@ import hashlib
 import hmac
 import secrets
 from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
 from dataclasses import dataclass
 
 from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
@@ -198,7 +197,7 @@ def text(message: bytes) -> str:
 def raw(value: str) -> bytes:
     try:
         return b64decode(value, validate=True)
-    except (NotBase64, ValueError):
+    except ValueError:
         raise refusal("a value that is not base 64") from None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from stomp.utils import Frame as Answer
+from stomp.utils import Frame
 
 from broker.bridges.providers.stomp import refusals
 from broker.bridges.providers.stomp.connection import WINDOW, StompConnection
@@ -115,7 +115,7 @@ def at_the_end(
 
 
 def outcome(
-    connection: StompConnection, answer: Answer, named: str
+    connection: StompConnection, answer: Frame, named: str
 ) -> SendRefused | None:
     """
     Raises:
