@@ -90,7 +90,7 @@ class BridgeRunner:
         for status in LinkStatus.objects.exclude(wanted=""):
             runner = self.runners.get(status.link_id)
             if runner is not None and status.epoch == runner.epoch:
-                runner.want(LinkState(status.wanted))
+                runner.want(LinkState(status.wanted), status.state)
             elif status.wanted == LinkState.STOPPED:
                 settle_stop(status)
             elif status.owner_id not in alive or status.owner_id == me:

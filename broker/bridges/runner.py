@@ -75,6 +75,7 @@ class Runner:
     tries: int = 0  # to connect, in a row
     alone: int = 0  # messages still to transfer one by one
     stated: LinkState | None = None  # the last state written
+    is_to_tell: bool = False  # the row tells another state
     has_given_up: bool = False
     is_leaving: bool = False  # the process ends; another may run the link
     is_resting: bool = False
@@ -92,8 +93,15 @@ class Runner:
     def start(self) -> None:
         self.thread.start()
 
-    def want(self, to: LinkState) -> None:
-        """Set the wanted state, effective after the current message."""
+    def want(self, to: LinkState, told: str = "") -> None:
+        """Set the wanted state, effective after the current message.
+
+        Args:
+            told: the state in the link's row. A command that was taken back at once
+                leaves a state there that the thread has to write over.
+        """
+        if told and to == self.wanted == self.stated != told:
+            self.is_to_tell = True
         if to == self.wanted or self.is_leaving:
             return
         self.wanted = to
@@ -259,6 +267,9 @@ class Runner:
                 duplicates.forget(self.link.pk)
 
     def look(self, ends: Ends) -> None:
+        if self.is_to_tell and self.stated:
+            self.is_to_tell = False
+            self.state(self.stated)
         now = time.monotonic()
         if now - self.looked_at >= LOOK_S:
             self.looked_at = now

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from django.db.transaction import atomic
 
 from broker.bridges import commands
 from broker.bridges.process import BridgeRunner
@@ -86,6 +87,24 @@ def test_a_link_starts_with_its_bridge_and_obeys_commands() -> None:
     assert [one.body for one in taken("booked")] == [b"one", b"two", b"three"]
     assert status(link).state == STOPPED
     assert status(link).wanted == STARTED  # it goes on with the next process
+
+
+@pytest.mark.spec("BRIDGE-17")
+def test_a_command_that_is_taken_back_at_once_keeps_the_link_in_its_state() -> None:
+    link = new_link()
+    with running():
+        until_state(link, STARTED)
+        with atomic():  # the bridge never sees the first of the two
+            assert order(link, Command.PAUSE)
+            assert order(link, Command.RESUME)
+        until_state(link, STARTED)
+
+        order(link, Command.PAUSE)
+        until_state(link, PAUSED)
+        with atomic():
+            assert order(link, Command.RESUME)
+            assert order(link, Command.PAUSE)
+        until_state(link, PAUSED)
 
 
 def test_how_much_waits_is_known_of_links_that_carry_nothing() -> None:
