@@ -4,19 +4,29 @@ console checks. Second factors are reset here.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import ManyToManyField, Q, QuerySet
-from django.forms import ModelMultipleChoiceField
+from django.db.models import Q, QuerySet
+from django.forms import ModelForm, ModelMultipleChoiceField
 from django.http import HttpRequest
 
 from console import second_factors
 from console.accounts import roles
+from console.accounts.granting import groups, may_manage, permissions
+
+STRONGER = (
+    "The second factor of {} was not reset: the account has permissions that you lack."
+    " Ask a superuser."
+)
 
 admin.site.unregister([User, Group])
+
+
+def user_of(request: HttpRequest) -> User:
+    return cast("User", request.user)
 
 
 def that_count() -> QuerySet[Permission]:
@@ -31,12 +41,25 @@ def that_count() -> QuerySet[Permission]:
 
 
 class WithPermissions(admin.ModelAdmin):
-    def formfield_for_manytomany(
-        self, db_field: ManyToManyField[Any, Any], request: Any = None, **kwargs: Any
-    ) -> ModelMultipleChoiceField[Any] | None:
-        if db_field.related_model is Permission:
-            kwargs["queryset"] = that_count()
-        return super().formfield_for_manytomany(db_field, request, **kwargs)
+    """Nobody but a superuser grants a permission that he does not have himself."""
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> type[ModelForm]:
+        """The form; it offers what the user may grant, and what is granted already."""
+        form = super().get_form(request, obj, change=change, **kwargs)
+        user = user_of(request)
+        for name in ("permissions", "user_permissions", "groups"):
+            if name not in form.base_fields:
+                continue
+            offered = Q(pk__in=groups(user).values("pk"))
+            if name != "groups":
+                offered = Q(pk__in=permissions(user) & that_count())
+            if obj is not None:
+                offered |= Q(pk__in=getattr(obj, name).all())
+            field = cast("ModelMultipleChoiceField[Any]", form.base_fields[name])
+            field.queryset = field.queryset.filter(offered)
+        return form
 
 
 @admin.register(Group)
@@ -49,6 +72,24 @@ class PersonAdmin(WithPermissions, UserAdmin):
     list_display = ("username", "roles", "is_active", "is_staff", "last_login")
     list_filter = ("groups", "is_active", "is_staff", "is_superuser")
     actions = ("reset_second_factor",)
+
+    def has_change_permission(
+        self, request: HttpRequest, obj: User | None = None
+    ) -> bool:
+        may = super().has_change_permission(request, obj)
+        return may and (obj is None or may_manage(user_of(request), obj))
+
+    def has_delete_permission(
+        self, request: HttpRequest, obj: User | None = None
+    ) -> bool:
+        may = super().has_delete_permission(request, obj)
+        return may and (obj is None or may_manage(user_of(request), obj))
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: User | None = None
+    ) -> list[str]:
+        fields = list(super().get_readonly_fields(request, obj))
+        return fields if user_of(request).is_superuser else [*fields, "is_superuser"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
@@ -63,4 +104,7 @@ class PersonAdmin(WithPermissions, UserAdmin):
     )
     def reset_second_factor(self, request: HttpRequest, users: QuerySet[User]) -> None:
         for user in users:
-            self.message_user(request, second_factors.reset(user), messages.SUCCESS)
+            if may_manage(user_of(request), user):
+                self.message_user(request, second_factors.reset(user), messages.SUCCESS)
+            else:
+                self.message_user(request, STRONGER.format(user), messages.ERROR)
