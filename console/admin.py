@@ -44,7 +44,11 @@ class WithPermissions(admin.ModelAdmin):
     """Nobody but a superuser grants a permission that he does not have himself."""
 
     def get_form(
-        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+        self,
+        request: HttpRequest,
+        obj: Any = None,
+        change: bool = False,  # noqa: FBT001, FBT002 - Django's
+        **kwargs: Any,
     ) -> type[ModelForm]:
         """The form; it offers what the user may grant, and what is granted already."""
         form = super().get_form(request, obj, change=change, **kwargs)
@@ -58,6 +62,7 @@ class WithPermissions(admin.ModelAdmin):
             if obj is not None:
                 offered |= Q(pk__in=getattr(obj, name).all())
             field = cast("ModelMultipleChoiceField[Any]", form.base_fields[name])
+            assert field.queryset is not None
             field.queryset = field.queryset.filter(offered)
         return form
 

@@ -16,9 +16,7 @@ from ninja import Schema
 from ninja.errors import ValidationError
 from pydantic import AwareDatetime, Field, JsonValue
 
-from broker.queueing.get import Delivery
 from broker.queueing.put import NewMessage
-from broker.security.redaction import CLEAR, Veil
 from broker.settlement.redelivery_policy import LONGEST_MS
 from console.api.problems import NO_NUL
 
@@ -27,10 +25,6 @@ DEFAULT_TYPES = {
     "base64": "application/octet-stream",
     "json": "application/json",
 }
-FIELDS = (
-    *("content_type", "properties", "client_message_id", "correlation_id"),
-    *("reply_to", "subject", "group_id", "producer", "durable"),
-)
 Word = Field(default=None, max_length=1024, pattern=NO_NUL)
 
 
@@ -52,32 +46,6 @@ class MessageToPut(Schema):
     deliver_at: AwareDatetime | None = None  # or after a delay, not both
     ttl_ms: int | None = Field(default=None, ge=1, le=LONGEST_MS)
     expires_at: AwareDatetime | None = None  # or after its time to live, not both
-
-
-class FullMessage(Schema):
-    """A complete message."""
-
-    message_id: int  # the broker's number
-    address: str
-    body: str
-    encoding: Literal["text", "base64"]  # of the body
-    content_type: str
-    properties: dict[str, Any]
-    priority: int
-    durable: bool
-    client_message_id: str | None
-    correlation_id: str | None
-    reply_to: str | None
-    subject: str | None
-    group_id: str | None
-    producer: str
-    put_at: datetime
-    expires_at: datetime | None
-    backout_count: int  # deliveries that were backed out
-    headers_base64: str | None  # IBM MQ's, chained, before the body
-    descriptor: dict[str, Any] | None  # IBM MQ's MQMD, where not default
-    masked_by: list[str]  # names of the redaction rules that mask parts of it
-    is_withheld: bool  # the whole body is masked; only its length is given
 
 
 def new_message(
@@ -136,35 +104,3 @@ def bytes_of(one: MessageToPut, where: list[Any]) -> bytes:
 
 def wrong(where: list[Any], what: str) -> ValidationError:
     return ValidationError([{"loc": ["body", *where], "msg": what}])
-
-
-def written(body: bytes) -> tuple[str, Literal["text", "base64"]]:
-    """A body as text if it is UTF-8, otherwise in Base64; and the encoding used."""
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        return base64.b64encode(body).decode(), "base64"
-    if "\0" in text:
-        return base64.b64encode(body).decode(), "base64"
-    return text, "text"
-
-
-def told(one: Delivery, veil: Veil = CLEAR) -> dict[str, Any]:
-    """A message as JSON, with its masked parts removed."""
-    seen = veil.body(one.body, one.content_type)
-    properties, hidden = veil.properties(one.properties)
-    body, encoding = written(seen.body)
-    plain = (*FIELDS, "message_id", "address", "priority", "put_at", "expires_at")
-    return {
-        **{name: getattr(one, name) for name in plain},
-        "properties": properties,
-        "body": body,
-        "encoding": encoding,
-        "backout_count": one.backout_count,
-        "descriptor": one.descriptor,
-        "masked_by": list(dict.fromkeys([*seen.by, *hidden])),
-        "is_withheld": seen.is_withheld,
-        "headers_base64": None
-        if one.headers is None or veil
-        else base64.b64encode(one.headers).decode(),
-    }

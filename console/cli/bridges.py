@@ -24,8 +24,8 @@ from broker.bridges.config.jmsbridge_writing import write
 from broker.bridges.states import Command
 from broker.errors.bridges import CommandRefused
 from broker.models import Link
-from console.api.bridges import bridges
-from console.api.bridges.documents import LOOK, TAKE_OVER, changes_told
+from console.bridge_pages import documents
+from console.bridge_pages.documents import LOOK, TAKE_OVER, changes_told
 from console.cli import people, telling
 from console.cli.options import Json, Reason, User, Yes, unreadable
 from console.cli.people import USAGE
@@ -63,8 +63,8 @@ class BridgeCommands(TyperCommand):
         json: Json = False,
     ) -> None:
         """List links and their status."""
-        people.require(people.acting(user), bridges.VIEW)
-        rows = [bridges.told(one) for one in links(bn, ln)]
+        people.require(people.acting(user), documents.VIEW)
+        rows = [documents.told(one) for one in links(bn, ln)]
         shown = rows if json else [row(one) for one in rows]
         self.tell_rows("links", shown, as_json=json, empty="There is no link.")
 
@@ -130,7 +130,7 @@ class BridgeCommands(TyperCommand):
         *,
         as_json: bool,
     ) -> None:
-        people.require(people.acting(user), bridges.OPERATE)
+        people.require(people.acting(user), documents.OPERATE)
         rows = ordered(what, bridge, link, reason)
         empty = f"The bridge {bridge} has no link."
         self.tell_rows("links", rows, as_json=as_json, empty=empty)
@@ -141,7 +141,7 @@ class BridgeCommands(TyperCommand):
         person = people.acting(user)
         for permission in LOOK:
             people.require(person, permission)
-        self.stdout.write(write(stored(bridges.bridge_of(bn))), ending="")
+        self.stdout.write(write(stored(documents.bridge_of(bn))), ending="")
 
     @bridge.command(name="import")
     def import_bridge(
@@ -184,7 +184,7 @@ def links(bridge: str, link: str) -> list[Link]:
     if link:
         return [link_of(bridge, link)]
     every = Link.objects.select_related(*ABOUT)
-    return list(every.filter(bridge=bridges.bridge_of(bridge)) if bridge else every)
+    return list(every.filter(bridge=documents.bridge_of(bridge)) if bridge else every)
 
 
 def row(one: dict[str, Any]) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def ordered(what: Command, bridge: str, link: str, reason: str) -> list[dict[str
             why = refusal.why
         else:
             why = "ordered" if changed else "no effect"
-        state = bridges.told(link_of(one.bridge.name, one.name))["state"]
+        state = documents.told(link_of(one.bridge.name, one.name))["state"]
         rows.append(
             {"bridge": bridge, "link": one.name, "state": state, "outcome": why}
         )

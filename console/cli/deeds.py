@@ -21,13 +21,11 @@ from broker.queueing.put import put as send
 from broker.security import audit, authorities, redaction
 from broker.transactions.scope import unit_of_work
 from console.accounts import masking
-from console.api import bodies
-from console.api.messages.browsing import PLACES, BrowsedMessage
-from console.api.messages.detail import FoundMessage
 from console.cli import people, works
 from console.cli.people import USAGE
-from console.messages import search_form
+from console.messages import documents, search_form
 from console.messages.dead_letter_query import matches, names_for
+from console.messages.documents import PLACES, BrowsedMessage, FoundMessage
 from dashboards.live import depths
 
 
@@ -77,7 +75,7 @@ def get(
         return whole_of(user, found, entries, why)
     redaction.require_clear(user, [one.message_id for one in entries])
     with unit_of_work(actor=name_of(user)) as work:
-        return [brief(bodies.told(one)) for one in work.get(queue, limit)]
+        return [brief(documents.told(one)) for one in work.get(queue, limit)]
 
 
 def whole_of(
@@ -87,7 +85,7 @@ def whole_of(
     found = looking.whole(queue.pk, entries)
     sight = masking.sight_for(user, why, audit.Thing.of(queue))
     veils = sight.veils(one.message_id for one in found)
-    return [brief(bodies.told(one, veils[one.message_id])) for one in found]
+    return [brief(documents.told(one, veils[one.message_id])) for one in found]
 
 
 def brief(told: dict[str, Any]) -> dict[str, Any]:

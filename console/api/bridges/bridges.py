@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -10,22 +9,17 @@ from django.http import HttpRequest
 from ninja import Path, Router, Schema
 from pydantic import Field
 
-from broker.bridges.books import Counts
 from broker.bridges.commands import command, link_of
-from broker.bridges.config.edits import state_of
 from broker.bridges.states import Command
 from broker.errors.bridges import NoSuchBridge
 from broker.errors.queues import NotAuthorized
-from broker.models import Bridge, BridgeDestination, Link, LinkState, LinkStatus
-from broker.models.bridge_names import AS_SOURCE
+from broker.models import Bridge, Link
 from broker.security import authorities
 from console.api.problems import NO_NUL, REFUSED, require
 from console.bridge_pages import sight
+from console.bridge_pages.documents import OPERATE, VIEW, bridge_of, told
 
 router = Router(tags=["bridges"])
-
-VIEW, OPERATE = "broker.view_link", "broker.operate_link"
-COUNTS = [one.name for one in fields(Counts)]
 
 
 class LinkCounts(Schema):
@@ -203,46 +197,5 @@ def seen(request: HttpRequest, bridge: str, link: str) -> Link:
     return found
 
 
-def bridge_of(name: str) -> Bridge:
-    """
-    Raises:
-        NoSuchBridge: there is none of this name.
-    """
-    found = Bridge.objects.filter(name=name).first()
-    if found is None:
-        raise NoSuchBridge(name)
-    return found
-
-
 def bridge_told(bridge: Bridge, links: list[dict[str, Any]]) -> dict[str, Any]:
     return {"bridge": bridge.name, "description": bridge.description, "links": links}
-
-
-def told(link: Link) -> dict[str, Any]:
-    """The API's form of a link; a link that was never started has no status."""
-    status = getattr(link, "status", None) or LinkStatus(
-        link=link, state=LinkState.UNINITIALIZED
-    )
-    return {
-        "bridge": link.bridge.name,
-        "link": link.name,
-        "state": state_of(link).value,
-        "wanted": status.wanted,
-        "enabled": link.enabled,
-        "transacted": link.transacted,
-        "source": where(link.source),
-        "source_provider": link.source_factory.provider,
-        "target": AS_SOURCE if link.target is None else where(link.target),
-        "target_provider": link.target_factory.provider,
-        "error": status.error,
-        "error_at": status.error_at,
-        "last_transfer_at": status.last_transfer_at,
-        "waiting": status.waiting,
-        "oldest_at": status.oldest_at,
-        "counts": {name: getattr(status, name) for name in COUNTS},
-    }
-
-
-def where(destination: BridgeDestination) -> str:
-    """An end of a link in Open MQ's notation."""
-    return f"{destination.kind}:{destination.name}"

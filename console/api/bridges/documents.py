@@ -9,23 +9,13 @@ from ninja import Path, Router, Schema
 from pydantic import Field
 
 from broker.bridges.config import bridge_import
-from broker.bridges.config.bridge_import import BridgeImportPreview
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
-from console.api.bridges.bridges import bridge_of
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.settings import Difference
+from console.bridge_pages.documents import LOOK, TAKE_OVER, bridge_of, changes_told
 
 router = Router(tags=["bridges"])
-
-MODELS = (
-    *("bridge", "connectionfactory", "bridgedestination"),
-    *("deadmessagequeue", "link"),
-)
-LOOK = [f"broker.view_{model}" for model in MODELS]
-TAKE_OVER = [
-    f"broker.{deed}_{model}" for deed in ("add", "change", "delete") for model in MODELS
-]
 
 
 class BridgeDocument(Schema):
@@ -96,13 +86,3 @@ def import_bridge(request: HttpRequest, sent: BridgeDocument) -> dict[str, Any]:
         return changes_told(found, applied=False)
     found = bridge_import.apply(document, sent.mode, token=sent.token)
     return changes_told(found, applied=True)
-
-
-def changes_told(found: BridgeImportPreview, *, applied: bool) -> dict[str, Any]:
-    return {
-        "bridge": found.bridge,
-        "applied": applied,
-        "changes": found.changes,
-        "left_open": found.left_open,
-        "token": found.token,
-    }

@@ -24,7 +24,7 @@ from broker.models import (
     Link,
 )
 from console.api.bridges import bridges
-from console.api.bridges.bridges import bridge_of, seen
+from console.api.bridges.bridges import seen
 from console.api.bridges.schemas import (
     BridgeDefinition,
     DeadQueueDefinition,
@@ -35,6 +35,7 @@ from console.api.bridges.schemas import (
     StoredFactory,
 )
 from console.api.problems import REFUSED, require
+from console.bridge_pages.documents import bridge_of
 
 router = bridges.router  # shared: a path has one view for GET and PUT
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Literal
 
 from django.http import Http404, HttpRequest
@@ -10,27 +9,22 @@ from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker.models import Message, Place, Queue
+from broker.models import Message, Queue
 from broker.monitoring.dead_letters import NEWEST
 from broker.operations import queue_pause
 from broker.queueing import browse
 from broker.security import audit, authorities
 from console.accounts import masking
-from console.api.bodies import FullMessage, told
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
 from console.messages.detail import story_of
+from console.messages.documents import PLACES, BrowsedMessage, FullMessage, told
 from console.views.messages.detail import require as require_story
 from dashboards.live import depths
 
 router = Router(tags=["queues"])
 
 VIEW, BROWSE, PAUSE = "broker.view_queue", "broker.browse_queue", "broker.pause_queue"
-PLACES = {
-    "ready": Place.READY,
-    "in-flight": Place.CLAIMED,
-    "delayed": Place.DELAYED,
-}
 
 
 class QueueState(Schema):
@@ -68,21 +62,6 @@ class PauseReason(Schema):
 
 
 Reason = Field(default="", max_length=500, pattern=NO_NUL)
-
-
-class BrowsedMessage(Schema):
-    """A message on a queue."""
-
-    message_id: int
-    priority: int
-    backout_count: int
-    until: datetime | None  # when its delay or its unit of work's time ends
-    expires_at: datetime | None
-    put_at: datetime
-    content_type: str
-    subject: str | None
-    producer: str
-    size_bytes: int
 
 
 class Entries(Schema):

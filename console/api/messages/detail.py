@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Literal
 
 from django.http import Http404, HttpRequest, StreamingHttpResponse
@@ -16,6 +15,7 @@ from broker.monitoring.dead_letters import NEWEST
 from broker.security import authorities
 from console.api.problems import NO_NUL, REFUSED, require
 from console.messages import export, search_form, search_results
+from console.messages.documents import FoundMessage
 
 router = Router(tags=["messages"])
 
@@ -43,32 +43,6 @@ class WantedFile(MessageFilters):
     format: Literal["ndjson", "csv"] = "ndjson"
     bodies: bool = False
     unmask: str = Field(default="", max_length=500, pattern=NO_NUL)  # why
-
-
-class FoundMessage(Schema):
-    """One message on one queue."""
-
-    message_id: int
-    queue: str
-    state: str  # ready, delayed, in-flight, dead, discarded
-    priority: int
-    tries: int  # backout count; of a dead letter, before its death
-    until: datetime | None  # when its delay, its unit of work or its keeping ends
-    expires_at: datetime | None
-    put_at: datetime | None
-    address: str | None
-    content_type: str | None
-    subject: str | None
-    client_message_id: str | None
-    correlation_id: str | None
-    producer: str | None
-    size_bytes: int | None
-    cause: str | None  # this and the following: dead letters only
-    error: str | None
-    fingerprint: str | None
-    origin_queue: str | None
-    resubmit_count: int | None
-    died_at: datetime | None
 
 
 class FoundMessages(Schema):

@@ -28,10 +28,11 @@ from broker.settlement.redelivery_policy import LONGEST_MS
 from broker.transactions import leases
 from console.accounts import masking
 from console.api import authentication, idempotency
-from console.api.bodies import FullMessage, MessageToPut, told
+from console.api.bodies import MessageToPut
 from console.api.messages.sending import MOST, built
 from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
+from console.messages.documents import FullMessage, told
 
 router = Router(tags=["messages"])
 

@@ -1,0 +1,123 @@
+"""Messages as JSON, for the API and the command line."""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime
+from typing import Any, Literal
+
+from ninja import Schema
+
+from broker.models import Place
+from broker.queueing.get import Delivery
+from broker.security.redaction import CLEAR, Veil
+
+FIELDS = (
+    *("content_type", "properties", "client_message_id", "correlation_id"),
+    *("reply_to", "subject", "group_id", "producer", "durable"),
+)
+
+PLACES = {
+    "ready": Place.READY,
+    "in-flight": Place.CLAIMED,
+    "delayed": Place.DELAYED,
+}
+
+
+class FullMessage(Schema):
+    """A complete message."""
+
+    message_id: int  # the broker's number
+    address: str
+    body: str
+    encoding: Literal["text", "base64"]  # of the body
+    content_type: str
+    properties: dict[str, Any]
+    priority: int
+    durable: bool
+    client_message_id: str | None
+    correlation_id: str | None
+    reply_to: str | None
+    subject: str | None
+    group_id: str | None
+    producer: str
+    put_at: datetime
+    expires_at: datetime | None
+    backout_count: int  # deliveries that were backed out
+    headers_base64: str | None  # IBM MQ's, chained, before the body
+    descriptor: dict[str, Any] | None  # IBM MQ's MQMD, where not default
+    masked_by: list[str]  # names of the redaction rules that mask parts of it
+    is_withheld: bool  # the whole body is masked; only its length is given
+
+
+def written(body: bytes) -> tuple[str, Literal["text", "base64"]]:
+    """A body as text if it is UTF-8, otherwise in Base64; and the encoding used."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(body).decode(), "base64"
+    if "\0" in text:
+        return base64.b64encode(body).decode(), "base64"
+    return text, "text"
+
+
+def told(one: Delivery, veil: Veil = CLEAR) -> dict[str, Any]:
+    """A message as JSON, with its masked parts removed."""
+    seen = veil.body(one.body, one.content_type)
+    properties, hidden = veil.properties(one.properties)
+    body, encoding = written(seen.body)
+    plain = (*FIELDS, "message_id", "address", "priority", "put_at", "expires_at")
+    return {
+        **{name: getattr(one, name) for name in plain},
+        "properties": properties,
+        "body": body,
+        "encoding": encoding,
+        "backout_count": one.backout_count,
+        "descriptor": one.descriptor,
+        "masked_by": list(dict.fromkeys([*seen.by, *hidden])),
+        "is_withheld": seen.is_withheld,
+        "headers_base64": None
+        if one.headers is None or veil
+        else base64.b64encode(one.headers).decode(),
+    }
+
+
+class BrowsedMessage(Schema):
+    """A message on a queue."""
+
+    message_id: int
+    priority: int
+    backout_count: int
+    until: datetime | None  # when its delay or its unit of work's time ends
+    expires_at: datetime | None
+    put_at: datetime
+    content_type: str
+    subject: str | None
+    producer: str
+    size_bytes: int
+
+
+class FoundMessage(Schema):
+    """One message on one queue."""
+
+    message_id: int
+    queue: str
+    state: str  # ready, delayed, in-flight, dead, discarded
+    priority: int
+    tries: int  # backout count; of a dead letter, before its death
+    until: datetime | None  # when its delay, its unit of work or its keeping ends
+    expires_at: datetime | None
+    put_at: datetime | None
+    address: str | None
+    content_type: str | None
+    subject: str | None
+    client_message_id: str | None
+    correlation_id: str | None
+    producer: str | None
+    size_bytes: int | None
+    cause: str | None  # this and the following: dead letters only
+    error: str | None
+    fingerprint: str | None
+    origin_queue: str | None
+    resubmit_count: int | None
+    died_at: datetime | None
