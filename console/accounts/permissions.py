@@ -11,6 +11,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from broker.security import authorities
 
 CHANGE = "broker.resubmit_message"  # the permission to plan, start and undo
+AUDIT = "broker.view_auditrecord"
+RESET = "broker.pause_queue"  # who may stop a queue may reset its counters
 LOOK = ("broker.view_queue", "broker.browse_queue")
 
 

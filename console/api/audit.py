@@ -11,9 +11,9 @@ from pydantic import AwareDatetime, Field
 
 from broker.security import audit
 from broker.security.audit import AuditFilter
+from console.accounts.permissions import AUDIT
 from console.api.problems import NO_NUL, REFUSED, require
 from console.audit_form import told
-from console.views.audit import VIEW
 
 router = Router(tags=["audit"])
 
@@ -65,7 +65,7 @@ def list_records(request: HttpRequest, page: Query[AuditQuery]) -> dict[str, Any
     """Matching records, the newest first. ``object`` is a name, or a kind and a name
     such as ``queue:orders``; ``act`` is one action, or the part before its dot.
     """
-    require(request, VIEW)
+    require(request, AUDIT)
     said = page.dict()
     wanted = AuditFilter(
         **{name: said[name] for name in AuditFilter.__dataclass_fields__}

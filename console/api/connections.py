@@ -13,7 +13,7 @@ from broker.models import ClientEndpoint
 from broker.monitoring import connections as clients
 from broker.monitoring.connections import ClientQuery, Connected
 from console.api.problems import NO_NUL, REFUSED, require
-from console.views.queues.connections import CLOSE, LONGEST_TEXT, ask, seen
+from console.queues.connections import CLOSE, LONGEST_TEXT, ask, seen
 
 router = Router(tags=["connections"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth.models import User
 from django.core.exceptions import NON_FIELD_ERRORS
@@ -16,9 +16,9 @@ from pydantic import AwareDatetime, Field
 
 from broker.models import Credential
 from broker.security import credentials as verbs
+from console.accounts.credential_form import ADD, PEOPLE, REVOKE, VIEW, CredentialForm
 from console.api.problems import NO_NUL, REFUSED, require
 from console.layout import pagination
-from console.views.accounts.credentials import ADD, PEOPLE, REVOKE, VIEW, CredentialForm
 
 router = Router(tags=["credentials"])
 
@@ -113,7 +113,7 @@ def create_credential(request: HttpRequest, body: NewCredential) -> dict[str, An
         "user": None if user is None else user.pk,
         "patterns": "\n".join(body.patterns),
     }
-    return made(request, CredentialForm(said))
+    return made(request, CredentialForm(said, by=cast("User", request.user)))
 
 
 @sensitive_variables("secret")

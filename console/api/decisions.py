@@ -23,7 +23,7 @@ from broker.transactions.prepared import (
 )
 from console.api.branches import stored_as
 from console.api.problems import NO_NUL, REFUSED, require
-from console.views.queues import prepared
+from console.queues import prepared
 
 router = Router(tags=["branches"])
 

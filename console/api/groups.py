@@ -60,7 +60,7 @@ class GroupState(Schema):
 
 class EveryGroup(Schema):
     as_of: datetime  # when counted: up to some seconds ago
-    dead_letter_groups: list[GroupState]
+    groups: list[GroupState]
 
 
 class Description(Schema):

@@ -10,7 +10,7 @@ from ninja import Router, Schema
 from broker.security import authorities
 from console.api.problems import REFUSED, require
 from console.layout import settings_problems
-from console.views.queues import prepared
+from console.queues import prepared
 
 router = Router(tags=["health"])
 
@@ -34,7 +34,7 @@ class PreparedUnit(Schema):
 class Health(Schema):
     """All findings on queues that the caller may inquire."""
 
-    settings_problems: list[Finding]
+    findings: list[Finding]
     prepared: list[PreparedUnit]
 
 

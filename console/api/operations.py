@@ -88,7 +88,7 @@ class OperationState(Schema):
     approval: ApprovalState | None  # null: no approval needed
     left_out: int  # left out of the plan: resubmitted too often
     course: CourseState
-    copy_outcomes: Fates | None  # none in lists, and of what nobody follows
+    fates: Fates | None  # none in lists, and of what nobody follows
 
 
 class Item(Schema):

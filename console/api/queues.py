@@ -12,8 +12,8 @@ from pydantic import Field
 from broker.models import Queue
 from broker.monitoring import counters
 from broker.security import authorities
+from console.accounts.permissions import RESET
 from console.api.problems import REFUSED, require
-from console.views.queues.counters import RESET
 
 router = Router(tags=["queues"])
 

@@ -15,7 +15,7 @@ from broker.operations import rules as standing
 from broker.security import authorities
 from console.api.problems import NO_NUL, REFUSED, Problem, require
 from console.messages.dead_letter_query import names_for
-from console.views.dead_letters.rules import CHANGE_RULES, change_mode, save
+from console.operations.rule_changes import CHANGE_RULES, change_mode, save
 
 router = Router(tags=["dead letter rules"])
 

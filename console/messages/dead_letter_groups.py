@@ -108,7 +108,7 @@ class Sum:
     query: str  # query string of the list of those groups
     fields: dict[str, object]
     sums: Sums
-    dead_letter_groups: int  # by fingerprint
+    groups: int  # by fingerprint
     wanted: int  # of these, that need attention
 
 

@@ -14,10 +14,10 @@ from django.views.decorators.http import require_safe
 from broker.models import AuditRecord, Operation, Queue
 from broker.security import audit as keeping
 from console import audit_form
+from console.accounts.permissions import AUDIT
 from console.audit_form import WantedForm
 from console.layout import pagination
 
-VIEW = "broker.view_auditrecord"
 PAGE = 50
 MOST = 50_000  # records of one file
 FILES = {
@@ -36,7 +36,7 @@ class AuditedField:
 
 
 @require_safe
-@permission_required(VIEW, raise_exception=True)
+@permission_required(AUDIT, raise_exception=True)
 def audit(request: HttpRequest) -> HttpResponse:
     """The records, the newest first; which, is in the URL."""
     form = WantedForm(request.GET)
@@ -59,7 +59,7 @@ def audit(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@permission_required(VIEW, raise_exception=True)
+@permission_required(AUDIT, raise_exception=True)
 def record(request: HttpRequest, record_id: int) -> HttpResponse:
     """One record, with what was before and what after."""
     one = get_object_or_404(AuditRecord, pk=min(record_id, pagination.LARGEST))
@@ -81,7 +81,7 @@ def record(request: HttpRequest, record_id: int) -> HttpResponse:
 
 
 @require_safe
-@permission_required(VIEW, raise_exception=True)
+@permission_required(AUDIT, raise_exception=True)
 def export(request: HttpRequest) -> HttpResponse:
     """The same records as a file, the newest first."""
     form = WantedForm(request.GET)

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_safe
 from broker.config.lint import FULL
 from broker.formats.mq import mqdlh
 from broker.security import audit, authorities
+from console.accounts.permissions import AUDIT
 from console.layout import settings_problems
-from console.views.audit import VIEW
-from console.views.queues import prepared
+from console.queues import prepared
 
 MOST = 200  # of each list; the rest is counted
 
@@ -34,7 +34,7 @@ def health(request: HttpRequest) -> HttpResponse:
         "dead_letter_queue": settings.BROKER_DEAD_LETTER_QUEUE,
         "full_percent": round(FULL * 100),
         "header_bytes": mqdlh.SIZE,
-        "sees_audit": request.user.has_perm(VIEW),
+        "sees_audit": request.user.has_perm(AUDIT),
         "checked": audit.last_check(),
         "sees_all": held.everywhere("inquire"),
     }

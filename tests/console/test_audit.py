@@ -23,6 +23,7 @@ from pytest_django import DjangoAssertNumQueries
 from broker.models import Act, AuditCheck, AuditRecord
 from broker.security import audit
 from broker.security.audit import Thing
+from console.accounts import permissions
 from console.views import audit as view
 from tests.broker.auditing import note
 from tests.console.conftest import SignIn
@@ -61,7 +62,7 @@ def test_records_are_shown_the_newest_first(sign_in: SignIn) -> None:
 
 
 def test_without_a_record_it_says_what_will_be_there(client: Client) -> None:
-    client.force_login(make_user(permissions=(view.VIEW,)))
+    client.force_login(make_user(permissions=(permissions.AUDIT,)))
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute("DELETE FROM broker_audit")

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db import connection as database
 from django.test import Client
@@ -134,6 +135,16 @@ def test_who_is_not_active_gets_no_credential(sign_in: SignIn) -> None:
     client = sign_in("administrator")
     assert "greta" not in page(client, NEW)
     assert client.post(NEW, form(user=greta.pk)).status_code == 422
+
+
+def test_an_account_with_more_permissions_gets_no_credential(sign_in: SignIn) -> None:
+    root = User.objects.create_superuser("root")
+
+    answer = sign_in("administrator").post(NEW, form(user=root.pk))
+
+    assert answer.status_code == 422
+    assert "Ask a superuser" in answer.content.decode()
+    assert not Credential.objects.exists()
 
 
 def test_a_name_that_somebody_else_took_meanwhile_is_no_fault(

@@ -19,7 +19,7 @@ from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
 from console.messages.detail import story_of
 from console.messages.documents import PLACES, BrowsedMessage, FullMessage, told
-from console.views.messages.detail import require as require_story
+from console.messages.rights import require as require_story
 from dashboards.live import depths
 
 router = Router(tags=["queues"])

@@ -29,10 +29,9 @@ from console.api.problems import REFUSED, require
 from console.messages import search_form
 from console.messages.dead_letter_query import names_for, seen_by
 from console.messages.search_form import BROWSE
-from console.operations import results
+from console.operations import patch_changes, results
 from console.operations.patch_form import seen_of
 from console.operations.permissions import require_ways
-from console.views.operations import patches
 
 router = Router(tags=["repairs"])
 
@@ -151,7 +150,7 @@ def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any
     """The preview. Values are shown to callers who may read the messages."""
     plan, _ = seen(request, operation_id)
     require(request, BROWSE)
-    patches.require_reading(request, plan)
+    patch_changes.require_reading(request, plan)
     preview = preview_of(request.user, plan)
     if preview is None:
         raise Http404(f"patch of operation {operation_id}")
@@ -168,15 +167,15 @@ def drop_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     plan, _ = seen(request, operation_id)
     require(request, permissions.CHANGE)
     with transaction.atomic():
-        patches.require(request, plan)
-        patches.drop(request, plan)
+        patch_changes.require(request, plan)
+        patch_changes.drop(request, plan)
     return planned(request.user, plan)
 
 
 def give(request: HttpRequest, plan: Operation, patch: Any) -> None:
     require(request, BROWSE)
-    patches.require(request, plan)
-    patches.give(request, plan, written(read_patch(patch)))
+    patch_changes.require(request, plan)
+    patch_changes.give(request, plan, written(read_patch(patch)))
 
 
 def said(request: HttpRequest) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
@@ -21,75 +21,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from broker.models import Credential
 from broker.security import credentials as verbs
+from console.accounts.credential_form import ADD, PEOPLE, REVOKE, VIEW, CredentialForm
 from console.layout import pagination
 from console.queues import listeners
 
 PAGE = 100
 LONGEST_TEXT = 200  # that is looked for
-VIEW = "broker.view_credential"
-ADD = "broker.add_credential"
-REVOKE = "broker.change_credential"
-PEOPLE = ("user", "created_by", "revoked_by")
-DEEDS = ("may_get", "may_browse", "may_put")
-
-
-class CredentialForm(forms.ModelForm):
-    """What a new credential is to be."""
-
-    user = forms.ModelChoiceField(
-        User.objects.filter(is_active=True).order_by("username"),
-        empty_label="Choose a user",
-        help_text="Whose authorities it has; never more than these.",
-    )
-    expires_at = forms.DateTimeField(
-        label="Expires",
-        required=False,
-        widget=forms.DateTimeInput(
-            attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
-        ),
-        help_text="In the time zone of the clock above. Empty: it is good until it"
-        " is revoked.",
-    )
-
-    class Meta:
-        model = Credential
-        fields = [
-            *("name", "user", "patterns"),
-            *DEEDS,
-            "expires_at",
-        ]
-        widgets = {"patterns": forms.Textarea(attrs={"rows": 3})}
-        help_texts = {
-            "patterns": "The queues and addresses it is for, one a line. Between dots,"
-            " a * stands for one word, and a # at the end for any number: orders.# is"
-            " orders, and also orders.eu.new."
-        }
-
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if Credential.objects.filter(name=name).exists():
-            raise ValidationError(
-                "There is a credential of this name, maybe a revoked one. Choose"
-                " another."
-            )
-        return name
-
-    def clean_expires_at(self) -> datetime | None:
-        at: datetime | None = self.cleaned_data["expires_at"]
-        if at is not None and at <= timezone.now():
-            raise ValidationError("That is in the past.")
-        return at
-
-    def clean_patterns(self) -> str:
-        """One a line, whatever the browser ends lines with."""
-        patterns: str = self.cleaned_data["patterns"]
-        return "\n".join(patterns.split())
-
-    def clean(self) -> dict[str, Any]:
-        said = super().clean() or {}
-        if not any(said.get(one) for one in DEEDS):
-            raise ValidationError("Let it get, browse or put: else it is of no use.")
-        return said
 
 
 class RevokeForm(forms.Form):
@@ -153,11 +90,11 @@ def credentials(request: HttpRequest) -> HttpResponse:
 @sensitive_variables("secret")
 def create(request: HttpRequest) -> HttpResponse:
     """Ask what it is to be; on POST make it, and show its secret, this once."""
-    form = CredentialForm(request.POST if request.method == "POST" else None)
-    assert request.user.pk, "only those who have signed in get here"
+    user = cast("User", request.user)  # the permission implies a sign-in
+    form = CredentialForm(request.POST if request.method == "POST" else None, by=user)
     if form.is_valid():
         try:
-            credential, secret = verbs.create(**form.cleaned_data, by=request.user)
+            credential, secret = verbs.create(**form.cleaned_data, by=user)
         except ValidationError as error:  # somebody was quicker
             form.add_error(None, error)
         else:

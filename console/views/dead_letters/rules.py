@@ -9,7 +9,6 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import (
@@ -26,9 +25,9 @@ from broker.operations.rules.parser import LENGTH
 from broker.security import authorities
 from console.layout import pagination
 from console.messages.dead_letter_query import PageForm, names_for
+from console.operations.rule_changes import CHANGE_RULES, change_mode, save
 from dashboards.live import depths
 
-CHANGE_RULES = "broker.change_ruletable"
 PASSES = 20
 WIDEST = 160  # characters of a line that is shown with its fault
 MODES = [
@@ -147,22 +146,6 @@ def export(request: HttpRequest, name: str) -> HttpResponse:
     answer = HttpResponse(text, content_type="text/plain; charset=utf-8")
     answer["Content-Disposition"] = 'attachment; filename="rules.tbl"'
     return answer
-
-
-@transaction.atomic
-def save(request: HttpRequest, name: str, text: str, revision: int | None) -> RuleTable:
-    """Keep rules, and write down who wrote them; for pages and the API."""
-    authorities.require(request.user, "inquire", name)
-    authorities.require(request.user, "set", name)
-    return standing.save(name, text, request.user, revision=revision)
-
-
-@transaction.atomic
-def change_mode(request: HttpRequest, name: str, mode: str) -> RuleTable:
-    """Switch rules, and write down who did; for pages and the API."""
-    authorities.require(request.user, "inquire", name)
-    authorities.require(request.user, "set", name)
-    return standing.switch(name, mode, request.user)
 
 
 def shown(

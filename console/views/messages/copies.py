@@ -11,7 +11,7 @@ from broker.monitoring.dead_letters import NEWEST
 from broker.monitoring.message_copies import Incarnations, incarnations
 from broker.security import authorities
 from console.messages.detail import Story, story_of
-from console.views.messages.detail import covers
+from console.messages.rights import covers
 
 
 @require_safe

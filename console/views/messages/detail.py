@@ -30,6 +30,7 @@ from console.layout import navigation
 from console.messages.detail import Story, story_of
 from console.messages.properties import sorted_out
 from console.messages.repaired_pair import Kin, kin_of
+from console.messages.rights import covers, require
 
 
 @require_safe
@@ -214,31 +215,6 @@ def known(message_id: int) -> Story:
     if story is None:
         raise Http404(f"message {message_id}")
     return story
-
-
-def require(
-    request: HttpRequest, authority: authorities.Authority, story: Story
-) -> authorities.GrantedAuthorities:
-    """Go on only with an authority on a queue where the message is or was.
-
-    Raises:
-        NotAuthorized: it may not be known, or read, by this person.
-    """
-    held = authorities.held_by(request.user)
-    if not covers(held, authority, story):
-        lacks = authority if covers(held, "inquire", story) else "inquire"
-        known = [one for one in story.queues if held.on("inquire", one)]
-        queue = min(known or story.queues, default="#")
-        raise authorities.refusal(request.user, lacks, queue)
-    return held
-
-
-def covers(
-    held: authorities.GrantedAuthorities, authority: authorities.Authority, story: Story
-) -> bool:
-    return held.everywhere(authority) or any(
-        held.on(authority, queue) for queue in story.queues
-    )
 
 
 def heads_of(message_id: int, veil: Veil) -> tuple[bytes, bytes]:

@@ -33,9 +33,10 @@ from console.layout import navigation
 from console.messages import repair_form
 from console.messages.detail import Now, Story
 from console.messages.repair_form import EditForm
+from console.messages.rights import require
 from console.operations import results
 from console.operations.permissions import require_ways
-from console.views.messages.detail import known, require
+from console.views.messages.detail import known
 
 WAITS = ("dead", "ready", "delayed", "redelivery")  # where it can be taken from
 TOLD = (errors.NoSuchQueue, errors.NotResubmittable, NothingChosen, NotRepaired)

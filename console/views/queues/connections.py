@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -11,21 +9,24 @@ from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from broker.models import ClientConnection, ClientEndpoint, Owner
+from broker.models import ClientConnection, ClientEndpoint
 from broker.monitoring import connections as clients
-from broker.monitoring.connections import ClientQuery, Connected
+from broker.monitoring.connections import ClientQuery
 from broker.security import authorities
-from console.accounts import denials
 from console.layout import pagination
 from console.queues import listeners
+from console.queues.connections import (
+    CLOSE,
+    LONGEST_TEXT,
+    ConnectionRow,
+    ask,
+    rows_of,
+    seen,
+)
 
-CLOSE = "broker.close_clientconnection"
 ENDPOINTS = 100  # of one connection, on its own page
-LONGEST_TEXT = 200  # that is looked for
-LISTENERS_ANSWER_WITHIN = timedelta(seconds=5)
 
 
 class CloseReasonForm(forms.Form):
@@ -37,38 +38,6 @@ class CloseReasonForm(forms.Form):
             "required": "Say why. Whoever looks for the cause later will read it."
         },
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionRow:
-    """A client as a page shows it."""
-
-    client: Connected
-    owner: Owner | None
-    now: datetime
-
-    @property
-    def process(self) -> str:
-        if self.owner is None:
-            return "a process that has ended"
-        return f"{self.owner.kind} {self.owner.pid} on {self.owner.host}"
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether the client, or anything that it has open, is to be closed."""
-        is_asked = any(one.close_requested_at for one in self.client.endpoints)
-        return is_asked or self.client.connection.close_requested_at is not None
-
-    @property
-    def is_late(self) -> bool:
-        """Whether its listener should have closed it by now."""
-        asked = self.client.connection.close_requested_at
-        return asked is not None and asked < self.now - LISTENERS_ANSWER_WITHIN
-
-    @property
-    def more(self) -> int:
-        """Endpoints that the list leaves out."""
-        return self.client.used.endpoints - len(self.client.endpoints)
 
 
 @require_safe
@@ -173,50 +142,8 @@ def close(
     return redirect("console:connection", connection_id=row.client.connection.pk)
 
 
-def ask(
-    request: HttpRequest, what: ClientConnection | ClientEndpoint, reason: str
-) -> datetime | None:
-    """Ask for a close; since when it is asked for, if it is there at all.
-
-    Raises:
-        NotAuthorized: nothing is asked for.
-    """
-    is_end = isinstance(what, ClientEndpoint)
-    close = clients.close_endpoint if is_end else clients.close_connection
-    return close(what.pk, request.user, reason=reason)
-
-
-def seen(
-    request: HttpRequest,
-    connection_id: int,
-    *,
-    after: int = 0,
-    limit: int = clients.ENDPOINTS,
-) -> ConnectionRow | None:
-    """A client that one may see, with some of its endpoints; None if it is gone, or
-    is there for others."""
-    if connection_id > pagination.LARGEST or after >= pagination.LARGEST:
-        return None
-    wanted = ClientQuery(ids=[connection_id], endpoints_after=after, endpoints=limit)
-    rows = rows_of(clients.connections(request.user, wanted))
-    if rows:
-        return rows[0]
-    if ClientConnection.objects.filter(pk=connection_id).exists():
-        lacks = authorities.refusal(request.user, "inquire", clients.EVERY_QUEUE)
-        denials.note(request, lacks)
-    return None
-
-
 def ended(request: HttpRequest, connection_id: int) -> HttpResponse:
     """Say that a client is gone; to a page that asks again, without an error."""
     status = 200 if "HX-Request" in request.headers else 404
     context = {"connection_id": connection_id}
     return render(request, "console/connections/ended.html", context, status=status)
-
-
-def rows_of(found: list[Connected]) -> list[ConnectionRow]:
-    owners = Owner.objects.in_bulk({one.connection.owner_id for one in found})
-    now = timezone.now()
-    return [
-        ConnectionRow(one, owners.get(one.connection.owner_id), now) for one in found
-    ]

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods
 from broker.models import Queue
 from broker.monitoring import counters
 from broker.security import authorities
+from console.accounts.permissions import RESET
 from console.templatetags.counters import WORDS, counters_of
 
-RESET = "broker.pause_queue"  # whoever may stop a queue may count it anew
 CHOICES = [(name, WORDS[name][0]) for name in counters.RESETTABLE]
 
 

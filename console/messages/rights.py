@@ -1,0 +1,33 @@
+"""Which of its places a message may be seen in."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+
+from broker.security import authorities
+from console.messages.detail import Story
+
+
+def require(
+    request: HttpRequest, authority: authorities.Authority, story: Story
+) -> authorities.GrantedAuthorities:
+    """Go on only with an authority on a queue where the message is or was.
+
+    Raises:
+        NotAuthorized: it may not be known, or read, by this person.
+    """
+    held = authorities.held_by(request.user)
+    if not covers(held, authority, story):
+        lacks = authority if covers(held, "inquire", story) else "inquire"
+        known = [one for one in story.queues if held.on("inquire", one)]
+        queue = min(known or story.queues, default="#")
+        raise authorities.refusal(request.user, lacks, queue)
+    return held
+
+
+def covers(
+    held: authorities.GrantedAuthorities, authority: authorities.Authority, story: Story
+) -> bool:
+    return held.everywhere(authority) or any(
+        held.on(authority, queue) for queue in story.queues
+    )

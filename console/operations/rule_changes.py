@@ -1,0 +1,28 @@
+"""Save a rule table, or change its mode, for the page and the API."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.http import HttpRequest
+
+from broker.models import RuleTable
+from broker.operations import rules as standing
+from broker.security import authorities
+
+CHANGE_RULES = "broker.change_ruletable"
+
+
+@transaction.atomic
+def save(request: HttpRequest, name: str, text: str, revision: int | None) -> RuleTable:
+    """Keep rules, and write down who wrote them; for pages and the API."""
+    authorities.require(request.user, "inquire", name)
+    authorities.require(request.user, "set", name)
+    return standing.save(name, text, request.user, revision=revision)
+
+
+@transaction.atomic
+def change_mode(request: HttpRequest, name: str, mode: str) -> RuleTable:
+    """Switch rules, and write down who did; for pages and the API."""
+    authorities.require(request.user, "inquire", name)
+    authorities.require(request.user, "set", name)
+    return standing.switch(name, mode, request.user)

@@ -1,0 +1,95 @@
+"""Connections of clients, as a user may see and close them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from broker.models import ClientConnection, ClientEndpoint, Owner
+from broker.monitoring import connections as clients
+from broker.monitoring.connections import ClientQuery, Connected
+from broker.security import authorities
+from console.accounts import denials
+from console.layout import pagination
+
+LISTENERS_ANSWER_WITHIN = timedelta(seconds=5)
+
+CLOSE = "broker.close_clientconnection"
+LONGEST_TEXT = 200  # that is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRow:
+    """A client as a page shows it."""
+
+    client: Connected
+    owner: Owner | None
+    now: datetime
+
+    @property
+    def process(self) -> str:
+        if self.owner is None:
+            return "a process that has ended"
+        return f"{self.owner.kind} {self.owner.pid} on {self.owner.host}"
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the client, or anything that it has open, is to be closed."""
+        is_asked = any(one.close_requested_at for one in self.client.endpoints)
+        return is_asked or self.client.connection.close_requested_at is not None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its listener should have closed it by now."""
+        asked = self.client.connection.close_requested_at
+        return asked is not None and asked < self.now - LISTENERS_ANSWER_WITHIN
+
+    @property
+    def more(self) -> int:
+        """Endpoints that the list leaves out."""
+        return self.client.used.endpoints - len(self.client.endpoints)
+
+
+def ask(
+    request: HttpRequest, what: ClientConnection | ClientEndpoint, reason: str
+) -> datetime | None:
+    """Ask for a close; since when it is asked for, if it is there at all.
+
+    Raises:
+        NotAuthorized: nothing is asked for.
+    """
+    is_end = isinstance(what, ClientEndpoint)
+    close = clients.close_endpoint if is_end else clients.close_connection
+    return close(what.pk, request.user, reason=reason)
+
+
+def seen(
+    request: HttpRequest,
+    connection_id: int,
+    *,
+    after: int = 0,
+    limit: int = clients.ENDPOINTS,
+) -> ConnectionRow | None:
+    """A client that one may see, with some of its endpoints; None if it is gone, or
+    is there for others."""
+    if connection_id > pagination.LARGEST or after >= pagination.LARGEST:
+        return None
+    wanted = ClientQuery(ids=[connection_id], endpoints_after=after, endpoints=limit)
+    rows = rows_of(clients.connections(request.user, wanted))
+    if rows:
+        return rows[0]
+    if ClientConnection.objects.filter(pk=connection_id).exists():
+        lacks = authorities.refusal(request.user, "inquire", clients.EVERY_QUEUE)
+        denials.note(request, lacks)
+    return None
+
+
+def rows_of(found: list[Connected]) -> list[ConnectionRow]:
+    owners = Owner.objects.in_bulk({one.connection.owner_id for one in found})
+    now = timezone.now()
+    return [
+        ConnectionRow(one, owners.get(one.connection.owner_id), now) for one in found
+    ]
