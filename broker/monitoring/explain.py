@@ -190,7 +190,7 @@ def by_policy(entry: EntryLocation) -> Iterator[Explanation]:
     if entry.is_paused:
         yield entry.say(
             "paused",
-            f"Queue {entry.label} is paused: it takes messages and gives none.",
+            f"Queue {entry.label} is paused: it accepts messages and delivers none.",
             "Resume it under Queues.",
         )
     if entry.stopped is not None:
@@ -236,7 +236,7 @@ def by_consumers(
         is_of_link = entry.cause == DeadLetter.Cause.LINK
         yield entry.say(
             "dead-letter",
-            f"It lies on {entry.label} as a dead letter, and no consumer reads it.",
+            f"It is a dead letter on {entry.label}, and no consumer reads it.",
             "Mend the cause, then resubmit it"
             + (" through its link." if is_of_link else f" to {entry.origin_queue}."),
             origin_queue=entry.origin_queue,

@@ -69,7 +69,7 @@ def test_a_dead_letter_is_resubmitted_and_that_is_undone(
     expect(page.locator(".result")).to_have_text("1 put back")
     page.get_by_role("link", name=str(letter.message_id), exact=True).click()
 
-    expect(page.locator(".verdict")).to_contain_text("It lies on DLQ as a dead letter")
+    expect(page.locator(".verdict")).to_contain_text("It is a dead letter on DLQ")
 
 
 def test_the_keyboard_alone_moves_messages_and_brings_them_back(page: Page) -> None:
@@ -79,7 +79,7 @@ def test_the_keyboard_alone_moves_messages_and_brings_them_back(page: Page) -> N
     page.get_by_label("Select all on this page").focus()
     press("Space")
     page.get_by_role("link", name="Queues").first.focus()
-    walk_to(page, r"Act on those ticked \(2\)…")
+    walk_to(page, r"Act on those selected \(2\)…")
     press("Enter")
     arrive(page, "Act on 2 chosen messages on billing")
     walk_to_choices(page)
@@ -107,7 +107,7 @@ def test_the_keyboard_alone_moves_messages_and_brings_them_back(page: Page) -> N
 def test_without_scripts_all_of_it_works(page: Page) -> None:
     sign_in(page, "/queues/billing/")
     page.get_by_label(re.compile("^Select message")).first.check()
-    page.get_by_role("button", name="Act on those ticked…").click()
+    page.get_by_role("button", name="Act on those selected…").click()
     page.get_by_role("radio", name=re.compile("^Remove")).check()
     page.get_by_role("button", name="Show the plan").click()
     page.get_by_label("Reason").fill("sent twice")

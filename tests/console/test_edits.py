@@ -200,7 +200,7 @@ def test_a_broken_body_is_warned_of_and_may_be_sent(client: Client, omar: User) 
     page = words(client.post(url(letter.message_id), said).content.decode())
 
     assert "does not read so: Expecting value: line 1 column 7" in page
-    assert "You may send it all the same" in page
+    assert "You may send it anyway" in page
 
 
 def test_what_was_changed_after_the_preview_is_shown_again_first(
@@ -228,7 +228,7 @@ def test_of_two_editors_the_second_is_told(client: Client, omar: User) -> None:
 
     assert answer.status_code == 409
     (child,) = Ready.objects.values_list("id", flat=True)
-    assert f"lives on as message {child}" in words(answer.content.decode())
+    assert f"continues as message {child}" in words(answer.content.decode())
     assert Operation.objects.count() == 1
 
 

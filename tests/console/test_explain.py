@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from broker.models import ConnectionConsumer, Queue
+from broker.models import ConnectionConsumer, Queue, RoutingType
 from broker.monitoring import counters
 from broker.queueing import processes
 from broker.queueing.put import put, put_many
@@ -18,9 +18,9 @@ from broker.transactions.scope import UnitOfWork, unit_of_work
 from tests.console.conftest import SignIn
 from tests.console.letters import die, make_places
 from tests.console.recorded import deeds
-from tests.make import make_messages, make_user, minutes
+from tests.make import make_messages, make_queue, make_user, minutes
 
-QUESTION, OVER = "Why is it not being delivered?", "How it ended"
+QUESTION, OVER = "Why is it not being delivered?", "How it ended on each queue"
 
 
 @pytest.fixture
@@ -64,11 +64,11 @@ def test_each_reason_is_a_sentence_with_what_to_do(
 
     said = why(client, message_id)
 
-    assert "3 reasons, first what must be solved first" in said
+    assert "3 reasons, the one to solve first at the top" in said
     places = [
         said.index(part)
         for part in (
-            "Queue orders is paused: it takes messages and gives none.",
+            "Queue orders is paused: it accepts messages and delivers none.",
             "What to do: Resume it under Queues.",
             "No consumer of orders is known.",
             "1 message stands before it on orders",
@@ -92,9 +92,9 @@ def test_a_paused_queue_takes_and_ends_and_gives_only_when_resumed(
 
     assert UnitOfWork().get("orders") == []
     assert "Queue orders is paused" in why(client, message_id)
-    ended = why(client, held.message_id)
-    assert ended.startswith(OVER)
-    assert "It was accepted on orders." in ended
+    assert why(client, held.message_id) == ""
+    ended = read(client, reverse("console:message", args=[held.message_id]))
+    assert "It was accepted on orders in attempt 1" in ended
     client.post(reverse("console:resume", args=["orders"]))
     assert "is paused" not in why(client, message_id)
     assert [one.message_id for one in UnitOfWork().get("orders")] == [message_id]
@@ -120,19 +120,36 @@ def test_what_is_in_hand_and_what_waits_say_since_and_until_when(
     assert re.search(r"Until [\d:.]+ in \d+ s", said)
 
 
-def test_an_end_leads_to_the_message_it_became(sign_in: SignIn, orders: Queue) -> None:
+def test_an_end_is_told_once_and_leads_to_the_message_it_became(
+    sign_in: SignIn, orders: Queue
+) -> None:
     letter = die(attempts=3)
     client = sign_in("operator")
+    url = reverse("console:message", args=[letter.origin_id])
 
-    before, after = why(client, letter.origin_id), why(client, letter.message_id)
+    before, after = read(client, url), why(client, letter.message_id)
 
-    assert (
-        f"It was dead-lettered on orders and became message {letter.message_id}."
-        in before
-    )
-    assert "It lies on DLQ as a dead letter, and no consumer reads it." in after
-    html = client.get(reverse("console:message", args=[letter.origin_id])).content
+    assert why(client, letter.origin_id) == ""
+    assert before.count("This message has ended on orders: dead-lettered") == 1
+    assert f"It continues as message {letter.message_id}" in before
+    assert "is a dead letter on DLQ" in after
+    html = client.get(url).content
     assert reverse("console:message", args=[letter.message_id]).encode() in html
+
+
+def test_a_message_of_two_queues_has_an_end_on_each(sign_in: SignIn, db: None) -> None:
+    for name in ("left", "right"):
+        make_queue(name, address="news", routing_type=RoutingType.MULTICAST)
+    message_id = put("news").message_id
+    for name in ("left", "right"):
+        with unit_of_work() as work:
+            work.get(name)
+
+    said = why(sign_in("operator"), message_id)
+
+    assert said.startswith(OVER)
+    assert "It was accepted on left." in said
+    assert "It was accepted on right." in said
 
 
 def test_what_is_written_in_a_selector_is_shown_for_what_it_is(
@@ -194,7 +211,9 @@ def test_a_queue_shows_its_counters_and_since_when_they_count(
 
     assert "Messages added 0 put, copied or restored here " in said
     assert re.search(r"5 m \d\d s ago", said)
-    assert "Messages acknowledged 1 accepted, and committed the queue exists" in said
+    assert (
+        "Messages acknowledged 1 accepted, and committed the queue was created" in said
+    )
     assert "Message count 2 here now, in all now" in said
     assert "Reset all five…" in said
 

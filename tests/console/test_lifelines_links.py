@@ -125,7 +125,7 @@ ELSEWHERE = [
     (
         {"outcome": Outcome.SEND_FAILURE, "latency_ms": None},
         f"Taken and not carried by link {LINK}: the target did not take it",
-        "mend the cause, then resubmit it",
+        "fix the cause, then resubmit it",
     ),
 ]
 
@@ -193,9 +193,13 @@ def test_the_page_of_what_a_link_took_leads_to_the_link_or_to_its_copy(
     client = sign_in("operator")
 
     text = words(page(client, far))
-    assert f"How it ended It left orders: carried by link {LINK} to ID:far." in text
+    assert "It left orders, " in text
+    assert f"Carried by link {LINK} to ID:far" in text
+    assert "How it ended" not in text
     assert f"What to do: Nothing: it is at the target now. {LINK}" in text
-    assert f"What to do: See message {copy}." in words(page(client, near))
+    text = words(page(client, near))
+    assert "This message has ended on orders: carried" in text
+    assert f"It continues as message {copy}." in text
 
 
 def test_on_the_own_queue_of_a_link_attempts_have_no_limit(sign_in: SignIn) -> None:

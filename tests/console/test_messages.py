@@ -56,7 +56,7 @@ def test_a_dead_letter_says_why_and_what_to_do(sign_in: SignIn, orders: Queue) -
     html = page(sign_in("operator"), letter.message_id)
 
     said = words(html)
-    assert "It lies on DLQ as a dead letter" in said
+    assert "It is a dead letter on DLQ" in said
     assert "All 3 attempts on orders were backed out, the last with:" in said
     assert "LookupError: customer 4711 is not known yet" in said
     assert f"Message {letter.message_id}, this one was message" in said
@@ -75,8 +75,11 @@ def test_the_page_of_an_earlier_life_leads_to_where_it_is_now(
 
     said = words(page(sign_in("viewer"), letter.origin_id))
 
-    assert "it was dead-lettered 2026-03-14 12:03:00.012" in said
-    assert f"and lives on as message {copy}." in said
+    assert (
+        "This message has ended on orders: dead-lettered 2026-03-14 12:03:00.012"
+        in said
+    )
+    assert f"It continues as message {copy}." in said
     assert "It is ready on orders" in said
     assert f"Resubmitted to orders: became message {copy}" in said
     assert "by omar" in said
@@ -88,7 +91,9 @@ def test_where_it_is_is_said_in_one_sentence(sign_in: SignIn, orders: Queue) -> 
     assert "It is ready on orders" in words(page(client, message_id))
 
     Queue.objects.update(paused=True)
-    assert "orders is paused, so nobody gets it." in words(page(client, message_id))
+    assert "orders is paused, so no consumer gets it." in words(
+        page(client, message_id)
+    )
     Queue.objects.update(paused=False)
 
     with unit_of_work(actor="shop.handle") as work:

@@ -44,7 +44,7 @@ def undone(client: Client, operation: Operation) -> None:
             Kind.DEAD_LETTER,
             {},
             "Sent to the dead letters on DLA: became",
-            "It lies on DLQ as a dead letter",
+            "It is a dead letter on DLQ",
         ),
         (
             Kind.PRIORITY,
@@ -95,13 +95,13 @@ def test_a_dead_letter_that_was_brought_back_is_one_again(
     started(client, operation)
     copy = operation.items.get().copy_id
     assert copy is not None
-    assert "lives on as message" in story(client, letter.message_id)
+    assert "continues as message" in story(client, letter.message_id)
 
     undone(client, operation)
 
     seen = story(client, letter.message_id)
-    assert "It lies on DLQ as a dead letter" in seen
-    assert "lives on as" not in seen
+    assert "It is a dead letter on DLQ" in seen
+    assert "continues as" not in seen
     assert "Put back on DLQ" in seen
     ended = story(client, copy)
     assert "It was taken back from orders" in ended

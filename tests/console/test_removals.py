@@ -38,7 +38,7 @@ def test_the_path_of_a_poison_message_can_be_read(sign_in: SignIn) -> None:
         ) in said
         assert "by bank.handle" in said
         assert "Attempt 4" not in said
-    assert "It lies on payments.BOQ as a dead letter" in said
+    assert "It is a dead letter on payments.BOQ" in said
     assert (
         "A consumer of payments moved it here: backout threshold reached after 3"
         " backouts. The last backout said: ValueError: row 7 is bad"
@@ -91,7 +91,7 @@ def test_a_message_that_no_queue_took_is_back_and_waits(sign_in: SignIn) -> None
     said = words(page(sign_in("operator"), message_id))
 
     assert "neither its backout queue nor the dead letter queue took it" in said
-    assert "given back uncounted" in said
+    assert "released, not counted" in said
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,9 @@ def test_a_paused_queue_is_named_with_what_to_do(orders: Queue) -> None:
     (one,) = explain(message_id)
 
     assert one.code == "paused"
-    assert one.sentence == "Queue orders is paused: it takes messages and gives none."
+    assert (
+        one.sentence == "Queue orders is paused: it accepts messages and delivers none."
+    )
     assert one.remedy == "Resume it under Queues."
 
 
