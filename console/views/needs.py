@@ -165,7 +165,7 @@ def troubled(one: LinkStatus) -> Need:
         NOW,
         "redelivery",
         "link tries again",
-        f"{one.link} does not get on: {one.error[:200]}",
+        f"{one.link} transfers nothing: {one.error[:200]}",
         link_url(one.link),
         "See the link",
         one.error_at,
@@ -311,7 +311,7 @@ def to_put_right(count: int) -> Iterator[Need]:
             LATER,
             "untaken",
             "settings",
-            f"{count:,} setting{'s'[: count != 1]} should be put right.",
+            f"{count:,} setting{'s'[: count != 1]} should be fixed.",
             reverse("console:health"),
             "See which",
         )

@@ -144,7 +144,7 @@ def test_a_page_says_what_is_wrong_and_what_to_do(sign_in: SignIn) -> None:
 
     stand(link, "STARTED", failures=17, wanted="STARTED")
     text = said(client, PAGE)
-    assert "The link does not get on" in text
+    assert "The link transfers nothing" in text
     assert "It failed 17 times in a row, and tries again by itself." in text
 
     stand(link, "STARTED", failures=0)
@@ -188,7 +188,7 @@ def test_the_overview_names_links_that_need_somebody(sign_in: SignIn) -> None:
 
     text = words(html)
     assert f"shop/broken stopped by itself: {ERROR}" in text
-    assert f"shop/tries does not get on: {ERROR}" in text
+    assert f"shop/tries transfers nothing: {ERROR}" in text
     assert "shop/doubts: 1 transaction waits for the other broker." in text
     assert "just-now" not in text
     assert "commits" not in text

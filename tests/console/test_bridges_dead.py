@@ -60,14 +60,14 @@ def test_a_link_shows_its_dead_by_cause(sign_in: SignIn, link: Link) -> None:
 
     text = said(sign_in("operator"), PAGE)
 
-    assert "Dead messages lying here 4" in text
+    assert "Dead messages here 4" in text
     assert "SEND_FAILURE: row {n} is bad 3" in text
     assert "TRANSFORMER_FAILURE: no field 1" in text
     assert "of another link" not in text
 
 
 def test_without_any_it_says_so(sign_in: SignIn, link: Link) -> None:
-    assert "None lie here" in said(sign_in("viewer"), PAGE)
+    assert "There are no dead messages here now" in said(sign_in("viewer"), PAGE)
 
 
 def test_who_may_not_see_the_dead_message_queue_sees_none(
@@ -228,7 +228,7 @@ def test_of_links_that_share_a_source_each_gets_its_own_again(
 
     text = said(client, PAGE)
 
-    assert "counted here, too: shop/bob's. Only what was this link’s" in text
+    assert "counted here, too: shop/bob's. Only this link’s own messages" in text
     assert moved(planned(client)) == [number]
     client.post("/bridges/shop/bob~27s/resubmit/", {})
     assert moved(Operation.objects.latest("pk")) == [other]

@@ -58,8 +58,8 @@ def test_every_connection_consumer_is_shown_with_its_process(sign_in: SignIn) ->
 
     shown = text(page(sign_in("viewer")))
 
-    assert "size > 5 is put away 3" in shown
-    assert "every message stays on the queue 1" in shown
+    assert "size > 5 are dead-lettered or discarded 3" in shown
+    assert "every message stay on the queue 1" in shown
     assert one.name in shown
     assert f"application {processes._current and processes._current.pid} on" in shown
     assert "running" in shown
@@ -192,7 +192,7 @@ def test_who_may_only_look_cannot_start(
         omar = make_user(permissions=permissions, granted=("inquire",))
         client.force_login(omar)
 
-    assert "You may look, but not start it" in text(page(client))
+    assert "You may see this, but not start delivery" in text(page(client))
     assert start(client)[0] == 403
     assert Queue.objects.get(name="orders").stopped
 

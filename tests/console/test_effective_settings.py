@@ -163,7 +163,7 @@ def test_an_address_that_does_not_exist_is_asked_about_all_the_same(
 
     assert "There is no address bills." in shown(vera, "bills")
     assert "There is no address" not in shown(vera, "orders")
-    assert "Nothing waits: it is delivered again at once" in shown(vera, "bills")
+    assert "There is no delay: it is delivered again at once" in shown(vera, "bills")
 
 
 def test_the_page_offers_the_addresses_that_one_may_see(

@@ -71,13 +71,13 @@ def test_where_nothing_is_wrong_it_says_what_was_looked_at(sign_in: SignIn) -> N
     html = shown(sign_in("viewer"))
 
     said = words(html)
-    assert "No setting needs to be put right. Nothing to do here." in said
+    assert "No settings need to be fixed. Nothing to do here." in said
     assert (
         f"the broker’s dead letter queue, {DLQ}, exists, takes puts, is at most 80 %"
         in said
     )
     assert "with the 172 bytes of a dead letter header" in said
-    assert "You see what concerns the queues that you may inquire" not in said
+    assert "You see only problems of the queues that you may inquire" not in said
     assert badge(html) == ""
 
 
@@ -133,7 +133,7 @@ def test_a_dead_letter_queue_that_takes_too_little_is_told(sign_in: SignIn) -> N
     assert f'href="{reverse("admin:broker_queue_change", args=[dead.pk])}"' in html
     dead.max_message_bytes = 1172
     dead.save()
-    assert "No setting needs to be put right." in shown(client)
+    assert "No settings need to be fixed." in shown(client)
 
 
 @pytest.mark.spec("POISON-10")
@@ -223,11 +223,11 @@ def test_a_finding_is_told_on_the_page_of_its_queue_and_of_no_other(
 
     assert (
         "and no backout queue: poison messages go to the dead letter queue, or are"
-        " discarded if they ask for that. Name a backout queue. See all that should be"
-        " put right"
+        " discarded if they ask for that. Name a backout queue. See all settings to"
+        " fix"
     ) in words(about)
     assert f'<a href="{HEALTH}">See all' in about
-    assert "See all that should" not in words(other)
+    assert "See all settings" not in words(other)
     assert "backout threshold" not in words(other)
 
 
@@ -244,7 +244,7 @@ def test_one_is_told_of_the_queues_that_one_may_inquire(
     assert [row.split()[0] for row in rows(html)] == ["orders"]
     assert "bills" not in html
     assert badge(html) == "1"
-    assert "You see what concerns the queues that you may inquire." in words(html)
+    assert "You see only problems of the queues that you may inquire." in words(html)
 
 
 def test_the_count_on_other_pages_is_a_few_seconds_old_at_most(sign_in: SignIn) -> None:
@@ -280,7 +280,7 @@ def test_of_many_findings_the_first_are_shown(
     html = shown(sign_in("viewer"))
 
     assert [row.split()[0] for row in rows(html)] == ["q0", "q1"]
-    assert "5 settings to put right" in words(html)
+    assert "5 settings to fix" in words(html)
     assert "And 3 more like these" in words(html)
 
 

@@ -45,8 +45,8 @@ def test_where_all_is_well_it_says_so(sign_in: SignIn) -> None:
 
     said = words(overview(sign_in("viewer")))
 
-    assert "Nothing needs you now" in said
-    assert "Needs somebody now" not in said
+    assert "Nothing needs attention now" in said
+    assert "Needs attention now" not in said
 
 
 def test_without_queues_it_says_what_to_do(sign_in: SignIn) -> None:
@@ -60,7 +60,7 @@ def test_dead_letters_that_grow_come_first_with_their_group(sign_in: SignIn) -> 
     html = overview(sign_in("viewer"))
 
     said = words(html)
-    assert "1 thing needs somebody now" in said
+    assert "1 problem needs attention now" in said
     assert "1 new dead letter of orders in the last hour: ValueError:" in said
     assert reverse("console:dead_letter_group", args=[letter.fingerprint]) in html
     assert "1 dead letter lies here." in said
@@ -74,7 +74,7 @@ def test_dead_letters_that_only_lie_there_can_wait(sign_in: SignIn) -> None:
 
     said = words(overview(sign_in("viewer")))
 
-    assert "Nothing needs you now" in said
+    assert "Nothing needs attention now" in said
     assert "Can wait until the morning" in said
     assert "2 dead letters lie here." in said
 
@@ -82,12 +82,12 @@ def test_dead_letters_that_only_lie_there_can_wait(sign_in: SignIn) -> None:
 def test_a_paused_queue_needs_somebody_once_something_waits(sign_in: SignIn) -> None:
     make_queue(paused=True)
     client = sign_in("viewer")
-    assert "Nothing needs you now" in words(overview(client))
+    assert "Nothing needs attention now" in words(overview(client))
 
     put("orders")
 
     said = words(overview(client))
-    assert "1 thing needs somebody now" in said
+    assert "1 problem needs attention now" in said
     assert "orders: 1 wait until somebody resumes it." in said
 
 
@@ -168,7 +168,7 @@ def test_one_sees_only_what_one_may_inquire(client: Client) -> None:
     said = words(overview(client))
 
     assert "orders" not in said
-    assert "Nothing needs you now" in said
+    assert "Nothing needs attention now" in said
 
 
 def test_the_questions_do_not_grow_with_what_there_is(sign_in: SignIn) -> None:

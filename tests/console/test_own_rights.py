@@ -62,7 +62,7 @@ def test_it_says_what_one_may_and_who_gives_it(omar: User, client: Client) -> No
         "Pause, resume, reset counters yes broker.pause_queue by operator set you have"
         " it on orders.#" in page
     )
-    assert "pay inquire a row of your own" in page
+    assert "pay inquire a grant to you" in page
     assert "orders.# inquire, browse, get, put, passall, set the group operator" in page
 
 
@@ -70,8 +70,8 @@ def test_it_says_what_is_missing_and_who_has_it(sign_in: SignIn) -> None:
     page = words(sign_in("viewer"))
 
     assert (
-        "Pause, resume, reset counters no broker.pause_queue you lack it; operator,"
-        " administrator have it set you have it on no queue" in page
+        "Pause, resume, reset counters no broker.pause_queue you do not have it;"
+        " operator, administrator have it set you have it on no queue" in page
     )
     assert "Approve what others planned no" in page
     assert "administrator has it nothing" in page

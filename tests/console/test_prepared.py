@@ -95,7 +95,7 @@ def test_what_waits_is_told_by_its_xid_with_what_it_holds_and_sends(
 
     assert f"branch 1 unit of work {uow} 2026-03-14 12:00:00.000" in said
     assert "2 messages of orders. 1 message to answers." in said
-    assert "Decide here only if it cannot decide any more." in said
+    assert "Decide here only if the coordinator cannot decide any more." in said
     html = client.get(HEALTH).content.decode()
     assert url("commit", uow) in html
     assert url("back_out", uow) in html
@@ -117,7 +117,7 @@ def test_an_operator_commits_after_a_look(
 ) -> None:
     client = sign_in("operator")
     asked = text(client, url("commit", uow))
-    assert "Commit only if its coordinator committed the work elsewhere." in asked
+    assert "Commit only if its coordinator committed the other parts" in asked
     assert "2 messages of orders. They are accepted, and leave." in asked
 
     answer = client.post(url("commit", uow), WHY, follow=True)
@@ -138,7 +138,7 @@ def test_an_operator_backs_out_and_the_messages_say_why(
 ) -> None:
     client = sign_in("operator")
     asked = text(client, url("back_out", uow))
-    assert "Back out only if its coordinator backed the work out elsewhere" in asked
+    assert "Back out only if its coordinator rolled the other parts" in asked
     assert "1 message to answers. It is never sent." in asked
 
     gone = {"reason": "The bank is gone."}

@@ -198,7 +198,7 @@ def snapshot() -> list[tuple[object, ...]]:
     [
         ("", "Nothing is ready."),
         ("?place=in-flight", "Nothing is in flight."),
-        ("?place=delayed", "Nothing waits for its time."),
+        ("?place=delayed", "Nothing is delayed."),
         ("?place=elsewhere", "Nothing is ready."),
         ("?after=4.5", "Nothing comes after this."),
     ],

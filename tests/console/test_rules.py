@@ -70,7 +70,7 @@ def test_rules_are_written_tried_out_and_switched_on(ada: Client) -> None:
     assert "DLQ…" in look(ada, LIST)
 
     tried = send(ada, RETRY, deed="check")
-    assert "What these, which are not saved, would do now" in tried
+    assert "What these rules, not saved yet, would do now" in tried
     assert "1 line 1 RETRY 1 to orders 1 1 1 such as" in tried
     assert not RuleTable.objects.exists()
 
@@ -84,7 +84,7 @@ def test_rules_are_written_tried_out_and_switched_on(ada: Client) -> None:
 
     done = look(ada, PAGE)
     assert re.search(r"Rule 1, RETRY to orders: 1 of 1 done · operation \d+", done)
-    assert "0 dead letters lie there." in done
+    assert "0 dead letters here." in done
     assert not dead_letters.letters(ALL)
 
 
@@ -131,8 +131,8 @@ def test_shadowed_rules_and_rules_without_letters_are_told(ada: Client) -> None:
     said = send(ada, text, deed="check")
     assert said.count("Rule 1 matches all that this does") == 2
     said = send(ada, "REASON(9) ACTION(IGNORE)", deed="check")
-    assert "Matches no letter that lies there." in said
-    assert "1 meets no rule." in said
+    assert "Matches no letter on the queue." in said
+    assert "1 matches no rule." in said
 
 
 def test_a_table_is_exported_as_ibm_mq_reads_it(ada: Client) -> None:

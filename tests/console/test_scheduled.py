@@ -30,7 +30,7 @@ def wait(queue: str = "orders", *, after_s: float = 60, **fields: object) -> int
 
 
 def test_nothing_that_waits_is_explained(sign_in: SignIn) -> None:
-    assert "Nothing waits for its time." in words(page(sign_in("viewer")))
+    assert "Nothing is delayed." in words(page(sign_in("viewer")))
 
 
 def test_the_next_due_comes_first_with_why_and_what_follows(sign_in: SignIn) -> None:
@@ -51,7 +51,7 @@ def test_the_next_due_comes_first_with_why_and_what_follows(sign_in: SignIn) -> 
     said = words(html)
     assert said.index(str(sooner)) < said.index(str(later))
     assert "attempt 2 of 4" in said
-    assert "2 s, 4 s staircase" in said
+    assert "2 s, 4 s all delays" in said
     assert "its sender asked for it" in said
     assert "<script>alert" not in html
     assert (

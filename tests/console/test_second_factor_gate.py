@@ -71,7 +71,7 @@ def test_who_must_have_one_is_led_to_it_and_nowhere_else(
     for path in ELSEWHERE:
         assert client.get(path)["Location"] == INDEX, path
     page = client.get(INDEX).content.decode()
-    assert "Your account takes a second factor" in page
+    assert "Your account requires a second factor" in page
     assert 'class="alone"' in page
     assert client.get("/admin/", follow=True).redirect_chain[-1][0] == INDEX
     part = client.get("/depths/", headers={"HX-Request": "true"})

@@ -49,7 +49,7 @@ def test_it_is_told_with_what_to_do_until_there_is_such_a_group(
     assert "administrators" not in shown(client, reverse("console:queues"))
     Group.objects.create(name="administrators")
     html = shown(client)
-    assert "No setting needs to be put right." in html
+    assert "No settings need to be fixed." in html
     assert badge(html) == ""
 
 

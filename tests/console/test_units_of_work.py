@@ -52,7 +52,7 @@ def test_the_list_says_who_holds_what(sign_in: SignIn) -> None:
     html = sign_in("viewer").get(reverse("console:units")).content.decode()
 
     said = words(html)
-    assert f"{uow} at work" in said
+    assert f"{uow} in progress" in said
     assert "orders" in said
     assert "<script>alert" not in html
     assert "&lt;script&gt;alert(1)" in html
@@ -90,7 +90,7 @@ def test_what_if_says_where_each_message_would_go(sign_in: SignIn) -> None:
     assert f"{first}" in said
     assert "Waits 4 s. Attempt 2 of 2 comes next." in said
     assert "orders: max delivery attempts, redelivery delay" in said
-    assert "Its process lives and is at work." in said
+    assert "Its process is running. There is nothing to do" in said
 
 
 def test_what_would_die_says_where_it_would_lie(sign_in: SignIn) -> None:
@@ -243,7 +243,7 @@ def test_who_may_not_force_is_told_who_may(sign_in: SignIn) -> None:
     uow = held()
     client = sign_in("viewer")
 
-    assert "It takes the role operator" in shown(client, "unit", uow)
+    assert "This needs the role operator" in shown(client, "unit", uow)
     assert force(client, uow, number=uow, reason="x")[0] == 403
 
 
