@@ -124,7 +124,7 @@ def reasons(
 ) -> Iterator[str]:
     """Why the acknowledgement or the snooze of a group no longer holds."""
     if said.snoozed_until is not None and said.snoozed_until <= now:
-        yield "it was put off, and that time is over"
+        yield "it was snoozed, and that time is over"
     letters = sum(group.messages for group in groups)
     if said.snoozed_above is not None and letters > said.snoozed_above:
         yield f"it has {letters:,} letters, more than {said.snoozed_above:,}"

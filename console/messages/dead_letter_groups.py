@@ -212,6 +212,6 @@ STANDINGS = [
     ("", "all"),
     ("wanted", "that ask for somebody"),
     (Attention.ACKNOWLEDGED.value, "that are acknowledged"),
-    (Attention.SNOOZED.value, "that are put off"),
+    (Attention.SNOOZED.value, "that are snoozed"),
     ("mine", "that are mine"),
 ]

@@ -52,7 +52,7 @@ def test_a_plan_over_the_limit_waits_and_says_for_whom(plan: Operation) -> None:
     html = client.get(url("operation", plan)).content.decode()
 
     text = words(html)
-    assert "It waits for a second person." in text
+    assert "It waits for approval by a second person." in text
     assert "You planned it, so you cannot approve it." in text
     assert "waits for approval" in text
     assert plan.approval.seal[:12] in text

@@ -66,7 +66,7 @@ def test_without_a_record_it_says_what_will_be_there(client: Client) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute("DELETE FROM broker_audit")
-    assert "Whatever is changed from now on leaves a record here." in text(client)
+    assert "Every change from now on is recorded here." in text(client)
 
 
 @pytest.mark.parametrize(

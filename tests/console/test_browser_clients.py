@@ -133,7 +133,7 @@ def test_a_credential_is_made_and_its_secret_is_copied(page: Page) -> None:
     secret = page.locator("#secret").inner_text()
     assert page.evaluate("() => navigator.clipboard.readText()") == secret
     assert violations_everywhere(page) == []
-    page.get_by_role("link", name="I have put it away").click()
+    page.get_by_role("link", name="I have stored it").click()
     expect(page.get_by_role("row", name=re.compile("^billing"))).to_be_visible()
     assert secret not in page.content()
 

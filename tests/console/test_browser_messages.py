@@ -80,7 +80,7 @@ def test_the_keyboard_alone_ticks_and_moves(page: Page) -> None:
     press("x")
     expect(page.locator("[data-ticked]")).to_have_text(" (1)")
     page.get_by_role("link", name="Messages").first.focus()
-    walk_to(page, r"Act on those ticked on this page \(1\)…")
+    walk_to(page, r"Act on those selected on this page \(1\)…")
     press("Enter")
     arrive(page, "Act on 1 chosen message")
     walk_to_choices(page)

@@ -117,7 +117,7 @@ def test_where_nothing_is_found_one_is_told_what_there_is(sign_in: SignIn) -> No
     words = text(page(sign_in("viewer"), f"{LIST}?q=%00<b>"))
 
     assert "No connection has “<b>”" in words
-    assert "There is 1 without it." in words
+    assert "There is 1 without this filter." in words
 
 
 def test_what_was_looked_for_comes_first(sign_in: SignIn) -> None:
@@ -146,9 +146,9 @@ def test_one_sees_the_clients_of_the_queues_that_one_may_see(client: Client) -> 
 
     assert "mixed" in words
     assert "orders puts" in words
-    assert "each message says it puts" in words
+    assert "given by each message puts" in words
     assert "2 endpoints in 1 session" in words
-    assert "1 more on what you may not see" in words
+    assert "1 more endpoint on queues that you may not see" in words
     assert "invoices" not in words
     assert "foreign" not in words
     assert text(page(client, f"{LIST}?q=invoices")).count("No connection has") == 1
@@ -167,7 +167,7 @@ def test_one_sees_one_s_own_clients(client: Client) -> None:
     words = text(page(client))
 
     assert "mine" in words
-    assert "What it has open is on queues that you may not see." in words
+    assert "Its endpoints are on queues that you may not see." in words
     assert "another's" not in words
 
 

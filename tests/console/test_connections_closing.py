@@ -40,7 +40,7 @@ def test_an_operator_closes_a_connection_and_it_is_written_down_who_did(
     answer = client.post(close_url(one), REASON, follow=True)
 
     assert "Its listener closes the connection within a second" in asks
-    assert "Many clients come again at once" in asks
+    assert "Many clients reconnect at once" in asks
     words = text(answer.content.decode())
     assert "Asked to close: the listener does so within a second." in words
     assert "asked to close" in words

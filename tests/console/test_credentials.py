@@ -190,7 +190,7 @@ def test_the_list_says_what_each_may_and_whether_it_does(sign_in: SignIn) -> Non
     filtered = text(page(client, f"{LIST}?q=IDLE-us"))
     assert "idle-user" in filtered
     assert "olga" not in filtered
-    assert "There are 4 without it." in text(page(client, f"{LIST}?q=nothing"))
+    assert "There are 4 without this filter." in text(page(client, f"{LIST}?q=nothing"))
 
 
 def test_revoking_is_confirmed_and_for_good(sign_in: SignIn) -> None:

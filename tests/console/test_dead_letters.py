@@ -62,7 +62,7 @@ def test_letters_with_one_error_are_one_group(sign_in: SignIn, orders: Queue) ->
 
     said = words(page(sign_in("operator"), GROUPS))
 
-    assert "4 dead letters that lie on a queue, in 2 groups" in said
+    assert "4 dead letters on queues, in 2 groups" in said
     assert (
         "ValueError: row {n} is bad delivery attempts used up orders on DLQ 3" in said
     )

@@ -133,7 +133,7 @@ def test_what_is_gone_meanwhile_is_said(sign_in: SignIn) -> None:
     asked = words(client.get(RESTORE, {"item": wanted}).content.decode())
     done = client.post(RESTORE, {"item": wanted}, follow=True).content.decode()
 
-    assert "What you chose is no longer in the discard bin." in asked
+    assert "The messages that you chose are no longer in the discard bin." in asked
     assert f"The discard bin no longer has message {message_id}" in words(done)
     assert "You chose no message." in words(client.get(RESTORE).content.decode())
 
@@ -280,7 +280,7 @@ def test_a_discarded_message_says_that_it_can_be_restored(sign_in: SignIn) -> No
     html = page(client, message_id)
     said = words(html)
     assert "It was discarded" in said
-    assert "mend the cause, then restore it" in said
+    assert "fix the cause, then restore it" in said
     assert f"{RESTORE}?item={item(message_id)}" in html
 
     Discarded.objects.update(keep_until=F("discarded_at"))

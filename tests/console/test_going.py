@@ -56,7 +56,7 @@ def test_of_several_one_chooses(sign_in: SignIn) -> None:
     said = words(client.get(GO, {"q": "rders"}).content.decode())
 
     assert said.index("orders queue") < said.index("dead.orders queue")
-    assert "Nothing is called" in words(
+    assert "Nothing is named" in words(
         client.get(GO, {"q": "no such thing"}).content.decode()
     )
     assert client.get(GO).status_code == 200

@@ -129,7 +129,7 @@ def test_what_is_put_off_says_until_when_and_asks_again(
 
     said = say(client, letter, "snooze", span="1d", above="10")
 
-    assert "Put off until" in said
+    assert "Snoozed until" in said
     assert "or has more than 10 letters" in said
     assert "No group of dead letters is in this state" in look(
         client, f"{GROUPS}?standing=wanted"
@@ -137,7 +137,7 @@ def test_what_is_put_off_says_until_when_and_asks_again(
     DeadLetterGroup.objects.update(snoozed_until=timezone.now() - timedelta(seconds=1))
     assert "that time is over" in look(client, url(letter))
     assert "1 group" in look(client, f"{GROUPS}?standing=wanted")
-    assert "It asks for somebody again." in say(client, letter, "wake")
+    assert "The group needs attention again." in say(client, letter, "wake")
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_a_list_by_queue_and_by_cause(sign_in: SignIn, letter: Letter) -> None:
     by_queue = look(client, f"{GROUPS}?by=queue")
     by_cause = look(client, f"{GROUPS}?by=cause")
 
-    assert "orders 2 2 2 ask for somebody" in by_queue
-    assert "delivery attempts used up 2 2 2 ask for somebody" in by_cause
+    assert "orders 2 2 2 need attention" in by_queue
+    assert "delivery attempts used up 2 2 2 need attention" in by_cause
     client.post(reverse("console:plan_resubmit"), {"queue": "orders"})
     assert Operation.objects.get().items.count() == 2
 
@@ -185,7 +185,7 @@ def test_the_page_tells_how_a_group_grows_and_what_was_done(
 
     assert "1 in the last hour, 1 in 24 hours, at most 1 an hour" in said_before
     assert "shop.handle 1 of the newest 200 at most" in said_before
-    assert "none that the newest 200 letters tell of" in said_before
+    assert "none found in the newest 200 letters" in said_before
 
 
 def test_only_who_may_resubmit_says_something(sign_in: SignIn, letter: Letter) -> None:
@@ -240,7 +240,9 @@ def test_a_group_is_archived_as_a_whole_and_restored(
     operation = Operation.objects.get()
     client.post(reverse("console:start", args=[operation.pk]), {"reason": "old"})
 
-    assert "Archived 3 in the discard bin, the first until" in look(client, url(letter))
+    assert "Archived 3 in the discard bin, the first kept until" in look(
+        client, url(letter)
+    )
     assert Discarded.objects.count() == 3
     listed = look(client, f"{reverse('console:discards')}?group={letter.fingerprint}")
     assert "3 shown" in listed

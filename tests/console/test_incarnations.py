@@ -86,8 +86,8 @@ def test_a_million_is_looked_at_and_then_one_goes_on(
     client = sign_in("viewer")
 
     html = client.get(url("ID:1")).content.decode()
-    assert "among those that were looked at" in words(html)
-    (on,) = links(html, "Look at messages below")
+    assert "among those that were searched" in words(html)
+    (on,) = links(html, "Search messages below")
     assert on == f"?before={one + 2}"
     assert links(client.get(url("ID:1") + on).content.decode(), str(one))
 

@@ -213,7 +213,7 @@ def test_the_two_choices_say_what_they_are_about(sign_in: SignIn) -> None:
     client = sign_in("operator")
 
     seen = said(client, "queue:orders")
-    assert "Act on those ticked on this page…" in seen
+    assert "Act on those selected on this page…" in seen
     assert "Act on all 60 that match…" in seen
 
     everything = page(client)

@@ -49,12 +49,12 @@ def test_a_filter_that_cannot_be_read_says_where_and_what_to_do(
     html = page(client, "state:dead", "queu:<i>", status=400)
 
     seen = words(html)
-    assert "Nothing was looked for." in seen
+    assert "There was no search." in seen
     assert "there is no key queu; did you mean queue?" in seen
     assert "wrong at character 1" in seen
     assert "<mark><bdi>queu:&lt;i&gt;</bdi></mark>" in html
     assert 'value="queu:&lt;i&gt;"' in html
-    (without,) = links(html, "look without it")
+    (without,) = links(html, "search without it")
     assert filters_of(without) == ["state:dead"]
     assert not INLINE.search(html)
 
@@ -63,7 +63,7 @@ def test_too_many_terms_are_told_without_a_place(sign_in: SignIn) -> None:
     terms = [f"queue:q{n}" for n in range(33)]
     seen = said(sign_in("viewer"), *terms, status=400)
     assert "a filter has at most 32 terms" in seen
-    assert "Take some terms away." in seen
+    assert "Remove some terms." in seen
 
 
 def test_payloads_are_not_asked_for_by_who_may_not_read_them(sign_in: SignIn) -> None:

@@ -271,7 +271,7 @@ def test_a_large_plan_is_looked_at_when_that_is_asked_for(
     client = sign_in("operator")
     planned = order(client, Kind.MOVE, to="billing")
 
-    assert "Look now how many of them could be moved" in said(
+    assert "Check now how many of them could be moved" in said(
         client, url("operation", planned)
     )
     assert "2 can be moved" in said(client, url("operation", planned), look="now")

@@ -69,7 +69,7 @@ def test_it_is_sent_as_it_was_shown(client: Client, planned: Operation) -> None:
     page = started(client, planned)
 
     assert "2 sent 1 skipped" in page
-    assert "Each message that was sent was changed on its way." in page
+    assert "Each message that was sent was changed." in page
     copies = planned.items.exclude(copy_id=None).values_list("copy_id", flat=True)
     bodies = [bytes(one.body) for one in Message.objects.filter(pk__in=copies)]
     assert sorted(bodies) == [b'{"currency": "EUR", "n": 1.10}', b'{"currency": "EUR"}']
@@ -160,8 +160,8 @@ def test_a_large_set_is_looked_at_by_the_worker(client: Client, omar: User) -> N
 
     page = give(client, planned, op_0="set", name_0="subject", value_0="x")
 
-    assert "of 320. It goes on without this page." in page
-    assert "It can be started once the patch was looked at." in page
+    assert "of 320. You can leave this page: the check continues." in page
+    assert "It can be started when the patch has been checked." in page
     assert 'hx-trigger="turned"' in part_of(client, planned)
     answer = client.post(url("start", planned), {"reason": "mended"})
     assert answer.status_code == 409

@@ -68,7 +68,7 @@ def test_only_who_may_read_properties_is_told_of_them() -> None:
         "operator",
     }
     page = people["viewer"].client().get(f"/reports/{SLUG}/").content.decode()
-    assert "It is for who may read them." in page
+    assert "Only those who may read them can see it." in page
     assert people[ANONYMOUS].client().get(f"/reports/{SLUG}/").status_code == 302
 
 

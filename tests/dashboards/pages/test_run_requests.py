@@ -54,7 +54,7 @@ def text(client: Client, **query: Any) -> str:
 
 def test_who_never_asked_is_told_to(omar: User, client: Client) -> None:
     page = text(client)
-    assert "Say above what you want to know, and run it." in page
+    assert "Choose the parameters above, and run it." in page
     assert 'name="attempts" value="5"' in page
     assert 'value="2026-03-01"' in page
     assert '<option value="growing">' in page
@@ -179,11 +179,11 @@ def test_a_run_without_rows_says_why_there_are_none(omar: User, client: Client) 
     run = make_run(state="running", parameters=SAID | {"attempts": 9})
     with locks.attempted(run.pk):
         page = text(client, run=run.pk)
-    assert "What it finds appears here when it has ended." in page
-    assert "Say above what you want to know" not in page
+    assert "Its rows appear here when it has ended." in page
+    assert "Choose the parameters above" not in page
     ReportRun.objects.filter(pk=run.pk).update(state="stopped", error="It broke.")
     page = text(client, run=run.pk)
-    assert "This run did not come to its end, so it found nothing." in page
+    assert "This run did not end, so it has no rows." in page
 
 
 def test_of_many_parameters_those_that_are_not_usual_are_said(
@@ -201,7 +201,7 @@ def test_what_columns_mean_is_said_to_whoever_has_no_pointer(
 ) -> None:
     make_run({})
     page = text(client)
-    assert "What the columns say" in page
+    assert "Meaning of the columns" in page
     assert "<dt>Kept</dt><dd>of all that was tried</dd>" in page
 
 
