@@ -26,7 +26,7 @@ from dashboards.pages import schedules
 from dashboards.reports import discover
 
 EVERY = "every nightly report"
-EXAMPLE = "name=value, one a line; what is not said has its default."
+EXAMPLE = "name=value, one a line; other parameters have their defaults."
 WHEN = (
     "Minutes, hours, days of the month, months and days of the week: 10 1 * * * is each"
     " night at 01:10."
@@ -36,7 +36,7 @@ WHEN = (
 class ReportScheduleForm(forms.ModelForm):
     """A schedule: report, parameters, time."""
 
-    report = forms.ChoiceField(required=False, help_text="Its rows are new after that.")
+    report = forms.ChoiceField(required=False, help_text="The run replaces its rows.")
     said = forms.CharField(
         label="Parameters",
         required=False,
@@ -49,10 +49,10 @@ class ReportScheduleForm(forms.ModelForm):
         model = PeriodicTask
         fields = ["name", "enabled", "crontab", "description"]
         help_texts = {
-            "name": "What it is called in this list.",
-            "enabled": "Without it, nothing runs until it is set again.",
+            "name": "Its name in this list.",
+            "enabled": "If it is off, nothing runs until it is on again.",
             "crontab": WHEN,
-            "description": "Why it runs then, for whoever wants to change it.",
+            "description": "Why it runs at that time, for those who want to change it.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -245,7 +245,7 @@ class Runner:
             raise WrongLink(
                 str(self.link),
                 f"its first message failed {self.failures} times in a row. {refusal}"
-                " Mend what is wrong, or take the message away, and start the link.",
+                " Fix the problem, or remove the message, and start the link.",
             )
 
     def pause(self, ends: Ends) -> None:

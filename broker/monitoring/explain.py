@@ -237,7 +237,7 @@ def by_consumers(
         yield entry.say(
             "dead-letter",
             f"It is a dead letter on {entry.label}, and no consumer reads it.",
-            "Mend the cause, then resubmit it"
+            "Fix the cause, then resubmit it"
             + (" through its link." if is_of_link else f" to {entry.origin_queue}."),
             origin_queue=entry.origin_queue,
         )

@@ -27,7 +27,7 @@ WHY = {  # it was not just carried, by outcome
     "COMMIT_FAILURE": "the commit failed, and the target may have it or not",
 }
 RESUBMIT = (
-    "A copy is on the dead message queues of the bridge: mend the cause, then resubmit"
+    "A copy is on the dead message queues of the bridge: fix the cause, then resubmit"
     " it."
 )
 REMEDIES = {  # what to do about a message that is not at its source any more

@@ -89,5 +89,5 @@ class CredentialForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         said = super().clean() or {}
         if not any(said.get(one) for one in DEEDS):
-            raise ValidationError("Let it get, browse or put: else it is of no use.")
+            raise ValidationError("Choose at least one of get, browse and put.")
         return said

@@ -34,19 +34,25 @@ class ControlledAction:
 
 DEEDS = (
     ControlledAction(
-        "See queues, and what lies on them but not in it",
+        "See queues and messages, without bodies and properties",
         permissions.LOOK[0],
         "inquire",
     ),
     ControlledAction("Read bodies and properties", permissions.LOOK[1], "browse"),
     ControlledAction(
-        "Remove, expire, move away or raise messages", permissions.CHANGE, "get"
+        "Remove, expire or move messages, or change their priority",
+        permissions.CHANGE,
+        "get",
     ),
     ControlledAction(
         "Resubmit, move, copy and restore to a queue", permissions.CHANGE, "put"
     ),
     ControlledAction("Back out or decide units of work", permissions.CHANGE, "set"),
-    ControlledAction("Say something of dead letters", permissions.CHANGE, "inquire"),
+    ControlledAction(
+        "Acknowledge, snooze and annotate groups of dead letters",
+        permissions.CHANGE,
+        "inquire",
+    ),
     ControlledAction("Pause, resume, reset counters", "broker.pause_queue", "set"),
     ControlledAction("Close connections", "broker.close_clientconnection", "set"),
     ControlledAction("See links of bridges", "broker.view_link", "inquire"),
@@ -56,7 +62,7 @@ DEEDS = (
     ControlledAction(
         "Decide transactions of links in doubt", "broker.decide_branch", "set"
     ),
-    ControlledAction("Approve what others planned", "broker.approve_operation"),
+    ControlledAction("Approve plans of others", "broker.approve_operation"),
     ControlledAction("Write and switch rules", "broker.change_ruletable", "set"),
     ControlledAction("Read reports", "dashboards.view_report"),
     ControlledAction("Run reports", "dashboards.run_report"),

@@ -25,7 +25,7 @@ from broker.security.audit import Thing
 ACCOUNT = "account"
 UNKNOWN = "There is no such name."
 LONGEST = 150  # characters of a name
-WRONG = "The password was wrong, or may not be tried for a while."
+WRONG = "The password was wrong, or attempts were blocked for a while."
 
 
 class SignInForm(AuthenticationForm):

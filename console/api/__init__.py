@@ -65,7 +65,7 @@ KEY = {
     "in": "header",
     "name": idempotency.HEADER,
     "required": False,
-    "description": "Sent again with the same request, it is not done again.",
+    "description": "The same request with the same key is executed only once.",
     "schema": {
         "type": "string",
         "minLength": 1,

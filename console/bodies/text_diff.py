@@ -74,7 +74,7 @@ def compared(one: str, other: str) -> tuple[list[DiffLine], str]:
     if is_long(one) or is_long(other):
         before, after = laid(one), laid(other)
         if before and after and before != after:
-            notice = "Laid out to be compared; it is sent as it is written."
+            notice = "Formatted only for the comparison; it is sent as it is written."
             return body_lines(before, after), notice
     lines = body_lines(one, other) if one != other else []
     return lines, "" if lines else "Only the bytes differ, not the text."

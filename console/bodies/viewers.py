@@ -29,10 +29,10 @@ BLANKS = b"\xef\xbb\xbf\x0b \t\r\n"  # allowed before the first significant byte
 PRINTABLE = bytes(code if 0x20 <= code < 0x7F else ord(".") for code in range(256))
 TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 TURNED = (
-    "It has characters that turn the direction of what stands around them. They are"
-    " marked, and do nothing here."
+    "It has characters that change the direction of the text around them. They are"
+    " marked, and have no effect here."
 )
-TOO_LONG = "It is too long to be laid out, so its beginning is shown as it was sent."
+TOO_LONG = "It is too long to be formatted, so its beginning is shown as it was sent."
 NOT_UTF_8 = "Bytes that are no UTF-8 are shown as \\x and two digits."
 NO_CHARACTERS = ("idna", "punycode", "raw", "undefined", "unicode")
 

@@ -30,20 +30,20 @@ Cause = DeadLetter.Cause
 REASONS: Mapping[str, tuple[str, str]] = {  # the error, and the recommended action
     "MESSAGE_EXPIRED": (
         "It had expired when the link received it, so it was not sent.",
-        "If it is of no more use, remove it. Otherwise resubmit it through the link.",
+        "If it is no longer needed, remove it. Otherwise resubmit it through the link.",
     ),
     "TRANSFORMER_FAILURE": (
         "The link’s transformer failed on it.",
-        "Mend the transformer or the message, then resubmit it through the link.",
+        "Fix the transformer or the message, then resubmit it through the link.",
     ),
     "SEND_FAILURE": (
-        "Its target did not take it.",
-        "Put right what the target says, or edit the message; then resubmit it through"
-        " the link.",
+        "Its target did not accept it.",
+        "Fix what the target reports, or edit the message; then resubmit it through the"
+        " link.",
     ),
     "ACK_FAILURE": (
-        "It was sent, and then its source could not be told: the target has it, and may"
-        " get it again.",
+        "It was sent, but could not be acknowledged at its source: the target has it,"
+        " and may get it again.",
         "Look at the target. If it is there, remove this one: it is a notice.",
     ),
     "COMMIT_FAILURE": (
@@ -51,20 +51,20 @@ REASONS: Mapping[str, tuple[str, str]] = {  # the error, and the recommended act
         "Look at the source and the target first. If it is at neither, resubmit it.",
     ),
     "FIRST_TRANSFORMER_NOTRANSFER": (
-        "The link’s transformer wanted it not to be sent. It was the first since the"
-        " link started, and the only one that is kept.",
+        "The link’s transformer decided not to send it. It was the first such message"
+        " since the link started; later ones are not kept.",
         "Nothing failed: it is a notice. Remove it when you have read it.",
     ),
     "FIRST_TRANSFORMER_BRANCHTO": (
-        "The link’s transformer sent it to another destination. It was the first since"
-        " the link started, and the only one that is kept.",
+        "The link’s transformer sent it to another destination. It was the first such"
+        " message since the link started; later ones are not kept.",
         "Nothing failed: it is a notice. Remove it when you have read it.",
     ),
 }
 REASONS = {**REASONS, "TRANSFORM_FAILURE": REASONS["TRANSFORMER_FAILURE"]}
 UNSAID = (
     "A link of a bridge could not carry it.",
-    "Mend what the error says, then resubmit it through the link.",
+    "Fix what the error says, then resubmit it through the link.",
 )
 
 

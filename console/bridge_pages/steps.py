@@ -39,7 +39,7 @@ def steps_of(link: Link, status: LinkStatus) -> Iterator[LinkStep]:
         [figure("received", "received")],
         [
             figure("duplicates", "known already"),
-            figure("looped", "came round in a loop"),
+            figure("looped", "came back in a loop"),
         ],
     )
     yield LinkStep(
@@ -49,7 +49,7 @@ def steps_of(link: Link, status: LinkStatus) -> Iterator[LinkStep]:
     )
     yield LinkStep(
         "Transform",
-        f"reply-to {'kept' if link.retain_reply_to else 'taken away'}; "
+        f"reply-to {'kept' if link.retain_reply_to else 'removed'}; "
         + ("by a transformer" if link.transformer else "no transformer"),
         [figure("transformed", "transformed")] if link.transformer else [],
         [

@@ -134,11 +134,11 @@ def what_to_do(status: LinkStatus) -> str:
     if not status.error:
         return ""
     if standing.has_failed(status):
-        return "Put that right, then start the link: it goes on where it stopped."
+        return "Fix that, then start the link: it continues where it stopped."
     if standing.is_troubled(status):
         times = f"{status.failures:,} time{'s'[: status.failures != 1]}"
         return f"It failed {times} in a row, and tries again by itself."
-    return "That is over: nothing to do."
+    return "The problem is over: nothing to do."
 
 
 def commands_of(status: LinkStatus) -> list[Command]:
@@ -178,7 +178,9 @@ def settings_of(link: Link) -> Iterator[tuple[str, str]]:
         yield "Durable subscription", link.durable_name
     yield (
         "Reply-to",
-        "kept" if link.retain_reply_to else "taken away, as nobody there answers here",
+        "kept"
+        if link.retain_reply_to
+        else "removed: consumers at the target cannot answer here",
     )
     yield from of_transformer(link)
     yield (
@@ -208,9 +210,9 @@ def of_transformer(link: Link) -> Iterator[tuple[str, str]]:
     within = f", within {duration(limit)}" if limit else ""
     yield "Transformer", f"{link.transformer}{within}"
     if link.transform_failure == Link.TransformFailure.TRANSFER:
-        said = "a dead message, and it goes on as it was"
+        said = "a dead message is kept, and the message is sent untransformed"
     elif link.consume_on_transform_error:
-        said = "a dead message, and it is not sent; the link goes on"
+        said = "a dead message is kept, the message is not sent, and the link continues"
     else:
         said = "the link stops, and the message stays at its source"
     yield "If the transformer fails", said

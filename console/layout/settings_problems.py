@@ -106,7 +106,7 @@ def of_secrets() -> list[Advice]:
             str(one),
             LOST,
             f"The password of the connection factory {one} cannot be decrypted:"
-            " BACKOUT_SECRET_KEYS has its key no longer. No link can use it.",
+            " BACKOUT_SECRET_KEYS no longer has its key. No link can use it.",
             "Add that key again, at the end, and start the processes again; or enter"
             " the password anew.",
         )

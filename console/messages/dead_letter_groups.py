@@ -210,7 +210,7 @@ def cause_in_words(cause: str) -> str:
 
 STANDINGS = [
     ("", "all"),
-    ("wanted", "that ask for somebody"),
+    ("wanted", "that need attention"),
     (Attention.ACKNOWLEDGED.value, "that are acknowledged"),
     (Attention.SNOOZED.value, "that are snoozed"),
     ("mine", "that are mine"),

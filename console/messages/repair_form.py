@@ -24,7 +24,7 @@ from console.bodies.pretty_print import indented_xml
 
 LONGEST = 512 * 2**10  # characters of a body in a form
 SENSITIVE = {  # why a change needs care
-    "correlation-id": "Whoever waits for an answer finds it by this.",
+    "correlation-id": "The receiver of an answer finds it by this.",
     "reply-to": "Answers go there.",
     "group-id": "Messages of a group are kept in order by this.",
     "content-type": "Consumers read the body by this.",
@@ -91,12 +91,12 @@ def locked(subject: Subject) -> Iterator[Locked]:
         if is_own(name):
             yield Locked(name, told, "The broker writes it.")
         elif subject.is_locked or name in subject.locked:
-            yield Locked(name, told, "It stands in IBM MQ’s headers, too.")
+            yield Locked(name, told, "It is in IBM MQ’s headers, too.")
         elif name in FIELDS and not is_typable(told):
             yield Locked(name, told, "It holds line ends, which a form would change.")
     if subject.is_locked:
         for name in sorted(FIELDS.keys() - subject.headers.keys()):
-            yield Locked(name, "–", "It stands in IBM MQ’s headers, too.")
+            yield Locked(name, "–", "It is in IBM MQ’s headers, too.")
 
 
 def is_typable(text: str) -> bool:

@@ -62,7 +62,7 @@ def search(
     if reads and user is not None and not permissions.may(user, BROWSE):
         what = f"look for “{asks[0]}”" if asks else "read bodies and properties"
         raise PermissionDenied(
-            f"To {what} needs the permission {BROWSE}, as reading payloads does."
+            f"To {what}, you need the permission {BROWSE}, as for reading payloads."
         )
     held = authorities.held_by(user)
     if asks:

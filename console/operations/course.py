@@ -22,19 +22,19 @@ LATE = timedelta(seconds=10)  # without a worker
 HALTS: dict[StopReason, str] = {
     StopReason.AGAIN: "{n} of {tried} died again, of the same as before: “{pattern}”.",
     StopReason.NEW: "{n} of {tried} died of something new: “{pattern}”.",
-    StopReason.EXPIRED: "{n} of {tried} expired before anybody had processed one.",
+    StopReason.EXPIRED: "{n} of {tried} expired before a consumer processed one.",
     StopReason.UNTAKEN: "No consumer has taken {n} of the {tried} that were tried.",
 }
 REMEDIES: dict[StopReason, str] = {
     StopReason.AGAIN: (
-        "Mend the cause first. Or continue, and they are not counted any more."
+        "Fix the cause first. If you continue, these are not counted any more."
     ),
-    StopReason.NEW: "Look at it first. Or continue, and it is not counted any more.",
+    StopReason.NEW: "Look at it first. If you continue, it is not counted any more.",
     StopReason.EXPIRED: (
-        "Look at how long messages live there, and whether a consumer runs."
+        "Check the time to live of messages there, and whether a consumer runs."
     ),
     StopReason.UNTAKEN: (
-        "Look whether a consumer runs. Continue, and it waits once more."
+        "Check whether a consumer runs. If you continue, the operation waits once more."
     ),
 }
 LANES = {"canary": "Tried first", "ramp": "Larger parts", "rest": "The rest"}
@@ -121,7 +121,7 @@ def waits_for(
     if operation.state != State.RUNNING:
         return
     if course.paused_at:
-        yield "It is paused: nothing goes until somebody continues."
+        yield "It is paused: nothing is done until somebody continues it."
     elif course.stage == Trial.WATCH:
         yield from waits_for_trial(course, aftermath)
     elif course.stage != Trial.HALTED and course.pace:
@@ -154,7 +154,7 @@ def waits_for_trial(course: Course, aftermath: Aftermath | None) -> Iterator[str
         if count
     ]
     if parts:
-        yield f"It waits for what was tried: {', '.join(parts)}."
+        yield f"It waits for the messages tried first: {', '.join(parts)}."
     if aftermath.untouched and not aftermath.under_way and course.watched_since:
         until = course.watched_since + timedelta(
             seconds=settings.BROKER_CANARY_PATIENCE_S

@@ -35,18 +35,20 @@ def altered(detail: dict[str, Any]) -> str:
     """Changes of the operation's course in this record."""
     if "pace" in detail:
         pace = detail["pace"]
-        return f"set its pace to {pace:,} a second" if pace else "took its pace away"
+        return f"set its pace to {pace:,} a second" if pace else "removed its pace"
     if "patch" in detail:
-        return "gave it a patch" if detail["patch"] else "took its patch away"
+        return "gave it a patch" if detail["patch"] else "removed its patch"
     if "kept" in detail:
         which = "a sample of" if detail["sampled"] else "the first"
         taken_out = detail.get("taken_out", 0)
-        return f"kept {which} {detail['kept']:,}; {taken_out:,} were taken out"
-    return f"took in {detail['above_the_ceiling']:,} above the ceiling: {detail['why']}"
+        return f"kept {which} {detail['kept']:,}; {taken_out:,} were removed"
+    return (
+        f"included {detail['above_the_ceiling']:,} above the ceiling: {detail['why']}"
+    )
 
 
 def carried_on(detail: dict[str, Any]) -> str:
-    return "let all the rest go" if detail["at_once"] else "carried on"
+    return "sent all the rest" if detail["at_once"] else "continued it"
 
 
 WITH_IT: dict[str, Words] = {
@@ -57,7 +59,7 @@ WITH_IT: dict[str, Words] = {
     Act.HALT: "paused it",
     Act.CARRY_ON: carried_on,
     Act.ALTER: altered,
-    Act.EXPLAIN: "said why it is to be approved",
+    Act.EXPLAIN: "gave a reason for the approval",
     Act.APPROVE: "approved it",
 }
 ON_IT = {

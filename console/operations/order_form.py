@@ -31,7 +31,7 @@ class Ids(forms.Field):
         if not all(0 < one <= NEWEST for one in ids):
             raise forms.ValidationError("There are no such numbers.")
         if len(ids) > MOST_TICKED:
-            raise forms.ValidationError(f"Tick at most {MOST_TICKED} messages.")
+            raise forms.ValidationError(f"Select at most {MOST_TICKED} messages.")
         return ids
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class ChosenForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}
         if said.get("which") == TICKED and not said.get("message", True):
-            raise forms.ValidationError("Tick at least one message first.")
+            raise forms.ValidationError("Select at least one message first.")
         return said
 
     @property
@@ -92,7 +92,7 @@ class Entries(forms.Field):
     def to_python(self, value: Iterable[str] | None) -> tuple[tuple[int, int], ...]:
         entries = tuple(dict.fromkeys(entry_of(one) for one in value or ()))
         if len(entries) > MOST_TICKED:
-            raise forms.ValidationError(f"Tick at most {MOST_TICKED} messages.")
+            raise forms.ValidationError(f"Select at most {MOST_TICKED} messages.")
         return entries
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class FoundForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}
         if said.get("which") == TICKED and not said.get("item", True):
-            raise forms.ValidationError("Tick at least one message first.")
+            raise forms.ValidationError("Select at least one message first.")
         if said.get("which") == ALL and not self.is_filtered:
             raise forms.ValidationError("Filter first, to act on all that match.")
         return said
@@ -150,7 +150,7 @@ class OrderForm(forms.Form):
 
     kind = forms.ChoiceField(
         choices=Operation.Kind.choices,
-        error_messages={"required": "Choose what is to be done."},
+        error_messages={"required": "Choose an action."},
     )
     to = forms.CharField(max_length=255, required=False)
     priority = forms.IntegerField(
@@ -169,10 +169,10 @@ class OrderForm(forms.Form):
         said: dict[str, Any] = super().clean() or {}
         asks = self.asks
         if asks == "queue" and not said.get("to") and "to" not in self.errors:
-            self.add_error("to", "Say to which queue.")
+            self.add_error("to", "Choose a queue.")
         missing = said.get("priority") is None and "priority" not in self.errors
         if asks == "priority" and missing:
-            self.add_error("priority", "Say which priority, from 0 to 9.")
+            self.add_error("priority", "Choose a priority, from 0 to 9.")
         return said
 
     @property

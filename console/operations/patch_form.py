@@ -182,7 +182,9 @@ def part_of(
         held.on("browse", name or "#") for name in ledger.sources
     )
     may = user.has_perm(permissions.CHANGE) and reads
-    obstacle = "" if may else "To repair messages one must be allowed to read them."
+    obstacle = (
+        "" if may else "To repair messages, you need the permission to read them."
+    )
     document = patch.document if patch else ""
     laid_out = lossless_json.dumps(
         lossless_json.loads(document or "{}"), lossless_json.INDENTED

@@ -45,8 +45,8 @@ def warnings_of_the_bin(operation: Operation) -> Iterator[str]:
     for queue in Queue.objects.filter(pk__in=counts).order_by("name"):
         if not kept_s[queue.pk]:
             yield (
-                f"{queue} archives nothing: {messages(counts[queue.pk])} would be gone"
-                " for good. Set a discard retention for its address under Settings"
+                f"{queue} archives nothing: {messages(counts[queue.pk])} would be lost."
+                " Set a discard retention for its address under Settings"
                 " first to keep them."
             )
 
@@ -72,7 +72,7 @@ def warnings_of_goals(operation: Operation, ledger: Ledger) -> Iterator[str]:
         if queue.paused:
             yield f"{queue} is paused. Messages wait there until it is resumed."
         elif not depth.done[Kind.GET]:
-            yield f"Nobody has ever taken a message from {queue}."
+            yield f"No consumer has ever taken a message from {queue}."
         elif depth.ready and not depth.claimed:
             entries = (
                 "1 entry is" if depth.ready == 1 else f"{depth.ready:,} entries are"
@@ -99,7 +99,7 @@ def warnings_of_causes(found: Sequence[Cause]) -> Iterator[str]:
         were = "was" if again == 1 else "were"
         yield (
             f"{again:,} of them {were} resubmitted before and died again. Has the cause"
-            " been mended?"
+            " been fixed?"
         )
     for one in found:
         if one.since is not None:

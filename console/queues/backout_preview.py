@@ -61,7 +61,7 @@ def outcome_of(one: Foreseen) -> tuple[str, str, str]:
         case DeadLetter() | Discard():
             said = "gone", "discarded", discarded(one)
         case Park():
-            stays = "It stays where dead letters go, though its attempts are used up."
+            stays = "It stays with the dead letters, although its attempts are used up."
             said = "dead", "stays", f"{stays} {waiting(one.waits)}"
         case _:
             state, word = (
@@ -93,13 +93,13 @@ def landing_of(one: Foreseen, landing: Landing) -> str:
     if landing.one_of:
         places.append(f"one of {', '.join(landing.one_of)}")
     if landing.made:
-        places.append(f"{landing.made}, which is made for it")
+        places.append(f"{landing.made}, which is created for it")
     of = f" of {one.limit}" if one.limit else ""
     return f"Dead letter on {' and '.join(places)}, after attempt {one.attempts}{of}."
 
 
 def discarded(one: Foreseen) -> str:
-    why = one.landing.why_not if one.landing else "there is nowhere to put it"
+    why = one.landing.why_not if one.landing else "no queue can take it"
     if not one.kept_s:
         return f"Discarded for good: {why}."
     kept = duration(timedelta(seconds=one.kept_s))

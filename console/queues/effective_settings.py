@@ -121,25 +121,28 @@ GROUPS: dict[str, dict[str, tuple[str, Words]]] = {  # titles, and texts of valu
         "max_redelivery_delay_ms": ("Max redelivery delay", delay),
     },
     "Dead letters": {
-        "send_to_dla_on_no_route": ("Dead letter what reaches no queue", yes_or_no),
-        "auto_create_dead_letter_resources": ("Queues make themselves", yes_or_no),
+        "send_to_dla_on_no_route": (
+            "Dead-letter messages that reach no queue",
+            yes_or_no,
+        ),
+        "auto_create_dead_letter_resources": ("Create queues automatically", yes_or_no),
         "dead_letter_queue_prefix": ("Prefix of their names", text_or_none),
         "dead_letter_queue_suffix": ("Suffix of their names", text_or_none),
     },
     "Expiry": {
         "expiry_address": ("Expiry address", text_or_none),
-        "auto_create_expiry_resources": ("Queues make themselves", yes_or_no),
+        "auto_create_expiry_resources": ("Create queues automatically", yes_or_no),
         "expiry_queue_prefix": ("Prefix of their names", text_or_none),
         "expiry_queue_suffix": ("Suffix of their names", text_or_none),
     },
     "Arrival": {
-        "no_expiry": ("What arrives never expires", yes_or_no),
-        "expiry_delay_ms": ("Expiry of what has none", lifetime),
+        "no_expiry": ("Arriving messages never expire", yes_or_no),
+        "expiry_delay_ms": ("Expiry of messages without one", lifetime),
         "min_expiry_delay_ms": ("Shortest expiry", lifetime),
         "max_expiry_delay_ms": ("Longest expiry", lifetime),
     },
     "Automatic queues": {
-        "auto_delete_queues_delay_ms": ("Empty ones stay for", delay),
+        "auto_delete_queues_delay_ms": ("Empty queues are kept for", delay),
     },
     "Discarded messages": {
         "discard_retention_s": ("Can be restored for", kept),
@@ -211,12 +214,12 @@ def ending(
     if not to:
         what = f"is discarded: no dead letter address is set. {restorable(rule)}"
     elif to == address:
-        what = "stays: dead letters go here, and none goes round for ever."
+        what = "stays: dead letters go here, and are not dead-lettered again."
     elif rule.auto_create_dead_letter_resources:
         name = (
             f"{rule.dead_letter_queue_prefix}{address}{rule.dead_letter_queue_suffix}"
         )
-        what = f"goes to {to}, on its queue {name}, which makes itself."
+        what = f"goes to {to}, on its queue {name}, which is created automatically."
     elif to not in fed:
         what = f"is discarded: {to} has no queue to take it. {restorable(rule)}"
     else:
@@ -239,11 +242,11 @@ def exceptions(merged: AddressSetting, queues: Sequence[Queue]) -> Iterator[str]
             broker = "" if who is Policy.BOTH else " The broker does not count here."
             yield (
                 f"On queue {queue.name} a consumer moves the message to {to} when it"
-                f" meets it after its {ordinal(queue.backout_threshold)} backout."
+                f" gets it after its {ordinal(queue.backout_threshold)} backout."
                 f"{broker}"
             )
         elif who is Policy.IBM:
             yield (
-                f"On queue {queue.name} nobody moves it away: the policy is ibm, and"
-                " the queue has no backout threshold."
+                f"On queue {queue.name} no consumer moves it away: the policy is ibm,"
+                " and the queue has no backout threshold."
             )

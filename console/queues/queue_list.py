@@ -57,7 +57,7 @@ def urgency(row: QueueRow) -> int:
 
 COLUMNS = [
     Column("name", "Queue", "its name", lambda row: row.depth.name.lower()),
-    Column("state", "State", "what is special about it", urgency),
+    Column("state", "State", "its state, if it is unusual", urgency),
     Column("ready", "Ready", "entries that can be taken", lambda row: row.depth.ready),
     Column(
         "in-flight",
@@ -68,25 +68,25 @@ COLUMNS = [
     Column(
         "delayed",
         "Delayed",
-        "entries that wait for their time",
+        "entries that are delayed",
         lambda row: row.depth.delayed,
     ),
     Column(
         "dead",
         "Dead letters",
-        "on a queue for dead letters, all that lie there",
+        "on a queue for dead letters: all its entries",
         lambda row: row.depth.total if row.depth.takes_dead_letters else -1,
     ),
     Column(
         "died",
         "Died",
-        "dead letters that came from here, wherever they lie; some seconds old",
+        "dead letters that came from here, on any queue; some seconds old",
         lambda row: row.died,
     ),
     Column(
         "oldest",
         "Oldest",
-        "since the put of what stands first",
+        "age of the first entry, since its put",
         lambda row: -1.0 if row.oldest_s is None else row.oldest_s,
     ),
     Column(

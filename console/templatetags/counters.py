@@ -17,9 +17,9 @@ WORDS = {  # title of each counter, and what it counts here
     "acknowledge_attempts": ("Acknowledge attempts", "those backed out included"),
     "messages_expired": ("Messages expired", "before they were delivered"),
     "messages_killed": ("Messages killed", "dead letters, and what was dropped"),
-    "delivering": ("Delivering", "in somebody’s hands"),
-    "scheduled": ("Scheduled", "waiting for their time"),
-    "message_count": ("Message count", "here now, in all"),
+    "delivering": ("Delivering", "held by consumers"),
+    "scheduled": ("Scheduled", "delayed"),
+    "message_count": ("Message count", "here now, in total"),
 }
 
 

@@ -34,7 +34,7 @@ BRANCHES = 50
 DONE = {  # what is said once it is ordered; it takes until the message in hand is done
     Command.START: "is ordered to start",
     Command.PAUSE: "is ordered to pause",
-    Command.RESUME: "is ordered to go on",
+    Command.RESUME: "is ordered to resume",
     Command.STOP: "is ordered to stop",
 }
 
@@ -148,7 +148,7 @@ def ordered(
     except CommandRefused as error:
         messages.error(request, str(error))
     else:
-        said = DONE[what] if changed else "is so already; nothing was done"
+        said = DONE[what] if changed else "is in that state already; nothing was done"
         messages.success(request, f"The link {one} {said}.")
     to_list = request.POST.get("back") == "list"
     return redirect("console:bridges") if to_list else redirect_to(one)

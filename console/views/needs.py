@@ -127,7 +127,7 @@ def stopped(held: GrantedAuthorities) -> Iterator[Need]:
                 NOW,
                 "stopped",
                 "delivery stopped",
-                f"{one.queue.name}: one message can be put nowhere, and none is got.",
+                f"{one.queue.name}: no queue accepts one message, so delivery stopped.",
                 reverse("console:consumers"),
                 "See why, and start it again",
                 one.stopped_at,
@@ -198,7 +198,7 @@ def growing(queues: Iterable[QueueDepth]) -> Iterator[Need]:
         yield Need(
             NOW,
             "dead",
-            "dead letters grow",
+            "more dead letters",
             f"{new} of {group.origin_queue} in the last hour:"
             f" {group.pattern[:200] or 'no error was given'}",
             f"{url}?{urlencode(said)}",
@@ -217,8 +217,8 @@ def untaken(
             NOW,
             "untaken",
             "not consumed",
-            f"{one.name}: {one.ready:,} ready, and nobody takes any. The oldest waits"
-            " since",
+            f"{one.name}: {one.ready:,} ready, and no consumer takes any. The oldest"
+            " waits since",
             reverse("console:queue", args=[one.name]),
             "See the queue",
             wait.oldest_at if wait else None,
@@ -249,8 +249,8 @@ def stuck(queues: Iterable[QueueDepth]) -> Iterator[Need]:
     within = [one.queue_id for one in queues]
     for unit in administration.open_units(within=within, limit=LOOKED_AT):
         if unit.xid is None and (unit.is_late or not unit.is_alive):
-            late = "takes longer than it may"
-            why = late if unit.is_alive else "has lost its process"
+            late = "is past its deadline"
+            why = late if unit.is_alive else "has no process any more"
             yield Need(
                 NOW,
                 "stopped",
@@ -299,7 +299,7 @@ def lying(queues: Iterable[QueueDepth]) -> Iterator[Need]:
             LATER,
             "dead",
             "dead letters",
-            f"{dead:,} dead letter{'s'[: dead != 1]} lie{'s'[dead != 1 :]} here.",
+            f"{dead:,} dead letter{'s'[: dead != 1]}.",
             reverse("console:dead_letters"),
             "See their causes",
         )

@@ -43,12 +43,12 @@ COLUMNS = (
         note="The source. Of what came from elsewhere: where it was put, the target or"
         " a dead message queue.",
     ),
-    Column("transferred", "Transferred", "count", note="As the link is set up."),
+    Column("transferred", "Transferred", "count", note="To the target of the link."),
     Column(
         "branched",
         "Branched",
         "count",
-        note="Transferred to another destination, as a transformer wanted.",
+        note="Transferred to another destination, as a transformer decided.",
     ),
     Column(
         "transformed",
@@ -60,7 +60,7 @@ COLUMNS = (
         "not_transferred",
         "Not transferred",
         "count",
-        note="Taken from the source and sent nowhere, as a transformer wanted.",
+        note="Taken from the source and not sent, as a transformer decided.",
     ),
     Column("expired", "Expired", "count", note="At the source, before they were sent."),
     Column("failed", "Failed", "count", note="The four columns after this."),

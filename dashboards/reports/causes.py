@@ -90,7 +90,7 @@ def middle(values: Values) -> datetime:
 @report(
     "causes",
     title="Causes of dead letters",
-    question="What goes wrong most, whatever words it uses, and does it grow?",
+    question="Which errors are the most frequent, and do they grow?",
     inputs=("lifelines",),
     parameters=(Parameter(DAYS, "count", 30, "Days", "Up to now.", least=1, most=400),),
     columns=COLUMNS,

@@ -64,8 +64,8 @@ def check(inputs: Inputs, rows: Rows) -> None:
 
 @report(
     "debt-forecast",
-    title="Dead letter debt, looked ahead",
-    question="When will the dead letters be cleared, if things go on like this?",
+    title="Forecast of the dead letter debt",
+    question="When will the dead letters be cleared, at the present rate?",
     inputs=("lifelines", "open"),
     parameters=(
         Parameter(DAYS, "count", 14, "Days", "That are looked at.", least=2, most=400),

@@ -27,7 +27,7 @@ COLUMNS = (
     Column("failed_deliveries", "Failed", "count", note="Of these deliveries."),
     Column(
         "held_s",
-        "Held in vain",
+        "Held in failed deliveries",
         "seconds",
         note="How long consumers had the entries in failed deliveries.",
     ),
@@ -54,7 +54,7 @@ COLUMNS = (
         "otherwise",
         "Ended otherwise",
         "count",
-        note="They expired, or an operator or a program took them away.",
+        note="They expired, or an operator or a program removed them.",
     ),
     Column(
         "share",
@@ -95,7 +95,14 @@ def check(inputs: Inputs, rows: Rows) -> None:
     charts=(
         Chart("Failed deliveries by day", "bars", "day", "failed_deliveries", "queue"),
         Chart("Rescued by day", "bars", "day", "rescued", "queue"),
-        Chart("Held in vain by day", "lines", "day", "held_s", "queue", "seconds"),
+        Chart(
+            "Held in failed deliveries by day",
+            "lines",
+            "day",
+            "held_s",
+            "queue",
+            "seconds",
+        ),
     ),
     check=check,
 )

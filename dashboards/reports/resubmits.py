@@ -73,8 +73,8 @@ def check(inputs: Inputs, rows: Rows) -> None:
 
 @report(
     "resubmits",
-    title="What became of resubmits",
-    question="Does sending back help?",
+    title="Results of resubmits",
+    question="Do resubmits help?",
     inputs=("lifelines", "open"),
     columns=COLUMNS,
     charts=(

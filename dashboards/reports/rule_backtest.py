@@ -93,7 +93,7 @@ def check(_: Inputs, rows: Rows) -> None:
 
 @report(
     "rule-backtest",
-    title="Rules for dead letters, held against what people did",
+    title="Rules for dead letters, compared with what people did",
     question="What would a queue's rules have done with the letters of the past?",
     inputs=("lifelines", "open"),
     columns=(
@@ -121,13 +121,13 @@ def check(_: Inputs, rows: Rows) -> None:
             "prevented",
             "Successes prevented",
             "count",
-            note="It takes away what people resubmitted and what then went well.",
+            note="It removes messages that people resubmitted with success.",
         ),
         Column(
             "brought_most",
             "Successes brought at most",
             "count",
-            note="It resubmits what people did not; nobody knows how that goes.",
+            note="It resubmits messages that people did not; the result is not known.",
         ),
     ),
     charts=(
@@ -135,14 +135,16 @@ def check(_: Inputs, rows: Rows) -> None:
         Chart("Differed, by rule", "bars", "rule", "differed"),
     ),
     parameters=(
-        Parameter("queue", "text", "DLQ", "Queue", note="Where dead letters lie."),
+        Parameter(
+            "queue", "text", "DLQ", "Queue", note="The queue of the dead letters."
+        ),
         Parameter("days", "count", 30, "Days back", least=1, most=400),
         Parameter(
             "rules",
             "text",
             "",
             "Rules",
-            note="As runmqdlq has them; empty: those that the queue has.",
+            note="In the language of runmqdlq; empty: the rules of the queue.",
             lines=6,
         ),
     ),

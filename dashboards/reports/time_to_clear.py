@@ -30,7 +30,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
 @report(
     "time-to-clear",
     title="Time to clear dead letters",
-    question="How long do dead letters lie before somebody clears them?",
+    question="How long do dead letters wait before somebody clears them?",
     inputs=("lifelines",),
     columns=(
         Column("day", "Day", "day", note="On which they were cleared."),

@@ -240,7 +240,7 @@ def check(_: Inputs, rows: Rows) -> None:
             "left",
             "Neither",
             "count",
-            note="Went another way, or was still tried at the end of the record.",
+            note="Ended otherwise, or was still tried at the end of the record.",
             adds_up=False,
         ),
         Column("p50", "Later by, half of them", "seconds", note="Of those rescued for"
@@ -249,8 +249,8 @@ def check(_: Inputs, rows: Rows) -> None:
         Column("p99", "99 of 100", "seconds"),
         Column("extra_least", "Extra attempts at least", "count", adds_up=False),
         Column("extra_most", "Extra attempts at most", "count", adds_up=False),
-        Column("failing_least", "Held in vain at least", "seconds"),
-        Column("failing_most", "Held in vain at most", "seconds"),
+        Column("failing_least", "Held in failed deliveries at least", "seconds"),
+        Column("failing_most", "Held in failed deliveries at most", "seconds"),
     ),
     charts=(
         Chart("Rescued for certain", "beside", "queue", "rescued_least", "policy"),

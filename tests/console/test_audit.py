@@ -188,7 +188,7 @@ def test_the_state_of_the_chain_is_shown_here_and_under_health(
     sign_in: SignIn,
 ) -> None:
     client = sign_in("administrator")
-    assert "was not verified yet" in text(client)
+    assert "has not been verified yet" in text(client)
 
     check = AuditCheck.objects.create(pk=1, number=12, hash="ab" * 32)
     assert f"12:{'ab' * 32}" in text(client)

@@ -55,7 +55,7 @@ def test_links_stand_by_bridge_and_failed_ones_first(sign_in: SignIn) -> None:
     order = ["Failed: needs", "warehouse/z", "shop/a", "warehouse/b"]
     assert sorted(order, key=text.rindex) == order
     assert "1 failed, 1 running, 1 paused" in text
-    assert f"{ERROR} now. Put that right, then start the link" in text
+    assert f"{ERROR} now. Fix that, then start the link" in text
 
 
 def test_a_link_says_whence_and_where_to_and_how_it_does(sign_in: SignIn) -> None:
@@ -93,15 +93,15 @@ def test_a_page_draws_the_way_with_a_count_at_each_step(sign_in: SignIn) -> None
     steps = (
         "Source queue orders here See the queue",
         "Receive 1,000 received in a transaction 1 known already",
-        "2 came round in a loop",
+        "2 came back in a loop",
         "Check expiry what has expired is not sent 3 expired",
-        "Transform 994 transformed reply-to taken away; by a transformer"
+        "Transform 994 transformed reply-to removed; by a transformer"
         " 4 not transferred 5 branched off",
         "Tag off for this bridge",
         "Send 990 sent to the target",
         "Commit both ends at once",
         "Target queue orders.copy at stomp-east (STOMP)",
-        "7 put on dead message queues in all",
+        "7 put on dead message queues in total",
     )
     assert " ".join(steps) in text
 
@@ -139,7 +139,7 @@ def test_a_page_says_what_is_wrong_and_what_to_do(sign_in: SignIn) -> None:
 
     text = said(client, PAGE)
     assert "The link has failed: it stopped by itself, " in text
-    assert f"{ERROR} Put that right, then start the link" in text
+    assert f"{ERROR} Fix that, then start the link" in text
     assert "A link has failed: shop/out. Messages wait" in said(client, "/")
 
     stand(link, "STARTED", failures=17, wanted="STARTED")

@@ -201,7 +201,9 @@ def test_where_its_link_is_gone_the_message_still_says_why(
 
     text = said(client, f"/messages/{number}/")
 
-    assert "A link of a bridge could not carry it. Its target did not take it." in text
+    assert (
+        "A link of a bridge could not carry it. Its target did not accept it." in text
+    )
     assert "through the link…" not in text
     assert said(client, f"/messages/{number}/edit/")
 

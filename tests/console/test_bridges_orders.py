@@ -129,7 +129,7 @@ def test_an_order_from_the_list_leads_back_to_it(sign_in: SignIn) -> None:
     ("command", "state", "told"),
     [
         ("pause", "STOPPED", "cannot pause: it is stopped. Start it first."),
-        ("start", "STARTED", "is so already; nothing was done."),
+        ("start", "STARTED", "is in that state already; nothing was done."),
     ],
 )
 def test_what_was_ordered_too_late_is_said(

@@ -81,7 +81,7 @@ def test_a_stopped_queue_says_why_and_what_to_do(sign_in: SignIn) -> None:
     assert "Delivery from orders has stopped" in words
     assert f"There is no queue '{DLQ}'" in words
     assert "2085 UNKNOWN_OBJECT_NAME" in words
-    assert "2 in all wait there" in words
+    assert "where 2 messages in total wait" in words
     assert f"Create the queue {DLQ}" in words
     assert "Start delivery again" in words
     assert "delivery stopped" in words

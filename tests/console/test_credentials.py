@@ -109,7 +109,7 @@ def test_with_a_certificate_programs_are_told_to_encrypt(
         ({"user": None}, "This field is required."),
         ({"patterns": "a.#.#b"}, "#"),
         ({"patterns": ""}, "This field is required."),
-        ({"may_get": None}, "Let it get, browse or put"),
+        ({"may_get": None}, "Choose at least one of get, browse and put"),
         ({"expires_at": "2020-01-01T00:00"}, "That is in the past."),
         ({"expires_at": "soon"}, "Enter a valid date/time."),
     ],

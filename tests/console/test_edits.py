@@ -256,7 +256,7 @@ def test_what_the_broker_writes_is_shown_and_locked(client: Client, omar: User) 
 
     seen = words(page)
     assert 'h._AMQ_ORIG_QUEUE "orders" The broker writes it.' in seen
-    assert "correlation-id sensitive Whoever waits for an answer" in seen
+    assert "correlation-id sensitive The receiver of an answer" in seen
     assert "_AMQ_ORIG_QUEUE" not in page[: page.index('id="locked"')]
 
 
@@ -281,7 +281,7 @@ def test_what_a_consumer_has_cannot_be_edited(client: Client, omar: User) -> Non
     answer = client.get(url(message_id))
 
     assert answer.status_code == 409
-    assert "waits on no queue" in words(answer.content.decode())
+    assert "is not waiting on a queue" in words(answer.content.decode())
 
 
 def test_anybody_s_content_type_is_only_text(client: Client, omar: User) -> None:

@@ -56,7 +56,7 @@ def test_each_field_says_who_decided_it_and_what_was_passed_over(vera: Client) -
         "Max redelivery delay 50 s No setting defines it: ten times the redelivery"
         " delay." in said
     )
-    assert "What arrives never expires yes orders.eu alone defines it." in said
+    assert "Arriving messages never expire yes orders.eu alone defines it." in said
     assert "Prefix of their names DLQ. Built-in default." in said
 
 
@@ -116,7 +116,7 @@ def test_without_a_limit_it_says_never_and_what_the_waits_come_to(vera: Client) 
         (
             {"dead_letter_address": "D", "auto_create_dead_letter_resources": True},
             set(),
-            "goes to D, on its queue DLQ.orders, which makes itself.",
+            "goes to D, on its queue DLQ.orders, which is created automatically.",
         ),
     ],
 )

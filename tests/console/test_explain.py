@@ -214,7 +214,7 @@ def test_a_queue_shows_its_counters_and_since_when_they_count(
     assert (
         "Messages acknowledged 1 accepted, and committed the queue was created" in said
     )
-    assert "Message count 2 here now, in all now" in said
+    assert "Message count 2 here now, in total now" in said
     assert "Reset all five…" in said
 
 
@@ -232,7 +232,7 @@ def test_a_reset_is_confirmed_and_written_down(sign_in: SignIn, orders: Queue) -
         url, {"counters": ["messages_added"], "reason": "new month"}, follow=True
     )
 
-    assert "orders counts anew: messages added." in answer.content.decode()
+    assert "Counters of orders are reset: messages added." in answer.content.decode()
     assert counters.shown(orders.pk)[0].messages_added == 0
     (deed,) = deeds()
     assert (deed.object_id, deed.reason) == (str(orders.pk), "new month")

@@ -129,8 +129,8 @@ def test_what_is_put_off_says_until_when_and_asks_again(
 
     said = say(client, letter, "snooze", span="1d", above="10")
 
-    assert "Snoozed until" in said
-    assert "or has more than 10 letters" in said
+    assert "snoozed it until" in said
+    assert "or when it has more than 10 letters" in said
     assert "No group of dead letters is in this state" in look(
         client, f"{GROUPS}?standing=wanted"
     )

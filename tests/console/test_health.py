@@ -281,7 +281,7 @@ def test_of_many_findings_the_first_are_shown(
 
     assert [row.split()[0] for row in rows(html)] == ["q0", "q1"]
     assert "5 settings to fix" in words(html)
-    assert "And 3 more like these" in words(html)
+    assert "And 3 more; they appear" in words(html)
 
 
 def test_the_page_asks_a_fixed_number_of_questions(

@@ -103,7 +103,7 @@ def test_the_pages_of_both_messages_lead_to_each_other(sign_in: SignIn) -> None:
         " after its put"
     ) in words(at_source)
     assert f'<a href="/messages/{copy}/">message {copy}</a> here' in at_source
-    assert "it was carried" in words(at_source)
+    assert "This message has ended on orders: carried" in words(at_source)
     assert "Put on shipped Came by" in words(at_target)
     assert (f"Came by link {LINK} from {old(source)} (message {source} here)") in words(
         at_target

@@ -155,7 +155,7 @@ def test_a_search_that_stopped_says_so_and_goes_on(
     assert listed(html) == [ids[36]]
 
     nothing = page(client, "body:12")
-    assert "Nothing in the 10 messages that were looked at" in words(nothing)
+    assert "Nothing in the 10 messages that were searched" in words(nothing)
     assert "No messages match" not in nothing
     (on,) = links(nothing, "Go on with older ones")
     assert filters_of(on) == ["body:12"]

@@ -71,7 +71,7 @@ def test_payloads_are_not_asked_for_by_who_may_not_read_them(sign_in: SignIn) ->
     put("orders", b"x")
     seen = said(sign_in("viewer"), "queue:orders", "body:x", status=403)
     assert "needs the permission broker.browse_queue" in seen
-    assert "Take that term away" in seen
+    assert "Remove that term" in seen
 
 
 def test_a_search_that_takes_too_long_keeps_its_filter(

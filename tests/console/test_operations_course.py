@@ -73,7 +73,10 @@ def test_the_stages_are_gone_through_one_by_one(operator: Client) -> None:
     operation = begun(operator, canary=10)
     assert stages(operator, operation) == "Canary"
     seen = said(operator, url("operation", operation))
-    assert "It waits for what was tried: 10 that no consumer has had yet." in seen
+    assert (
+        "It waits for the messages tried first: 10 that no consumer has had yet."
+        in seen
+    )
     assert "If no consumer takes them, it stops at" in seen
     assert "Tried first 10 10 0 0 10 0" in seen
 
@@ -118,7 +121,7 @@ def test_it_stops_itself_and_says_at_what(operator: Client) -> None:
 
     operator.post(url("carry_on", operation))
     assert "It stopped itself" not in said(operator, url("operation", operation))
-    assert "operator carried on" in said(operator, url("operation", operation))
+    assert "operator continued it" in said(operator, url("operation", operation))
     assert operations.step(operation.pk) == 30
 
 
@@ -149,7 +152,7 @@ def test_all_the_rest_may_go_at_once(operator: Client) -> None:
     operator.post(url("carry_on", operation), {"at_once": "1"})
 
     assert operations.step(operation.pk) == 140
-    assert "operator let all the rest go" in said(operator, url("operation", operation))
+    assert "operator sent all the rest" in said(operator, url("operation", operation))
 
 
 def test_it_is_paused_and_goes_on(operator: Client) -> None:
@@ -157,7 +160,7 @@ def test_it_is_paused_and_goes_on(operator: Client) -> None:
 
     operator.post(url("pause_operation", operation))
     seen = said(operator, url("operation", operation))
-    assert "It is paused: nothing goes until somebody continues." in seen
+    assert "It is paused: nothing is done until somebody continues it." in seen
     assert "operator paused it" in seen
     assert operations.step(operation.pk) == 0
 
@@ -215,7 +218,7 @@ def test_a_plan_is_narrowed(operator: Client) -> None:
 
     seen = said(operator, url("operation", operation))
     assert "Resubmit 2 messages" in seen
-    assert "operator kept the first 2; 3 were taken out" in seen
+    assert "operator kept the first 2; 3 were removed" in seen
 
     operator.post(url("narrow", operation), {"which": "sample", "messages": "1"})
     assert operation.items.count() == 1
@@ -250,7 +253,7 @@ def test_what_is_above_the_ceiling_is_named_counted_and_taken_in(
     operator.post(url("take_in", operation), {"reason": "the consumer was mended"})
     seen = said(operator, url("operation", operation))
     assert "Resubmit 2 messages" in seen
-    assert "operator took in 1 above the ceiling: the consumer was mended" in seen
+    assert "operator included 1 above the ceiling: the consumer was mended" in seen
 
 
 def test_a_plan_says_what_came_of_resubmitting_before(operator: Client) -> None:

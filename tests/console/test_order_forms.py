@@ -37,12 +37,12 @@ def refused(client: Client, **fields: object) -> str:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({}, "Choose what is to be done."),
+        ({}, "Choose an action."),
         ({"kind": "explode"}, "Select a valid choice."),
         ({"kind": "deliver", "place": "ready"}, "Select a valid choice."),
-        ({"kind": "move"}, "Say to which queue."),
+        ({"kind": "move"}, "Choose a queue."),
         ({"kind": "move", "to": "nowhere"}, "There is no queue 'nowhere'."),
-        ({"kind": "priority"}, "Say which priority, from 0 to 9."),
+        ({"kind": "priority"}, "Choose a priority, from 0 to 9."),
         ({"kind": "priority", "priority": "10"}, "less than or equal to 9"),
         ({"kind": "remove", "selector": "colour ="}, "The selector is wrong at"),
         ({"kind": "remove", "selector": "colour = 'grey'"}, "There is nothing to do"),
@@ -61,10 +61,10 @@ def test_an_order_that_makes_no_sense_is_said_where_it_is_wrong(
 @pytest.mark.parametrize(
     ("ticked", "sentence"),
     [
-        ([], "Tick at least one message first."),
+        ([], "Select at least one message first."),
         (["x"], "This is no message."),
         ([2**70], "There are no such numbers."),
-        (range(1, 600), "Tick at most 500 messages."),
+        (range(1, 600), "Select at most 500 messages."),
     ],
 )
 def test_a_choice_of_nothing_leads_back_to_the_list(
@@ -133,7 +133,7 @@ def test_what_a_person_may_not_is_said_beside_it(client: Client, orders: Queue) 
     html = client.get(FORM, {"which": "all"}).content.decode()
 
     seen = words(html)
-    assert "Copy to another queue; what is here stays here" in seen
+    assert "Copy to another queue; the original stays here" in seen
     assert "Move You lack the authority “get” on orders." in seen
     assert html.count("disabled>") == 6
 

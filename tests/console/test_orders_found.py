@@ -200,7 +200,7 @@ def test_what_waits_is_delivered_now(sign_in: SignIn) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"which": "ticked"}, "Tick at least one message first."),
+        ({"which": "ticked"}, "Select at least one message first."),
         ({"which": "all", "f": ""}, "Filter first, to act on all that match."),
         ({"which": "all", "f": "queue:none"}, "There is nothing to do in"),
         ({"which": "ticked", "item": "x"}, "This is no message."),
@@ -208,7 +208,7 @@ def test_what_waits_is_delivered_now(sign_in: SignIn) -> None:
         ({"which": "ticked", "item": ["7.7"]}, "There is nothing to do in"),
         (
             {"which": "ticked", "item": [f"{n}.1" for n in range(1, 502)]},
-            "Tick at most 500 messages.",
+            "Select at most 500 messages.",
         ),
     ],
 )

@@ -73,7 +73,7 @@ def test_it_says_what_is_missing_and_who_has_it(sign_in: SignIn) -> None:
         "Pause, resume, reset counters no broker.pause_queue you do not have it;"
         " operator, administrator have it set you have it on no queue" in page
     )
-    assert "Approve what others planned no" in page
+    assert "Approve plans of others no" in page
     assert "administrator has it nothing" in page
 
 

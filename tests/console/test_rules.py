@@ -129,7 +129,7 @@ def test_who_comes_too_late_is_told(ada: Client) -> None:
 def test_shadowed_rules_and_rules_without_letters_are_told(ada: Client) -> None:
     text = "ACTION(RETRY)\nDESTQ('orders') ACTION(DISCARD)\nREASON(9) ACTION(IGNORE)"
     said = send(ada, text, deed="check")
-    assert said.count("Rule 1 matches all that this does") == 2
+    assert said.count("Rule 1 matches all letters that this rule matches") == 2
     said = send(ada, "REASON(9) ACTION(IGNORE)", deed="check")
     assert "Matches no letter on the queue." in said
     assert "1 matches no rule." in said

@@ -101,7 +101,7 @@ def describe(request: HttpRequest, fingerprint: str) -> str:
             f" {dead_letter_groups.LONGEST_NOTE:,} characters."
         )
     dead_letter_groups.describe(fingerprint, **form.cleaned_data)
-    return "Saved who looks after it, the note and the ticket"
+    return "Saved the owner, the note and the ticket"
 
 
 def acknowledge(
@@ -117,19 +117,19 @@ def snooze(
     form = SnoozeForm(request.POST)
     if not form.is_valid():
         raise forms.ValidationError(
-            "Choose how long to put it off; a limit is a number of letters, 0 or more."
+            "Choose how long to snooze it; a limit is a number of letters, 0 or more."
         )
     until = database_now() + SPANS[form.cleaned_data["span"]]
     above = form.cleaned_data["above"]
     dead_letter_groups.snooze(
         fingerprint, request.user, known, until=until, above=above
     )
-    return f"Put off until {until:%Y-%m-%d %H:%M} UTC"
+    return f"Snoozed until {until:%Y-%m-%d %H:%M} UTC"
 
 
 def wake(fingerprint: str) -> str:
     dead_letter_groups.ask_again(fingerprint)
-    return "It asks for somebody again"
+    return "The group needs attention again"
 
 
 def back(request: HttpRequest, fingerprint: str) -> str:

@@ -31,11 +31,11 @@ from dashboards.live import depths
 PASSES = 20
 WIDEST = 160  # characters of a line that is shown with its fault
 MODES = [
-    (RuleTable.Mode.OFF, "Off", "Nothing is looked at."),
+    (RuleTable.Mode.OFF, "Off", "Passes do not run."),
     (
         RuleTable.Mode.OBSERVE,
         "Observe",
-        "Passes say what the rules would have done, and do nothing.",
+        "Passes record what the rules would have done, and change nothing.",
     ),
     (
         RuleTable.Mode.ACTIVE,
@@ -120,7 +120,9 @@ def saved(
         return shown(request, queue, kept, text, status=409)
     words = f"The rules of {queue.name} are saved, as revision {row.revision}."
     if kept is not None and kept.mode == RuleTable.Mode.ACTIVE != row.mode:
-        words += " They are only observed now: see what they would do, then let them."
+        words += (
+            " They are only observed now: check what they would do, then let them act."
+        )
     messages.success(request, words)
     return redirect("console:rule_table", queue.name)
 

@@ -77,7 +77,7 @@ class StartForm(forms.Form):
         typed: str = self.cleaned_data["typed"]
         if typed != self.to_type and self.to_type:
             raise forms.ValidationError(
-                f"This does not say {self.to_type}. Type it as it stands there."
+                f"This does not say {self.to_type}. Type it exactly as it is shown."
             )
         return typed
 

@@ -23,9 +23,9 @@ EARLIER = 20  # stoppages that are over
 START = "broker.pause_queue"  # to stop and to start a queue is one permission
 REMEDIES: dict[int, str] = {  # of what the dead letter queue refused
     Reason.UNKNOWN_OBJECT_NAME: "Create the queue {} with an address of that name.",
-    Reason.Q_FULL: "Make room on {}: resubmit or discard what lies there, or raise its"
+    Reason.Q_FULL: "Make room on {}: resubmit or discard messages there, or raise its"
     " max depth.",
-    Reason.PUT_INHIBITED: "Allow puts on {} again: take “put inhibited” from it.",
+    Reason.PUT_INHIBITED: "Allow puts on {} again: switch “put inhibited” off.",
     Reason.MSG_TOO_BIG_FOR_Q: "Let {} take larger messages: raise its max message bytes"
     " to those of this queue and 172 for the dead letter header.",
     Reason.MSG_TOO_BIG_FOR_Q_MGR: "Let the broker take larger messages"
@@ -33,7 +33,7 @@ REMEDIES: dict[int, str] = {  # of what the dead letter queue refused
     Reason.NOT_AUTHORIZED: "Grant the handler’s user the authorities put and passall"
     " on {}.",
 }
-OTHERWISE = "Remove what keeps the message from {}, as it is said above."
+OTHERWISE = "Remove the obstacle named above, so that {} accepts the message."
 
 
 @dataclass(frozen=True, slots=True)

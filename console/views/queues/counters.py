@@ -51,5 +51,5 @@ def reset(request: HttpRequest, name: str) -> HttpResponse:
     said = form.cleaned_data
     had = counters.reset(queue, said["counters"], reason=said["reason"])
     words = ", ".join(WORDS[one][0].lower() for one in had)
-    messages.success(request, f"{name} counts anew: {words}.")
+    messages.success(request, f"Counters of {name} are reset: {words}.")
     return redirect("console:queue", name=name)

@@ -35,8 +35,8 @@ class ForceForm(forms.Form):
 
     number = forms.IntegerField(
         error_messages={
-            "required": "Type its number, so that it is this one that you mean.",
-            "invalid": "Type its number, so that it is this one that you mean.",
+            "required": "Type its number to confirm that you mean this one.",
+            "invalid": "Type its number to confirm that you mean this one.",
         }
     )
     reason = forms.CharField(

@@ -258,7 +258,7 @@ def test_an_end_says_what_became_of_it(orders: Queue) -> None:
     assert one.details["became"] == letter
     (one,) = explain(letter)
     assert one.code == "dead-letter"
-    assert one.remedy == "Mend the cause, then resubmit it to orders."
+    assert one.remedy == "Fix the cause, then resubmit it to orders."
 
 
 @pytest.mark.django_db

@@ -80,4 +80,4 @@ def test_a_dead_message_of_a_link_goes_through_it_whatever_lies_before() -> None
     (one,) = explain(die_of_link(link))
 
     assert one.code == "dead-letter"
-    assert one.remedy == "Mend the cause, then resubmit it through its link."
+    assert one.remedy == "Fix the cause, then resubmit it through its link."
