@@ -1,4 +1,4 @@
-"""Numbers for open pages, every second; reports, at night and when somebody asks."""
+"""Celery tasks: publish live numbers every second, and run reports."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ QUEUE = "reports"
 
 @celeryd_init.connect
 def leave_room(options: dict[str, Any], **_: Any) -> None:
-    """A worker that is there for reports alone does not slow the broker down."""
+    """Limit a worker that only runs reports, so that it does not slow the broker."""
     if list(options.get("queues") or ()) == [QUEUE]:
         cpu_share.give_way()
 
 
 @shared_task(
-    name="dashboards.live.publish_depths",  # as schedules have it
+    name="dashboards.live.publish_depths",  # stored in schedules
     ignore_result=True,
     soft_time_limit=5,
     time_limit=10,
     expires=2,
 )
 def publish_depths() -> None:
-    """Send what changed since the last time. Every second."""
+    """Send the numbers that changed since the last call. Runs every second."""
     publisher.publish()
 
 
 @shared_task(ignore_result=True)
 def run_report(run_id: int) -> None:
-    """Run what was asked for, in the reports worker, which is one process.
+    """Perform a requested run in the reports worker, which is one process.
 
-    Safe twice, at once, late: a run is taken once.
+    A task may come twice, at the same time, or late: a run is taken once.
     """
     from dashboards.pipeline.run import perform  # noqa: PLC0415  Spark is for this worker
 
@@ -47,9 +47,9 @@ def run_report(run_id: int) -> None:
 
 @shared_task(ignore_result=True)
 def ask_for_reports(slug: str = "", parameters: dict[str, Any] | None = None) -> None:
-    """Ask for a run of a report; of every nightly one, where none is named.
+    """Request a run of a report; without a slug, of all nightly reports.
 
-    When, is set under Settings. Without other word, each night at 01:10 UTC.
+    The schedule is set under Settings; the default is each night at 01:10 UTC.
     """
     nightly = [one.slug for one in discover().values() if one.nightly]
     for one in [slug] if slug else nightly:

@@ -2,9 +2,9 @@
 
     rows ── chart_series: summed in the database ──▶ Points ── draw ──▶ Drawing
 
-Lengths are units of the drawing's own grid, from the top left. They are text, so that
-no language of a page puts a comma in them. Colours are no part of it: a series has a
-number, and a cause its word, by which the style sheet colours it.
+Lengths are in units of the drawing's own grid, from the top left. They are text, so
+that no language of a page formats them with a decimal comma. The style sheet sets the
+colours: by the number of a series, or by the name of a cause.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Any
 from dashboards.reports import Chart, Column
 
 WIDTH, HEIGHT = 960, 240
-LEFT, RIGHT, TOP, BOTTOM = 80, 8, 12, 28  # what the axes' words need
-ROW, NAMES = 22, 176  # of a grid: how high a row is, and how wide the names are
+LEFT, RIGHT, TOP, BOTTOM = 80, 8, 12, 28  # margins, with room for the labels
+ROW, NAMES = 22, 176  # of a grid: height of a row, width of the names
 STEPS = (1, 2, 5, 10)
-# Seconds, up to a day: what five of are drawn between is told in minutes or hours.
+# Steps of an axis of seconds, up to a day: round numbers of seconds, minutes, hours.
 SPANS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200)
 DAY = 86_400
-LABELS, LONG_LABELS = 10, 6  # at most, below a drawing; those with a time are long
-WIDEST = 64  # a bar
-EDGE = 44  # that half of the last word needs
-LEVELS = 5  # of a grid's cells
+LABELS, LONG_LABELS = 10, 6  # at most, below a drawing; labels with a time are long
+WIDEST = 64  # of a bar
+EDGE = 44  # room for half of the last label
+LEVELS = 5  # of shading of a grid's cells
 LINE_OF = {"lines", "steps"}
-RING = "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"  # around a stop that has no other beside it
+RING = "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"  # around the only point of a line
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What is drawn apart: its key as stored, None for all others together."""
+    """One series: its key as stored; None for all other series together."""
 
     key: str | None
     n: int
@@ -63,7 +63,7 @@ class ChartLine:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A word at an axis, and where its line is."""
+    """A label at an axis, and the position of its line."""
 
     at: str
     word: Any
@@ -71,7 +71,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What is drawn: sums by place and series, the places in their order."""
+    """The data of a chart: sums by place on the x axis and series, places in order."""
 
     sums: Mapping[tuple[Any, str | None], float]
     places: Sequence[Any]
@@ -84,8 +84,8 @@ class Drawing:
     x: Column
     y: Column
     series: Sequence[Series]
-    of: Column | None  # that tells the series apart
-    by: str = ""  # what of a moment is drawn together: minute, hour, day
+    of: Column | None  # the column whose values are the series
+    by: str = ""  # unit of time that is summed: minute, hour, day
     shapes: list[Shape] = field(default_factory=list)
     lines: list[ChartLine] = field(default_factory=list)
     values: list[Mark] = field(default_factory=list)
@@ -110,12 +110,12 @@ class Drawing:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the sum of all that is drawn means something."""
+        """Whether the sum over all rows is meaningful."""
         return self.y.has_sum
 
 
 def draw(drawing: Drawing, points: Points) -> Drawing:
-    """Fill a drawing, by the kind of its chart."""
+    """Fill a drawing, by the type of its chart."""
     if drawing.chart.type == "grid":
         return grid(drawing, points)
     if drawing.chart.type in LINE_OF:
@@ -126,7 +126,7 @@ def draw(drawing: Drawing, points: Points) -> Drawing:
 
 
 def bars(drawing: Drawing, points: Points) -> Drawing:
-    """Bars, the series stacked: the largest lies at the bottom."""
+    """Stacked bars: the largest series is at the bottom."""
     tallest = max(
         sum(points.sums.get((place, one.key), 0) for one in points.series)
         for place in points.places
@@ -157,7 +157,7 @@ def bars(drawing: Drawing, points: Points) -> Drawing:
 
 
 def beside(drawing: Drawing, points: Points) -> Drawing:
-    """Bars side by side, each series with its colour in every chart of a report."""
+    """Bars side by side; a series has the same colour in all charts of a report."""
     names = sorted(points.series, key=lambda one: one.key or "")
     series = [replace(one, n=n) for n, one in enumerate(names)]
     drawn = replace(drawing, series=series)
@@ -185,7 +185,7 @@ def beside(drawing: Drawing, points: Points) -> Drawing:
 
 
 def lines(drawing: Drawing, points: Points) -> Drawing:
-    """A line for each series. What is counted is nothing where no row is."""
+    """A line for each series. A count without a row is drawn as 0."""
     scale = axis(drawing, max(points.sums.values(), default=0))
     across = positions(points.places)
     is_stairs = drawing.chart.type == "steps"
@@ -207,7 +207,7 @@ def lines(drawing: Drawing, points: Points) -> Drawing:
 
 
 def grid(drawing: Drawing, points: Points) -> Drawing:
-    """A row for each series, a column for each place; the fuller, the more there is."""
+    """A row for each series, a column for each place; larger values are darker."""
     most = max(points.sums.values(), default=0)
     height = TOP + ROW * len(points.series) + BOTTOM
     drawn = replace(drawing, height=height, left=NAMES)
@@ -235,7 +235,7 @@ def grid(drawing: Drawing, points: Points) -> Drawing:
 
 
 def axis(drawing: Drawing, tallest: float) -> float:
-    """Mark the values at the left; return how long a unit is."""
+    """Mark the values at the left; return the length of one unit."""
     step = round_step(tallest, whole=drawing.y.type == "count")
     if drawing.y.type == "seconds" and SPANS[0] <= tallest / 5 <= DAY:
         step = next((one for one in SPANS if one * 5 >= tallest), DAY)
@@ -249,7 +249,7 @@ def axis(drawing: Drawing, tallest: float) -> float:
 
 
 def round_step(tallest: float, *, whole: bool = True) -> float:
-    """Between lines: 1, 2 or 5, or ten times as much and so on, for at most five."""
+    """The step between lines: 1, 2 or 5 times a power of ten; at most five steps."""
     if tallest <= 0 or not isfinite(tallest):
         return 1
     power = 10.0 ** floor(log10(tallest / 5))
@@ -258,7 +258,7 @@ def round_step(tallest: float, *, whole: bool = True) -> float:
 
 
 def positions(places: Sequence[Any]) -> list[float]:
-    """Where places of a line are: by their values, or one beside the other."""
+    """The x of each place of a line: by its value, or at equal distances."""
     room = WIDTH - LEFT - RIGHT
     if not all(isinstance(one, date | int | float) for one in places):
         pitch = room / len(places)
@@ -279,7 +279,7 @@ def mark_places(
 
 
 def every_so_many(count: int, most: int = LABELS) -> range:
-    """Which places have a word: the last one, and as many before it as fit."""
+    """The places that have a label: the last one, and as many before it as fit."""
     return range(count - 1, -1, -max(ceil(count / most), 1))
 
 
@@ -300,6 +300,6 @@ def units(length: float) -> str:
 
 
 def every_step(first: Any, last: Any, step: timedelta) -> list[Any]:
-    """Days or moments from one to another."""
+    """All days or times from ``first`` to ``last``."""
     many = int((last - first) / step) + 1
     return [first + n * step for n in range(many)]

@@ -1,22 +1,22 @@
-"""One run of a report: the journal becomes bronze, silver and gold, by Spark.
+"""One run of a report: Spark turns the journal into bronze, silver and gold.
 
-The way of an event to a number on a page:
+The modules, in the order in which data passes through them:
 
 =================== ==================================================================
-``bronze``          windows of the journal become Parquet files by day, each listed
-``message_fields``  and so do the fields of the messages that were put in them
-``manifest``        which files are listed, and how others take their place
-``compaction``      a day that is over becomes one file; what is too old goes
-``sources``         listed files become frames
-``events``          events become lines: one entry, one thing that happened, in order
-``silver``          lines become deliveries, life-lines, and what is open
-``link_transfers``  events of links become transfers, which are silver, too
-``silver_days``     which days are to be made (again); making and publishing one
-``gold``            a report's rows of days or of a run, checked and published
+``bronze``          copies windows of the journal to Parquet files by day
+``message_fields``  the same for the fields of the messages that were put in a window
+``manifest``        the list of current files, and how files are replaced
+``compaction``      merges the files of a past day; deletes data past its retention
+``sources``         reads listed files as data frames
+``events``          splits events into lines: one entry and one event, in order
+``silver``          builds deliveries, lifelines and open stays from lines
+``link_transfers``  builds transfers from events of links; they are silver, too
+``silver_days``     which days of silver must be built, building and publishing them
+``gold``            builds, checks and publishes a report's rows
 ``run``             one run: the steps above
 =================== ==================================================================
 
-Beside these: ``runs`` asks for a run, cancels it and knows what became of it,
-``progress`` says how far it is, ``locks`` tells whether its process lives. Pages import
-``runs`` and ``locks`` only, which go without Spark.
+Also: ``runs`` requests and cancels runs and keeps their states, ``progress`` updates
+the progress of a run, ``locks`` tells whether the process of a run is alive. Pages
+import only ``runs`` and ``locks``, which do not need Spark.
 """

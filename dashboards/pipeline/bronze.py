@@ -1,15 +1,16 @@
-"""The journal, copied: windows of it as Parquet files by day, listed when whole.
+"""Bronze: copy the journal to Parquet files, one for each day of a window.
 
-Beside the events of a window go the fields of the messages that were put in it.
+A window is a range of transaction ids. With its events, the fields of the messages that
+were put in it are copied.
 
-A window goes over in three steps: its ends are written down; its events are copied to a
-file for each day, under other names first; they are listed, and it is done. Who dies in
-between leaves an open window, and the next run does it again: the same events into the
-same files.
+Exporting a window has three steps: store its bounds; write its events to one draft file
+for each day, and rename the drafts; list the files in the manifest and mark the window
+as done. A process that dies in between leaves an open window. The next run exports it
+again: the same events into the same files.
 
-Never ``id > last``: rows of transactions that end late would be lost. Below
-``pg_snapshot_xmin`` every transaction has ended, and no snapshot is held for longer
-than one window takes.
+Windows are never chosen by ``id > last``: that would miss rows of transactions that
+commit late. All transactions below ``pg_snapshot_xmin`` have ended. No snapshot is held
+for longer than the export of one window takes.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from dashboards.reports.errors import ArchiveDamaged
 from dashboards.spark import cpu_share
 
 SPAN = 1_000_000  # transactions in one window, so that each is read in seconds
-VERSION = 2  # of the columns of a file; sources.py has a reader for each
+VERSION = 2  # of a file's columns; sources.py has a reader for each version
 EVER = ("-infinity", "infinity")
 
 
@@ -61,18 +62,18 @@ class JournalEnd(NamedTuple):
 
 
 def export(tell: Callable[[float], None], span: int = SPAN) -> datetime:
-    """Copy what the journal has that the archive has not.
+    """Copy all events to the archive that it does not have yet.
 
     Args:
-        tell: is told after each window how much is done, from 0 to 1.
+        tell: called after each window with the share that is done, from 0 to 1.
         span: transactions in one window.
 
     Returns:
-        The time up to which nothing is missing: now, or the start of the oldest
-        transaction that was still writing.
+        The time up to which the archive is complete: now, or the start of the oldest
+        transaction that is still writing.
 
     Raises:
-        ArchiveBusy: somebody else does it.
+        ArchiveBusy: another process writes to the archive.
     """
     with exclusive():
         if left := ExportWindow.objects.filter(state=ExportWindow.State.OPEN).first():
@@ -86,11 +87,11 @@ def export(tell: Callable[[float], None], span: int = SPAN) -> datetime:
 
 
 def file_of(file: ArchiveFile) -> Path:
-    """Where a listed file is; copied again if it is not as it was written.
+    """The path of a listed file; it is copied again if missing or changed.
 
     Raises:
-        ArchiveBusy: somebody else is copying.
-        ArchiveDamaged: the journal does not have all of it any more.
+        ArchiveBusy: another process writes to the archive.
+        ArchiveDamaged: the journal no longer has all of its events.
     """
     if not place(file).exists() or checksum(place(file)) != file.checksum:
         with exclusive():
@@ -99,14 +100,15 @@ def file_of(file: ArchiveFile) -> Path:
 
 
 def is_there(file: ArchiveFile) -> bool:
-    """Whether a listed file can be read, copied again if need be.
+    """Whether a listed file can be read; it is copied again if necessary.
 
-    Messages go long before the journal does, and then it. Fields that are lost for good
-    are a gap, which reports tell, and no fault: their file is listed no more.
+    Messages are deleted long before their journal events. If the fields of messages
+    are lost for good, that is a gap that reports show, and not an error: their file
+    is removed from the list.
 
     Raises:
-        ArchiveBusy: somebody else is copying.
-        ArchiveDamaged: it has events, which are lost for good.
+        ArchiveBusy: another process writes to the archive.
+        ArchiveDamaged: the file has events, and they are lost for good.
     """
     try:
         file_of(file)
@@ -120,11 +122,11 @@ def is_there(file: ArchiveFile) -> bool:
 
 @transaction.atomic
 def open_window(lo: int, hi: int) -> ExportWindow:
-    """Write down what is about to be copied.
+    """Store the bounds of the window that will be copied.
 
-    This commit also flushes the end of every transaction below ``hi``, some of which
-    may have ended without waiting for the disk: what is archived cannot be undone by
-    a crash of the database.
+    This commit also flushes the commit records of all transactions below ``hi``; some
+    of them may have committed asynchronously. So a crash of the database cannot lose
+    events that are in the archive.
     """
     last = ExportWindow.objects.order_by("n").last()
     n = last.n + 1 if last else 1
@@ -132,7 +134,7 @@ def open_window(lo: int, hi: int) -> ExportWindow:
 
 
 def close(window: ExportWindow) -> None:
-    """Copy an open window to its files, and list them."""
+    """Copy an open window to files, list them, and mark the window as done."""
     files = copy(window)
     listed = ArchiveFile.objects.filter(table__in=COPIED, replaced_at__isnull=True)
     with transaction.atomic():
@@ -145,7 +147,7 @@ def close(window: ExportWindow) -> None:
 
 
 def copy(window: ExportWindow) -> list[ArchiveFile]:
-    """Copy what a window has; each file is there whole or not at all."""
+    """Copy the rows of a window; each file is complete or does not exist."""
     return [file for table in COPIED for file in copy_table(table, window)]
 
 
@@ -172,10 +174,10 @@ def copy_table(table: str, window: ExportWindow) -> list[ArchiveFile]:
 
 
 def recover(file: ArchiveFile) -> None:
-    """Copy again what a lost file had.
+    """Copy the rows of a lost file again.
 
     Raises:
-        ArchiveDamaged: the journal does not have all of it any more.
+        ArchiveDamaged: the journal no longer has all of them.
     """
     assert file.lo is not None
     assert file.hi is not None
@@ -198,7 +200,7 @@ def recover(file: ArchiveFile) -> None:
 def read(
     table: str, lo: int, hi: int, begin: str, end: str
 ) -> Generator[pa.RecordBatch]:
-    """What the database has for a table between bounds, as the archive keeps it."""
+    """Rows of a table between bounds, from the database, in the archive's format."""
     copied = COPIED[table]
     with adbc.connect(dsn(), autocommit=True) as journal, journal.cursor() as cursor:
         bounds = (str(lo), str(hi), begin, end)
@@ -217,7 +219,11 @@ def write(
     *,
     by_day: bool = True,
 ) -> dict[date, tuple[Path, int]]:
-    """Write events to one file for each day, or all to one; where, and how many."""
+    """Write rows to one file for each day, or to one file.
+
+    Returns:
+        The path and the number of rows, by day.
+    """
     rows: dict[date, int] = {}
     writers: dict[date, pq.ParquetWriter] = {}
     with ExitStack() as open_files:
@@ -242,14 +248,14 @@ def write(
 
 
 def split(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
-    """The rows of a batch by day (UTC), each part in its order."""
+    """The rows of a batch by day (UTC); their order stays the same."""
     days = pc.cast(batch["at"], pa.date32(), safe=False)
     for day in pc.unique(days):
         yield day.as_py(), batch.filter(pc.equal(days, day))
 
 
 def with_fingerprints(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same, with the group of each error that an event tells."""
+    """The batch with a column for the fingerprint of each event's error."""
     groups = [
         group_of(detail) if detail and '"error"' in detail else None
         for detail in batch["detail"].to_pylist()
@@ -262,13 +268,13 @@ def group_of(detail: str) -> str | None:
     return key_of(error) if isinstance(error, str) and error else None
 
 
-@lru_cache(10_000)  # a message fails again and again of the same
+@lru_cache(10_000)  # the attempts of a message often end with the same error
 def key_of(error: str) -> str:
     return fingerprint(error).key
 
 
 def dsn() -> str:
-    """Django's database in libpq's words, with everything that libpq knows of it."""
+    """The connection string of Django's database, with all options of libpq."""
     known = {option.keyword.decode() for option in libpq.Conninfo.get_defaults()}
     parameters = connection.get_connection_params()
     return make_conninfo(
@@ -281,7 +287,7 @@ class Copied(NamedTuple):
 
     statement: str  # in dashboards/sql
     version: int
-    kept: Callable[[pa.RecordBatch], pa.RecordBatch]  # a batch as its files have it
+    kept: Callable[[pa.RecordBatch], pa.RecordBatch]  # a batch in the files' format
 
 
 COPIED = {

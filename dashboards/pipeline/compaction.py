@@ -1,4 +1,4 @@
-"""Keeping the archive small: a day that is over becomes one file; what is old goes."""
+"""Compaction: merge the files of each past day, and delete data past its retention."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from dashboards.reports import discover
 
 
 def keep_small(as_of: datetime, keep_days: int) -> None:
-    """Compact days that are over, drop what is past retention, sweep.
+    """Compact past days, drop data past its retention, delete replaced files.
 
     Args:
-        as_of: up to when the archive misses nothing.
-        keep_days: how long the archive is kept.
+        as_of: the time up to which the archive is complete.
+        keep_days: days for which the archive is kept.
 
     Raises:
-        ArchiveBusy: somebody else works on the archive.
+        ArchiveBusy: another process writes to the archive.
     """
     with exclusive():
         today = as_of.date()
@@ -46,16 +46,16 @@ def keep_small(as_of: datetime, keep_days: int) -> None:
 
 
 def in_pieces(table: str, today: date) -> list[date]:
-    """Days that are over and have more than one file of their own."""
+    """Past days with more than one file that has only rows of that day."""
     own = current(table).filter(
         day=F("last_day"), day__lt=today, version=COPIED[table].version
-    )  # the few of old versions stay as they are
+    )  # files of older versions are not merged; they are few
     found = own.order_by("day").values("day").annotate(files=Count("pk"))
     return [row["day"] for row in found if row["files"] > 1]
 
 
 def compact(table: str, day: date) -> ArchiveFile | None:
-    """Make one file of a day's; None if nothing is left of them."""
+    """Merge the files of a day; None if none of them can be read."""
     version = COPIED[table].version
     own = current(table).filter(day=day, last_day=day, version=version)
     pieces = [piece for piece in own.order_by("lo") if is_there(piece)]
@@ -82,7 +82,7 @@ def compact(table: str, day: date) -> ArchiveFile | None:
 
 
 def batches(pieces: list[ArchiveFile]) -> Iterator[pa.RecordBatch]:
-    """The rows of files, in the order of the journal."""
+    """The rows of all pieces, in the order of the journal."""
     for piece in pieces:
         with pq.ParquetFile(file_of(piece)) as file:
             yield from file.iter_batches()
@@ -90,10 +90,11 @@ def batches(pieces: list[ArchiveFile]) -> Iterator[pa.RecordBatch]:
 
 @transaction.atomic
 def drop_before(first: date) -> None:
-    """Forget days before one: their files, and that they were published.
+    """Remove the files and the publication records of all days before ``first``.
 
-    Of silver the last day before it stays, without its events: what was open at its end
-    goes on. What pages show goes by each report's own time.
+    The last day of silver before it stays, because the next day starts from its open
+    stays; its events are removed. Rows that pages show have their own retention, see
+    ``drop_rows``.
     """
     silver = PublishedDay.objects.filter(table=SILVER, day__lt=first)
     last = silver.aggregate(day=Max("day"))["day"] or first
@@ -104,7 +105,7 @@ def drop_before(first: date) -> None:
 
 
 def drop_rows(today: date) -> None:
-    """Forget rows of reports that were kept for long enough."""
+    """Delete rows of reports that are past the retention of their report."""
     for about in discover().values():
         first = today - about.keep_days * DAY
         ReportRow.objects.filter(report=about.slug, day__lt=first).delete()

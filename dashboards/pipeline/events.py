@@ -1,11 +1,12 @@
-"""Lines: what the journal says, one entry and one thing that happened to it a line.
+"""Lines: the journal with one row for each entry and event.
 
-An entry is a message on a queue. Its stays there follow each other: each begins by
-coming from nowhere, and ends by going nowhere. The order of an entry's lines is that of
-its life-line (``broker.queueing.journal``): by time, then by ``seq``, which has an
-order within one connection only. A statement's time is that of its beginning, so two
-that follow closely may stand the wrong way round; then each line is put after the one
-that left the entry where it finds it.
+An entry is a message on a queue. A stay is the time from its arrival there
+(``came_from`` is null) until it leaves (``went_to`` is null); an entry can have several
+stays, one after the other. The lines of an entry have the order of its life-line
+(``broker.queueing.journal``): by time, then by ``seq``, which is ordered within one
+connection only. The time of an event is the start of its statement, so two events that
+follow closely may be in the wrong order. Then each line is moved behind a line whose
+``went_to`` equals its ``came_from``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ OPEN = f"""{STAY}, place string, since timestamp, due_at timestamp, last_seq big
     got_at timestamp, handler string, uow bigint
 """
 
-# broker.models.Kind and Place, which need Django; a test holds them together.
+# Copies of broker.models.Kind and Place, which need Django; a test compares them.
 KINDS = {
     "put": 1, "got": 2, "accepted": 3, "backed out": 4, "released": 5, "due again": 6,
     "dead-lettered": 7, "expired": 8, "discarded": 9, "resubmitted": 10, "restored": 11,
@@ -42,9 +43,9 @@ READY, CLAIMED, DELAYED = PLACES.values()
 PUT, GOT, BACKED_OUT = KINDS["put"], KINDS["got"], KINDS["backed out"]
 DEAD, DISCARDED = KINDS["dead-lettered"], KINDS["discarded"]
 EXPIRED = KINDS["expired"]
-CARRIED = KINDS["carried by a link"]  # it moves no entry: a table of its own has it
-FAILED = f"({BACKED_OUT}, {DEAD}, {DISCARDED})"  # kinds that end a delivery badly
-LONGEST_ERROR = 200  # characters; all of it is in the journal and on the message's page
+CARRIED = KINDS["carried by a link"]  # moves no entry; see link_transfers.py
+FAILED = f"({BACKED_OUT}, {DEAD}, {DISCARDED})"  # kinds that end a failed delivery
+LONGEST_ERROR = 200  # characters; the journal and the message's page have the whole
 
 TOLD = """
     error string, cause string, copies array<bigint>, due_at array<string>,
@@ -54,7 +55,7 @@ WORDS = "CASE {column} {cases} ELSE 'unknown' END"
 
 
 def word(column: str, words: dict[str, int]) -> str:
-    """SQL that says a number in its word."""
+    """SQL that translates the number in a column to its word."""
     cases = " ".join(f"WHEN {number} THEN '{word}'" for word, number in words.items())
     return WORDS.format(column=column, cases=cases)
 
@@ -63,9 +64,9 @@ def lines(events: DataFrame, before: DataFrame) -> DataFrame:
     """The lines of a day.
 
     Args:
-        events: of that day, as ``EVENTS``; what links say of theirs is no line.
-        before: what was open at the end of the day before, as ``OPEN``. Each is a line
-            of its own, the first of its entry: ``c`` has its columns.
+        events: the events of that day, as ``EVENTS``; those of links are left out.
+        before: the stays that were open at the end of the day before, as ``OPEN``.
+            Each becomes the first line of its entry, with its columns in ``c``.
     """
     return events.sparkSession.sql(
         f"""
@@ -99,7 +100,8 @@ def number(column: str) -> str:
 
 
 def ordered(lines: DataFrame) -> DataFrame:
-    """The same, numbered by entry (``o``), with where the line before left it."""
+    """The lines, numbered within their entry (``o``), with the place at which the line
+    before left the entry (``before``)."""
     return lines.sparkSession.sql(
         """
         SELECT *, row_number() OVER entry AS o, lag(went) OVER entry AS before
@@ -110,7 +112,7 @@ def ordered(lines: DataFrame) -> DataFrame:
     )
 
 
-BROKEN = "o > 1 AND NOT (came <=> before)"  # a line that does not go on from another
+BROKEN = "o > 1 AND NOT (came <=> before)"  # does not continue the line before
 
 
 NEXT = """CAST(greatest(1, array_position(
@@ -118,8 +120,9 @@ NEXT = """CAST(greatest(1, array_position(
 
 
 def chained(ordered: DataFrame) -> DataFrame:
-    """The same in another order, where an entry has broken lines: each after one that
-    left the entry where it finds it, the earliest first, if there is one."""
+    """The lines; entries with broken lines are sorted again: next is always the
+    earliest line that starts where the entry is, or the earliest of all if none does.
+    """
     return ordered.sparkSession.sql(
         f"""
         WITH broken AS (
@@ -154,23 +157,24 @@ def chained(ordered: DataFrame) -> DataFrame:
     )
 
 
-# A delivery whose transaction was gone when it was settled: its get is nowhere.
+# A delivery whose unit of work was already gone when it ended: it has no get event.
 UNSEEN = f"""(came = {READY} AND operation IS NULL AND (kind IN ({BACKED_OUT}, {DEAD})
     OR kind = {DISCARDED} AND cause IS NOT NULL))"""
 
 
 def told(ordered: DataFrame) -> DataFrame:
-    """The lines in their stays and deliveries: all that silver is made of.
+    """The lines with their stays and deliveries; silver is built from them.
 
-    nth        the stay of its entry, from 1, in the day
-    stay       the seq of the line that the stay began with, perhaps long ago
-    source     what the first line of the entry says of where the message came from,
-               which holds for all its stays there
+    nth        the number of the stay in the day, from 1 for each entry
+    stay       the seq of the first line of the stay, perhaps on an earlier day
+    source     where the message came from, by the first line of the entry; it holds
+               for all stays of the entry
     begins     whether the line is the first of its stay
-    delivery   the last delivery of the stay that had begun by then, from 1; 0 before
-    starts, ends   whether the line is the beginning, the end of that delivery
-    lost       whether that delivery has no end in the journal: then it has one at
-    until      when the next line of the stay came
+    delivery   the number of the newest delivery of the stay, from 1; 0 before any
+    starts, ends   whether that delivery starts or ends with this line
+    lost       whether the journal has no end of that delivery; it then ends at
+               ``until``
+    until      the time of the next line of the stay
     """
     return ordered.sparkSession.sql(
         f"""

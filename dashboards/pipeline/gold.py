@@ -1,8 +1,8 @@
-"""Gold: the rows of reports, of days or of a run, checked against silver and published.
+"""Gold: rows of reports, by day or by run, checked against silver and published.
 
-Rows of a day take the place of those that were published of it, in one transaction: a
+The rows of a day replace those that were published for it, in one transaction: a
 Parquet file in the manifest, and rows in PostgreSQL for pages. A report with parameters
-looks back some days; its rows are its run's own.
+looks back some days; its rows belong to its run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def table_of(report: Report) -> str:
 
 
 def stale(report: Report) -> dict[date, int]:
-    """The days of silver that a report has not counted yet, and their versions."""
+    """The days of silver that a report has not processed yet, and their versions."""
     published = PublishedDay.objects.filter(table=table_of(report))
     counted = dict(published.filter(code=report.version).values_list("day", "source"))
     days = PublishedDay.objects.filter(table=SILVER).order_by("day")
@@ -65,7 +65,7 @@ def bring_up_to_date(
     as_of: datetime,
     around: Around,
 ) -> int:
-    """Count the days that are to be counted, publish each; return how many rows."""
+    """Build and publish the rows of all stale days; return the number of rows."""
     waiting = list(stale(report).items())
     rows = 0
     for first in range(0, len(waiting), AT_ONCE):
@@ -83,7 +83,7 @@ def bring_up_to_date(
 def answer(
     spark: SparkSession, report: Report, said: Mapping[str, Any], as_of: datetime
 ) -> pa.Table:
-    """What a report with parameters says, of as many days back as they say."""
+    """The rows of a report with parameters, for as many days back as they ask for."""
     values = report.read(said)
     last = as_of.date()
     back = values.get(DAYS)
@@ -94,7 +94,7 @@ def answer(
 def count(
     spark: SparkSession, report: Report, span: Span, values: Mapping[str, Any]
 ) -> pa.Table:
-    """The report's rows of some days, of exactly its columns, checked."""
+    """The report's rows for some days, with exactly its columns, checked."""
     inputs = {one: sources.table_of(spark, one, span) for one in report.inputs}
     built = report.build(inputs, values)
     found = stored(report, built).toArrow()
@@ -103,7 +103,7 @@ def count(
 
 
 def stored(report: Report, built: DataFrame) -> DataFrame:
-    """What a report built, of exactly the columns that it declares."""
+    """The rows that a report built, with exactly the columns that it declares."""
     declared = [one.name for one in report.columns]
     strange = len({*built.columns} ^ {*declared})
     require_equal("the report has the columns that it declares", strange, 0)
@@ -116,7 +116,7 @@ def stored(report: Report, built: DataFrame) -> DataFrame:
 def publish(
     report: Report, run_id: int, day: date, version: int, found: pa.Table
 ) -> None:
-    """Put the rows of a day in the place of those that were published of it."""
+    """Replace the published rows of a day."""
     ReportRow.objects.filter(report=report.slug, day=day).delete()
     store(found, report.slug, day=day)
     listed = current(table_of(report)).filter(day=day)
@@ -134,21 +134,21 @@ def publish(
 
 
 def keep(run: ReportRun, report: Report, found: pa.Table) -> None:
-    """Store what a run found; the caller's transaction publishes it."""
+    """Store the rows of a run; the caller's transaction publishes them."""
     store(found, report.slug, run=run.pk)
 
 
 def store(
     found: pa.Table, report: str, *, day: date | None = None, run: int | None = None
 ) -> None:
-    """Add rows, of a day or of a run, as the server takes many at the least cost."""
+    """Add rows of a day or of a run, by COPY, which costs the server least."""
     with connection.cursor() as cursor, cursor.copy(STORE) as rows:
         for n, row in enumerate(found.to_pylist(), 1):
             rows.write_row((report, day, run, n, json.dumps(cells(row))))
 
 
 def file(report: Report, run_id: int, day: date, found: pa.Table) -> ArchiveFile:
-    """Write a day's rows to a file, to be listed."""
+    """Write a day's rows to a file; the caller lists it."""
     path = root() / GOLD / report.slug / str(day) / f"{folder_name(run_id)}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(found, path, compression="zstd")
@@ -165,7 +165,7 @@ def file(report: Report, run_id: int, day: date, found: pa.Table) -> ArchiveFile
 
 
 def cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as JSON has it: moments and days as text, in full."""
+    """A row for JSON: times and days as ISO 8601 text."""
     return {
         name: value.isoformat() if isinstance(value, date) else value
         for name, value in row.items()

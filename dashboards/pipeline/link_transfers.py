@@ -1,7 +1,7 @@
-"""What links of bridges carried: a table of silver, one row a message and event.
+"""Transfers of bridge links: a silver table with one row for each message and event.
 
-An event about many messages has arrays that run in step with their ids. It moves no
-entry, so deliveries and stays go on as if it were not there.
+An event about several messages has arrays with one element for each id. Such an event
+moves no entry, so deliveries and stays ignore it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ TOLD = """
 
 
 def transfers(events: DataFrame) -> DataFrame:
-    """Rows of ``TRANSFERS``, but for the day.
+    """Rows of ``TRANSFERS`` without the day.
 
     Args:
-        events: of a day, as ``events.EVENTS``.
+        events: the events of a day, as ``events.EVENTS``.
     """
     return events.sparkSession.sql(
         f"""

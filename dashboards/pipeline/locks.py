@@ -1,6 +1,6 @@
-"""Advisory locks of PostgreSQL: who holds one lives, and loses it by dying.
+"""Advisory locks of PostgreSQL: a process loses its lock when it dies.
 
-They stand in the space of two integers, the broker's owners in the space of one.
+These locks have keys of two integers; the owners of the broker have keys of one.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from contextlib import contextmanager
 
 from dashboards import sql
 
-SPACE = 0x7265706F  # any number that nobody else takes
-ARCHIVE = 0  # runs have the others, by their id
+SPACE = 0x7265706F  # any number that nothing else uses
+ARCHIVE = 0  # other numbers are ids of runs
 
 
 @contextmanager
 def attempted(number: int) -> Iterator[bool]:
-    """Try for a lock; gives whether it is held until the block ends.
+    """Try to take a lock until the block ends; yield whether that succeeded.
 
-    The connection holds it, not a transaction: nothing waits for this one to end.
+    The connection holds the lock, not a transaction, so no transaction stays open.
     """
     (held,) = sql.fetch_one("try_lock", space=SPACE, number=number)
     try:

@@ -1,8 +1,8 @@
-"""The list of files, in PostgreSQL: what is read is listed, and whole.
+"""The manifest: the list of archive files, in PostgreSQL. Only listed files are read.
 
-Files never change. One takes the place of another in one transaction; the other stays
-on the disk for a while, for whoever reads it just now, and is swept away then. What a
-crash leaves on the disk was never listed, and is nobody's.
+Files never change. One transaction replaces a file by another; the old file stays on
+the disk for ``GRACE``, for processes that still read it, and is then deleted. Files
+that a crash left on the disk were never listed, and are ignored.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from dashboards.pipeline import locks
 from dashboards.reports.errors import ArchiveBusy
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
-MESSAGES = "messages"  # copied beside the journal: the fields of what was put
-OF_WINDOWS = BRONZE, MESSAGES  # whose files hold what windows have
-GRACE = timedelta(hours=1)  # longer than anybody reads one file
+MESSAGES = "messages"  # copied with the journal: the fields of messages that were put
+OF_WINDOWS = BRONZE, MESSAGES  # tables that are copied window by window
+GRACE = timedelta(hours=1)  # longer than any process reads one file
 DAY = timedelta(days=1)
 
 
@@ -56,21 +56,21 @@ def place(file: ArchiveFile) -> Path:
 
 
 def current(table: str) -> QuerySet[ArchiveFile]:
-    """The listed files of a table that nothing has taken the place of."""
+    """The listed files of a table that have not been replaced."""
     return ArchiveFile.objects.filter(table=table, replaced_at__isnull=True)
 
 
 def touching(table: str, span: Span) -> QuerySet[ArchiveFile]:
-    """Those of them that may hold something of some days."""
+    """The current files of a table that may have rows of these days."""
     return current(table).filter(day__lte=span.last, last_day__gte=span.first)
 
 
 @contextmanager
 def exclusive() -> Iterator[None]:
-    """Be the only one who adds to the archive, or takes from it.
+    """Hold the lock of the archive: no other process writes to it.
 
     Raises:
-        ArchiveBusy: somebody else is.
+        ArchiveBusy: another process holds it.
     """
     with locks.attempted(locks.ARCHIVE) as held:
         if not held:
@@ -82,15 +82,15 @@ def exclusive() -> Iterator[None]:
 def put_in_place_of(
     old: QuerySet[ArchiveFile], new: Sequence[ArchiveFile]
 ) -> Sequence[ArchiveFile]:
-    """List files, and others no more; the caller's transaction, if it has one."""
+    """Replace listed files by others, in the caller's transaction if there is one."""
     old.update(replaced_at=Now())
     return ArchiveFile.objects.bulk_create(new)
 
 
 def sweep(grace: timedelta = GRACE) -> int:
-    """Delete files that others took the place of, and what dead runs left; how many.
+    """Delete replaced files and the leftovers of dead runs; return how many.
 
-    Whoever calls it is the only one who adds to bronze or silver.
+    The caller holds the lock of the archive (``exclusive``).
     """
     gone = ArchiveFile.objects.filter(replaced_at__lt=Now() - grace)
     files = list(gone)
@@ -101,9 +101,10 @@ def sweep(grace: timedelta = GRACE) -> int:
 
 
 def left_by_dead_runs() -> Iterator[Path]:
-    """What is not listed and never will be: drafts, and what a run wrote that died.
+    """Files that are not listed and never will be: drafts, and files of dead runs.
 
-    Found first, listed last: what a run lists meanwhile is not taken for left.
+    The disk is read first and the list last, so files that a run lists meanwhile are
+    not taken for leftovers.
     """
     found = [
         *(file for table in OF_WINDOWS for file in root().glob(f"{table}/*/*")),
@@ -123,7 +124,7 @@ def folder_name(run_id: int) -> str:
 
 
 def clear(left: Path) -> int:
-    """Delete a file, or a folder that nobody else writes to; whether it was there."""
+    """Delete a file or a folder; return 1 if it existed. No process writes to it."""
     was_there = left.exists()
     if left.is_dir():
         shutil.rmtree(left, ignore_errors=True)
@@ -138,7 +139,7 @@ def checksum(file: Path) -> str:
 
 
 def harden(files: Iterable[Path]) -> None:
-    """Have files on disk, and their names."""
+    """Flush files and their folders to the disk."""
     named = list(files)
     for path in [*named, *{path.parent for path in named}]:
         entry = os.open(path, os.O_RDONLY)

@@ -1,8 +1,9 @@
-"""Fields of messages for the archive: what is said of one and by it, never its body.
+"""Fields of messages for the archive: headers and properties, never the body.
 
-A message is gone some days after it was settled; the archive keeps for longer what may
-tell the failed from the others. Texts are cut. What any rule of redaction masks is
-masked, on whatever queue the message is: the archive does not follow it to others.
+A message is deleted some days after it was settled. The archive keeps the fields that
+may distinguish failed messages from others for longer. Long texts are cut. Values that
+any redaction rule masks on any queue are masked here, because the archive does not
+follow a message from queue to queue.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from broker.security import redaction
 from broker.security.redaction import Veil
 from dashboards.reports.field_significance import CUT
 
-VERSION = 1  # of the columns of a file; sources.py has a reader for each
-# All but the first two are null for a message that was gone when it was to be copied.
+VERSION = 1  # of a file's columns; sources.py has a reader for each version
+# All but the first two are null if the message was already deleted.
 FIELDS = """
     message_id bigint, at timestamp, priority smallint, durable boolean, subject string,
     content_type string, producer string, group_id string, reply_to string, size bigint,
@@ -34,7 +35,7 @@ SCALARS = (str, bool)
 
 
 class Figure(str):
-    """A number of JSON, as it is written."""
+    """A number in JSON, with its digits unchanged."""
 
     __slots__ = ()
 
@@ -43,7 +44,7 @@ READER = json.JSONDecoder(parse_int=Figure, parse_float=Figure)
 
 
 def kept(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows of ``puts_between.sql`` as the archive has them."""
+    """Rows of ``puts_between.sql`` in the archive's format."""
     veil = Veil(redaction.sight_of(None).rules)
     for name in TEXTS:
         batch = batch.set_column(batch.column_names.index(name), name, cut(batch[name]))
@@ -79,7 +80,7 @@ class Maps:
 
 
 def cut(texts: pa.Array) -> pa.Array:
-    """None longer than ``LONGEST``."""
+    """Texts, cut to ``LONGEST`` characters."""
     begun = pc.binary_join_element_wise(
         pc.utf8_slice_codeunits(texts, 0, LONGEST - 1), CUT, ""
     )
@@ -87,13 +88,13 @@ def cut(texts: pa.Array) -> pa.Array:
 
 
 def short(value: Any) -> str:
-    """A text, a number of very many digits, or a truth value as filters have it."""
+    """A text, a number with very many digits, or a boolean as filters write it."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + CUT
 
 
 def scalars(text: str, veil: Veil) -> Pairs:
-    """The properties that are no lists or objects, as texts, as they may be seen."""
+    """The properties as texts, masked, without lists and objects."""
     if text == "{}":
         return []
     properties: Mapping[str, Any] = READER.decode(text)
@@ -112,6 +113,6 @@ def is_figure(value: Any) -> bool:
 
 
 def numbers(pairs: Pairs) -> list[tuple[str, float]]:
-    """Those of them that are numbers, as far as a double has them."""
+    """The properties that are numbers and fit a double."""
     found = [(name, float(one)) for name, one in pairs if isinstance(one, Figure)]
     return [(name, one) for name, one in found if isfinite(one)]

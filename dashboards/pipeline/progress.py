@@ -1,6 +1,6 @@
-"""How far Spark is with what a run asked of it, told once a second from a thread.
+"""The progress of Spark's work for a run, updated once a second by a thread.
 
-The same thread hears of it when somebody cancels the run, and has Spark stop.
+The same thread notices when somebody cancels the run, and stops Spark.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ EVERY_S = 1.0
 def watched(
     spark: SparkSession, run: ReportRun, begin: float, end: float
 ) -> Iterator[None]:
-    """While the block runs, move the run's progress between two shares of the whole.
+    """While the block runs, move the run's progress from ``begin`` to ``end``.
 
     Raises:
-        Cancelled: the run is not to go on.
+        Cancelled: somebody cancelled the run.
     """
     runs.go_on(run, begin)
     name = f"run {run.pk} from {begin}"

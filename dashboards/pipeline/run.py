@@ -1,8 +1,9 @@
-"""One run of a report: the journal to bronze, to silver, to rows for pages.
+"""One run of a report: from the journal to bronze, to silver, to rows for pages.
 
-Each step publishes what is whole in one transaction, and begins with what has changed
-since: a run that is repeated, or dies anywhere, leaves the right numbers. What another
-run has brought up to date after this one was asked for is not done again.
+Each step publishes complete results in one transaction, and starts with what changed
+since the last run. So a run that is repeated, or that dies at any point, leaves correct
+numbers. If another run has updated silver since this one was requested, that step is
+skipped.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ KEEP_DAYS = 400
 
 
 def perform(run_id: int) -> None:
-    """Run what was asked for; nothing if that was done, or is being done elsewhere."""
+    """Perform a requested run; nothing if it has ended or another process runs it."""
     with locks.attempted(run_id) as held:
         run = runs.take(run_id) if held else None
         if not run:
@@ -72,7 +73,10 @@ def steps(run: ReportRun, report: Report) -> None:
 
 
 def last_as_of(run: ReportRun) -> datetime | None:
-    """Up to when silver misses nothing, if that is after this run was asked for."""
+    """The time up to which silver is complete; None if silver must be updated.
+
+    It must be updated unless a run did so after this run was requested.
+    """
     fresh = ReportRun.objects.filter(as_of__gte=run.requested_at)
     found = fresh.aggregate(as_of=Max("as_of"))["as_of"]
     assert found is None or isinstance(found, datetime)
@@ -80,7 +84,7 @@ def last_as_of(run: ReportRun) -> datetime | None:
 
 
 def bring_up_to_date(run: ReportRun) -> datetime:
-    """Copy the journal, and make the days of silver that it changes."""
+    """Copy the journal, and build the days of silver that it changes."""
     runs.tell(run, 0.0, "Copying the journal to the archive")
     as_of = bronze.export(lambda share: runs.go_on(run, 0.2 * share))
     spark = started(run)
@@ -101,7 +105,11 @@ def within(
     done: float,
     will_be: float,
 ) -> AbstractContextManager[None]:
-    """Work of a run that Spark does, from some share to another of a part of it."""
+    """Spark's work for a run, as a part of the run's progress.
+
+    ``begin`` and ``end`` are shares of the run; ``done`` and ``will_be`` are shares of
+    the part between them.
+    """
     part = end - begin
     return watched(spark, run, begin + part * done, begin + part * will_be)
 
@@ -109,7 +117,7 @@ def within(
 def started(run: ReportRun) -> SparkSession:
     """
     Raises:
-        ReportError: there is no Spark to be had; a sentence for people.
+        ReportError: Spark cannot be started; a sentence for people.
     """
     runs.go_on(run, 0.2)
     runs.tell(run, 0.2, "Starting Spark")
@@ -126,7 +134,7 @@ def keep_days() -> int:
 def end(run: ReportRun, as_of: datetime, through: int, rows: int) -> None:
     """
     Raises:
-        Overtaken: the run is not this process' own any more.
+        Overtaken: another process has ended the run.
     """
     ended = ReportRun.objects.filter(pk=run.pk, state=ReportRun.State.RUNNING).update(
         state=ReportRun.State.DONE,
@@ -141,10 +149,10 @@ def end(run: ReportRun, as_of: datetime, through: int, rows: int) -> None:
 
 
 def sentence(error: Exception) -> str:
-    """What stopped a run, for people."""
+    """Why a run stopped, for people."""
     if isinstance(error, ReportError):
         return str(error)
     return (
-        f"The report stopped on an error that it does not know, {type(error).__name__}."
-        " Nothing was published. Look into the worker's log, then run it again."
+        f"The report stopped with an unexpected error, {type(error).__name__}."
+        " Nothing was published. Read the log of the reports worker, then run it again."
     )

@@ -1,8 +1,8 @@
-"""Runs of reports: asking for one, taking it, and what became of it.
+"""Runs of reports: request one, take it, cancel it, and keep its state.
 
-All that pages need. A report has at most one run that waits or is running, and asking
-for another gives that one. The process that runs it holds a lock, so that a run whose
-lock nobody holds is known to have died.
+Pages need nothing else. A report has at most one active run for the same parameters;
+another request returns that run. The process of a run holds an advisory lock, so a
+running run whose lock is free has died.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dashboards.reports.errors import Cancelled
 
 State = ReportRun.State
 ACTIVE = (State.WAITING, State.RUNNING)
-TASK = "dashboards.tasks.run_report"  # which imports this module
+TASK = "dashboards.tasks.run_report"  # by name: that module imports this one
 GONE = "The process that ran it ended before the report did. Nothing was changed."
 
 
@@ -36,11 +36,10 @@ def ask_for(
     user: User | AnonymousUser | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> ReportRun:
-    """The report's run with these parameters that waits or is running; a new one if
-    there is none.
+    """The waiting or running run of a report with these parameters, or a new one.
 
     Raises:
-        ValueError: the parameters are not the report's; a sentence for people.
+        ValueError: the report does not accept the parameters; a sentence for people.
     """
     asked = user if user and user.is_authenticated else None
     said = {
@@ -61,10 +60,10 @@ def ask_for(
 
 
 def send(run: ReportRun) -> None:
-    """Tell the reports worker of a run that waits, once this transaction is through.
+    """Send a waiting run to the reports worker after this transaction commits.
 
-    Safe to do again: a run is taken once. When Redis is away, the run goes on waiting
-    until somebody asks again, or the night comes.
+    It is safe to send a run twice: it is taken once. If Redis is not available, the run
+    waits until the next request or the next nightly schedule.
     """
     if run.state == State.WAITING:
         transaction.on_commit(
@@ -74,7 +73,7 @@ def send(run: ReportRun) -> None:
 
 
 def take(run_id: int) -> ReportRun | None:
-    """Make a waiting run this process' own, who holds its lock; None if it is not."""
+    """Take a waiting run; None if it does not wait. This process holds its lock."""
     taken = ReportRun.objects.filter(pk=run_id, state=State.WAITING).update(
         state=State.RUNNING, started_at=Now()
     )
@@ -82,8 +81,8 @@ def take(run_id: int) -> ReportRun | None:
 
 
 def cancel(run: ReportRun, user: User) -> None:
-    """Ask for the end of a run that has not ended: at once where it waits; where it is
-    running, its process ends it within a second or two."""
+    """Cancel a run that has not ended: a waiting one at once; a running one is ended by
+    its process within two seconds."""
     by = f"{user.get_username()} cancelled it. Nothing was changed."
     unended = ReportRun.objects.filter(pk=run.pk, state__in=ACTIVE)
     unended.update(cancelled_at=Now(), error=by)
@@ -102,10 +101,10 @@ def end_cancelled(run: ReportRun) -> None:
 
 
 def go_on(run: ReportRun, progress: float) -> None:
-    """Say how far a run is.
+    """Store the progress of a run.
 
     Raises:
-        Cancelled: it is not to go on.
+        Cancelled: somebody cancelled the run.
     """
     tell(run, progress)
     if is_cancelled(run):
@@ -113,12 +112,12 @@ def go_on(run: ReportRun, progress: float) -> None:
 
 
 def history(slug: str) -> QuerySet[ReportRun]:
-    """The runs of a report, the newest first, with who asked for each."""
+    """The runs of a report, the newest first, with the user who requested each."""
     return ReportRun.objects.filter(report=slug).select_related("requested_by")
 
 
 def tell(run: ReportRun, progress: float, stage: str | None = None) -> None:
-    """Say how far a run is, from 0 to 1. It never goes back."""
+    """Store the progress of a run, from 0 to 1, and its stage. It never decreases."""
     words = {} if stage is None else {"stage": stage}
     ReportRun.objects.filter(pk=run.pk, state=State.RUNNING).update(
         progress=Greatest("progress", progress), **words
@@ -126,14 +125,14 @@ def tell(run: ReportRun, progress: float, stage: str | None = None) -> None:
 
 
 def stop(run: ReportRun, error: str) -> None:
-    """End a run that did not come to its end, with a sentence that says why."""
+    """End a run that did not finish, with a sentence that says why."""
     ReportRun.objects.filter(pk=run.pk, state__in=ACTIVE).update(
         state=State.STOPPED, ended_at=Now(), error=error
     )
 
 
 def has_died(run: ReportRun) -> bool:
-    """Whether it says that it is running, and nobody runs it."""
+    """Whether its state is running and no process holds its lock."""
     return run.state == State.RUNNING and not locks.is_held(run.pk)
 
 

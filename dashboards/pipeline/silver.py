@@ -1,14 +1,13 @@
-"""Silver: what became of deliveries and of stays, by the day on which they ended.
+"""Silver: deliveries and stays with their outcome, by the day on which they ended.
 
     deliveries  one row for each delivery attempt that ended
     lifelines   one row for each stay of a message on a queue that ended
-    open        one row for each stay that goes on at the end of the day
+    open        one row for each stay that is not over at the end of the day
     transfers   one row for each message and event of a link, see link_transfers.py
 
-Each of the first three is made of the lines of one day and what was open before it. A
-stay begins where an entry comes from nowhere: by a put, by coming back from the discard
-bin, or by an undo.
-Times are in microseconds; a place counts from when the entry came there.
+The first three are built from the lines of one day and the stays that were open before
+it. A stay begins with a put, a restore from the discard bin, or an undo.
+Durations are in microseconds; the time in a place starts when the entry comes there.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ from dashboards.pipeline.events import (
 from dashboards.pipeline.link_transfers import TRANSFERS
 from dashboards.reports.quality import require_equal
 
-VERSION = 1  # of the columns below and of what is in them
+VERSION = 1  # of the columns below and of their meaning
 DELIVERIES = """
     day date, message_id bigint, queue_id int, queue string, stay bigint, attempt int,
     got_at timestamp, ended_at timestamp, outcome string, failed boolean, cause string,
     error string, fingerprint string, next_due_at timestamp, handler string, uow bigint
 """
-# Both tables of stays lie in files of these columns.
+# The files of both tables of stays have these columns.
 ENDED = f"""{STAY}, ended_at timestamp, ended string, handler string, uow bigint,
     became bigint"""
 STAYS = f"{ENDED}, place string, since timestamp, due_at timestamp, last_seq bigint, \
@@ -53,11 +52,11 @@ SCHEMAS = {
     "transfers": TRANSFERS,
 }
 KIND = word("kind", KINDS)
-LOST = "lost"  # how a delivery ended of which the journal says no more
+LOST = "lost"  # outcome of a delivery whose end is not in the journal
 
 
 def deliveries(told: DataFrame) -> DataFrame:
-    """Rows of ``DELIVERIES``, but for the day: what ended, of ``events.told``."""
+    """Rows of ``DELIVERIES`` without the day: the deliveries that ended."""
     return told.sparkSession.sql(
         f"""
         SELECT message_id, queue_id, max(queue) AS queue,
@@ -87,7 +86,7 @@ def deliveries(told: DataFrame) -> DataFrame:
 
 
 def stays(told: DataFrame) -> DataFrame:
-    """Rows of ``STAYS``, but for the day and where a message came from."""
+    """Rows of ``STAYS`` without the day and without the parent of each message."""
     return told.sparkSession.sql(
         f"""
         WITH stay AS (
@@ -144,17 +143,18 @@ def stays(told: DataFrame) -> DataFrame:
 
 
 def spent(column: str, place: int) -> str:
-    """SQL that adds up how long a stay was somewhere, but for where it is last."""
+    """SQL that sums the time of a stay in a place, without the place it is in now."""
     return f"""CAST(sum(IF(went = {place} AND until IS NOT NULL,
         greatest(unix_micros(until) - unix_micros(at), 0), 0) + coalesce(c.{column}, 0))
         AS bigint) AS {column}"""
 
 
 def with_parents(stays: DataFrame, told: DataFrame) -> DataFrame:
-    """The same, with the message that each was copied from, if it is a copy.
+    """The stays, with the message that each was copied from, if it is a copy.
 
-    Both are of one statement, so they are of one day. What expired says so at its end
-    only: its copy is a dead letter, too. ``parent_cause`` is why the parent was one.
+    One statement ends the parent and puts the copy, so both are on the same day. For
+    an expired message only its last event tells the cause; its copy is a dead letter,
+    too. ``parent_cause`` is the cause for which the parent became a dead letter.
     """
     return stays.sparkSession.sql(
         f"""
@@ -186,25 +186,25 @@ def with_parents(stays: DataFrame, told: DataFrame) -> DataFrame:
 
 
 class Tally(NamedTuple):
-    """What the lines of a day add up to; what is written is held to it."""
+    """Sums over the lines of a day; the written tables are checked against them."""
 
-    lines: int  # without what was open before
-    broken: int  # that do not go on from the line before
-    carried: int  # of what was open before
-    begun: int  # stays, with those whose beginning is not known
-    ended: int
+    lines: int  # without those of stays that were open before
+    broken: int  # lines that do not continue the line before
+    carried: int  # stays that were open before
+    begun: int  # stays, including those whose beginning is not known
+    ended: int  # stays
     deliveries_ended: int
-    again: int  # stays that began in mid-air after another had ended
-    in_the_air: int  # that began with something else, though they should be known
-    floor: int | None  # the first message that was put
+    again: int  # stays that follow another stay and have no beginning
+    in_the_air: int  # first stays without a beginning, of messages put since the floor
+    floor: int | None  # the lowest message id that was put
 
 
 def tally(told: DataFrame, *, floor: int | None, from_s: float, to_s: float) -> Tally:
     """
     Args:
         told: the lines, from ``events.told``.
-        floor: messages below it may have been put before the journal was archived.
-        from_s, to_s: seconds of the epoch between which nothing can be missing.
+        floor: messages with a lower id may have been put before the archive began.
+        from_s, to_s: the period (Unix time in seconds) in which no event is missing.
     """
     lost = "c IS NULL AND begins AND came IS NOT NULL AND settled"
     row = told.sparkSession.sql(
@@ -226,15 +226,15 @@ def tally(told: DataFrame, *, floor: int | None, from_s: float, to_s: float) -> 
 def check(
     found: Tally, entries: int, deliveries: int, lifelines: int, opened: int
 ) -> None:
-    """Hold a day's tables to its lines, and those to the journal.
+    """Check a day's tables against its lines, and the lines against the journal.
 
     Args:
-        found: what the lines add up to.
-        entries: of all events of the day but those of links, by their own count.
-        deliveries, lifelines, opened: rows that were written.
+        found: the sums of the lines.
+        entries: the number of entries that the day's events count, without links'.
+        deliveries, lifelines, opened: the numbers of rows that were written.
 
     Raises:
-        QualityBroken: nothing may be published.
+        QualityBroken: the numbers differ; nothing may be published.
     """
     require_equal("every entry of every event is read", found.lines, entries)
     require_equal("every entry ends once", found.ended - found.again, found.ended)

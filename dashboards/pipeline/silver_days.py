@@ -1,10 +1,10 @@
-"""Silver by day: which days are to be made, and making and publishing one.
+"""Silver by day: find the days that must be built, build and publish them.
 
-A day is made of its events and of what was open at the end of the day before. It is to
-be made again if it got another window's events, if the day before was made again, if a
-file is lost, or if this code has changed; and so are all days after it. Each is
-published by one transaction, so that who dies in between leaves days that fit together,
-and the next run goes on from there.
+A day is built from its events and from the stays that were open at the end of the day
+before. It is built again if a new window has events of it, if the day before was built
+again, if a file is lost, or if ``silver.VERSION`` has changed; all later days follow.
+Each day is published by one transaction, so a process that dies leaves consistent days,
+and the next run continues there.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from dashboards.pipeline.manifest import (
 )
 from dashboards.reports.quality import require_equal
 
-# Beside the beginning of a day and of the journal nobody is sure what came first.
+# Close to the start of a day or of the journal the order of events is not certain.
 EDGE = timedelta(seconds=1)
 EDGE_IDS = 1000
 Around = Callable[[float, float], AbstractContextManager[None]]
@@ -51,7 +51,7 @@ KEPT = StorageLevel.MEMORY_AND_DISK
 
 
 class WrittenDay(NamedTuple):
-    """A day's files, where this run wrote them, and what is known of it."""
+    """The files of a day that this run wrote, not published yet."""
 
     files: list[ArchiveFile]
     floor: int | None
@@ -59,8 +59,8 @@ class WrittenDay(NamedTuple):
 
 
 def stale() -> list[date]:
-    """The days to be made, in order: the first that is not as it should be, and all
-    after it that have events."""
+    """The days to build, in order: the first that is out of date, and all later days
+    that have events."""
     windows: dict[date, int] = {}
     for file in current(BRONZE):
         for back in range((file.last_day - file.day).days + 1):
@@ -85,7 +85,7 @@ def stale() -> list[date]:
 def is_right(
     one: PublishedDay | None, window: int, before: PublishedDay | None
 ) -> bool:
-    """Whether a published day is made of what there is."""
+    """Whether a published day is up to date."""
     return (
         one is not None
         and one.source == window
@@ -97,16 +97,17 @@ def is_right(
 def bring_up_to_date(
     spark: SparkSession, run_id: int, as_of: datetime, around: Around
 ) -> int:
-    """Make the days that are to be made; return how many.
+    """Build and publish all days that are out of date; return how many.
 
     Args:
         spark: the session.
-        run_id: of the run that does it: nobody else writes under its name.
-        as_of: everything that happened before is in the archive.
-        around: each day is made within it, told from which share of all to which.
+        run_id: the id of the run; it names the folders that the run writes.
+        as_of: all events before this time are in the archive.
+        around: a context manager around each day; it gets the shares of all days at
+            which the day begins and ends.
 
     Raises:
-        ArchiveBusy: somebody else works on the archive.
+        ArchiveBusy: another process writes to the archive.
         ArchiveDamaged, QualityBroken, VersionUnknown: the day is left as it was.
     """
     with exclusive():
@@ -124,7 +125,7 @@ def last_before(day: date) -> PublishedDay | None:
 
 
 def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> WrittenDay:
-    """Compute a day under the name of a run, and check it. Nobody sees it yet."""
+    """Build and check a day in the folder of a run. It is not published yet."""
     folder = folder_of(day, run_id)
     clear(folder)
     before = last_before(day)
@@ -153,7 +154,7 @@ def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> Writte
 
 
 def counted(journal: DataFrame) -> tuple[int, int]:
-    """Entries of a day's events by their own count, and those that links carried."""
+    """The number of entries in a day's events, and of those that links carried."""
     row = journal.selectExpr(
         f"coalesce(sum(n) FILTER (WHERE kind <> {events.CARRIED}), 0)",
         f"coalesce(sum(n) FILTER (WHERE kind = {events.CARRIED}), 0)",
@@ -163,7 +164,7 @@ def counted(journal: DataFrame) -> tuple[int, int]:
 
 
 def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame:
-    """What was open at the end of the day that another goes on from."""
+    """The stays that were open at the end of the day before."""
     if before is None:
         return spark.createDataFrame([], events.OPEN)
     span = Span(before.day, before.day)
@@ -173,8 +174,10 @@ def opened_before(spark: SparkSession, before: PublishedDay | None) -> DataFrame
 def told_of(
     journal: DataFrame, before: DataFrame, **known: Any
 ) -> tuple[DataFrame, silver.Tally]:
-    """A day's lines, made once and kept as long as they are used, and what they add up
-    to. (A frame that ``persist`` keeps is forgotten where it is an argument of SQL.)"""
+    """A day's lines, computed once and kept while they are used, and their sums.
+
+    ``persist`` would not do: Spark does not use the kept frame as an argument of SQL.
+    """
     ordered = events.ordered(events.lines(journal, before))
     told = events.told(ordered).localCheckpoint(storageLevel=KEPT)
     found = silver.tally(told, **known)
@@ -185,7 +188,7 @@ def told_of(
 
 
 def write(told: DataFrame, day: date, folder: Path) -> None:
-    """Write a day's tables: deliveries, and stays, apart by whether they go on."""
+    """Write a day's tables: deliveries, and stays partitioned by ``goes_on``."""
     of_day = F.lit(day)
     ended = silver.deliveries(told).withColumn("day", of_day)
     save(ended, silver.DELIVERIES).parquet(f"{folder}/deliveries")
@@ -202,7 +205,7 @@ def write_transfers(journal: DataFrame, day: date, folder: Path) -> None:
 
 
 def save(frame: DataFrame, ddl: str) -> DataFrameWriter:
-    """A writer of exactly the columns of a schema."""
+    """A writer for exactly the columns of a schema."""
     schema = StructType.fromDDL(ddl)
     assert isinstance(schema, StructType)
     cast = [F.col(one.name).cast(one.dataType) for one in schema]
@@ -219,7 +222,7 @@ FOLDERS = {
 
 
 def gathered(day: date, folder: Path) -> list[ArchiveFile]:
-    """What this run wrote, safely on the disk, to be listed."""
+    """The files that this run wrote, flushed to the disk; the caller lists them."""
     found = [
         (table, file)
         for table, name in FOLDERS.items()
@@ -242,7 +245,7 @@ def gathered(day: date, folder: Path) -> list[ArchiveFile]:
 
 @transaction.atomic
 def publish(day: date, run_id: int, made: WrittenDay) -> None:
-    """Put a day in the place of what was published of it, at once and whole."""
+    """Publish a day in one transaction; it replaces what was published before."""
     before = last_before(day)
     source = touching(BRONZE, Span(day, day)).aggregate(n=Max("window"))["n"]
     old = ArchiveFile.objects.filter(

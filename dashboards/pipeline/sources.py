@@ -1,7 +1,7 @@
-"""Where frames come from: the files that the manifest lists, and no others.
+"""Data frames from the files that the manifest lists.
 
-Folders are never listed: what a crash left there is nobody's. Each version of a file
-has a reader of its own, which gives the columns of the present one.
+Folders on the disk are never read, because a crash may have left files there. Each
+version of a file has its own reader, which returns the columns of the current version.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLUMNS = [one.split()[0] for one in EVENTS.split(",")]
 
 
 def first_events(spark: SparkSession, paths: list[str]) -> DataFrame:
-    """As archived before errors had groups; each row also said its version."""
+    """Version 1: no fingerprints yet; each row also had a version."""
     written = EVENTS.replace(", fingerprint string", "")
     frame = spark.read.schema(written).parquet(*paths)
     return frame.withColumn("fingerprint", F.lit(None).cast("string"))
@@ -44,11 +44,11 @@ def first_fields(spark: SparkSession, paths: list[str]) -> DataFrame:
 
 EVENT_READERS: Mapping[int, Reader] = {1: first_events, 2: second_events}
 FIELD_READERS: Mapping[int, Reader] = {1: first_fields}
-PUT_BEFORE = 7 * DAY  # a period by so much, a message counts with its fields
+PUT_BEFORE = 7 * DAY  # fields of messages put so long before a period are read, too
 
 
 def last_window() -> int:
-    """The newest that is done; zero without any."""
+    """The number of the newest exported window; 0 if there is none."""
     done = ExportWindow.objects.filter(state=ExportWindow.State.DONE)
     return done.aggregate(n=Max("n"))["n"] or 0
 
@@ -58,7 +58,7 @@ def events(spark: SparkSession, day: date) -> DataFrame:
 
     Raises:
         ArchiveDamaged: a file is lost for good.
-        VersionUnknown: this code does not know how to read one.
+        VersionUnknown: this code cannot read a file's version.
     """
     span = Span(day, day)
     found = read(spark, touching(BRONZE, span), EVENT_READERS, EVENTS)
@@ -67,12 +67,13 @@ def events(spark: SparkSession, day: date) -> DataFrame:
 
 
 def messages(spark: SparkSession, span: Span) -> DataFrame:
-    """The fields of messages that were put on some days, or the week before, as rows of
-    ``message_fields.FIELDS``; without those that are lost.
+    """The fields of messages that were put on some days or in the week before, as rows
+    of ``message_fields.FIELDS``; without lost files.
 
     Raises:
-        ArchiveBusy: a file is to be copied again, and somebody else is copying.
-        VersionUnknown: this code does not know how to read one.
+        ArchiveBusy: a file must be copied again, and another process writes to the
+            archive.
+        VersionUnknown: this code cannot read a file's version.
     """
     first = max(span.first, date.min + PUT_BEFORE) - PUT_BEFORE
     files = touching(MESSAGES, Span(first, span.last))
@@ -85,7 +86,7 @@ def read(
     readers: Mapping[int, Reader],
     schema: str,
 ) -> DataFrame:
-    """All rows of files, each read as its version is."""
+    """All rows of files, each file read by the reader of its version."""
     paths: dict[int, list[str]] = defaultdict(list)
     for file in files:
         if file.version not in readers:
@@ -100,7 +101,7 @@ def read(
 
 
 def table_of(spark: SparkSession, table: str, span: Span) -> DataFrame:
-    """An input of reports, of some days.
+    """An input of reports for some days.
 
     Raises:
         ArchiveBusy, FileLost, VersionUnknown: a sentence for people.
@@ -111,11 +112,11 @@ def table_of(spark: SparkSession, table: str, span: Span) -> DataFrame:
 
 
 def silver_of(spark: SparkSession, table: str, span: Span) -> DataFrame:
-    """A table of silver, of some days, with the columns of ``silver.SCHEMAS``.
+    """A table of silver for some days, with the columns of ``silver.SCHEMAS``.
 
     Raises:
-        FileLost: a file is; the next run makes it again.
-        VersionUnknown: this code does not know how to read one.
+        FileLost: a file is missing; the next run builds it again.
+        VersionUnknown: this code cannot read a file's version.
     """
     files = list(touching(table, span))
     for file in files:

@@ -1,11 +1,11 @@
-"""Reports: questions over months of the journal, answered by Spark, read on pages.
+"""Reports: Spark answers questions over months of the journal; pages show the answers.
 
-How the journal becomes the tables that reports read is in ``dashboards.pipeline``.
+``dashboards.pipeline`` builds the tables that reports read from the journal.
 
-This module is the plug-in point. A report is a module with a ``build`` under
-``@report``, in this package or in the module ``reports`` of any installed application.
-Pages list reports without Spark, so its module may name pyspark's types only; frames
-bring all methods that are needed.
+This module is the plug-in point. A report is a module with a function ``build`` that is
+decorated by ``@report``, in this package or in the module ``reports`` of any installed
+application. Pages import these modules without Spark, so they may import pyspark for
+type checking only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
     "report",
 ]  # fmt: skip
 
-# What in this package is no report.
+# Modules of this package that are not reports.
 MACHINERY = {
     "common_sql", "declaration", "error_clusters", "errors", "field_significance",
     "policy_replay", "quality", "rule_evaluation",
@@ -58,7 +58,7 @@ def report(  # noqa: PLR0913  # each is named where it is used
     nightly: bool = True,
     tells: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> Callable[[Build], Build]:
-    """Register a report; each slug is one. See ``declaration.Report`` for the words."""
+    """Register a report under a unique slug; ``declaration.Report`` has the fields."""
 
     def register(build: Build) -> Build:
         if slug in REPORTS:
@@ -76,7 +76,7 @@ def report(  # noqa: PLR0913  # each is named where it is used
 
 
 def discover() -> Mapping[str, Report]:
-    """All reports by slug, once their modules are imported."""
+    """Import the modules of all reports; return the reports by slug."""
     for module in iter_modules(__path__):
         if module.name not in MACHINERY:
             import_module(f"{__name__}.{module.name}")

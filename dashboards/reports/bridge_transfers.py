@@ -1,9 +1,9 @@
-"""What links of bridges carried, and what became of the rest.
+"""Messages that bridge links transferred, failed to transfer, or skipped.
 
 Reads    transfers          of silver
-Writes   bridge transfers   one row for each day, link, and queue at this end of it
+Writes   bridge transfers   one row for each day, link, and local queue of the link
 
-A message whose two ends are both here is told of twice, and counted once.
+If both ends of a link are local, a transfer has two events and is counted once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FAILURES = {
     "failed_acknowledge": "ACK_FAILURE",
     "failed_commit": "COMMIT_FAILURE",
 }
-OUTCOMES = {  # each message that counts has one of them
+OUTCOMES = {  # each counted message has one of them
     "transferred": "TRANSFERRED",
     "branched": "BRANCHED",
     "not_transferred": "NOT_TRANSFERRED",
@@ -98,7 +98,7 @@ COLUMNS = (
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
-    """Hold the sums to the transfers."""
+    """Check the sums against the transfers."""
     found = inputs["transfers"].where("counted")
     counted = sum(row[column] for row in rows for column in OUTCOMES)
     require_equal("every message that counts has one outcome", counted, found.count())

@@ -1,11 +1,11 @@
-"""Dead letters by what went wrong, with fingerprints merged whose errors are alike.
+"""Dead letters by error, with the fingerprints of similar errors merged.
 
-Reads    lifelines   of silver, of some days back
-Writes   causes      one row for each cluster of fingerprints and queue they died on
+Reads    lifelines   of silver, for the last days
+Writes   causes      one row for each cluster of fingerprints and origin queue
 
-Which fingerprints are alike is told in error_clusters.py.
+error_clusters.py defines which errors are similar.
 
-A row is of one queue, so that it shows nobody the errors of queues they may not see.
+A row is of one queue, so that nobody sees errors of queues that they may not see.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
 
 
 def middle(values: Values) -> datetime:
-    """The moment that halves the period."""
+    """The middle of the period."""
     end: datetime = values[AS_OF]
     first = end.astimezone(UTC).date() - timedelta(days=values[DAYS] - 1)
     begin = datetime.combine(first, time(), UTC)

@@ -1,23 +1,23 @@
-"""SQL that reports have in common: what a dead letter is in silver, and times."""
+"""SQL that several reports use: dead letters in silver, durations, percentiles."""
 
 from __future__ import annotations
 
-# A stay that began because the message died elsewhere; it lies on a dead letter queue.
+# A stay of a dead letter on a dead letter queue.
 LETTER = "put_cause IS NOT NULL"
 DEAD = "ended = 'dead-lettered'"
-UNKNOWN = "UNKNOWN"  # an event that does not say why
-CAUSE = f"coalesce(cause, '{UNKNOWN}')"  # of a death
-# Where a dead letter died; where it lies, if that was before the archive began.
+UNKNOWN = "UNKNOWN"  # for events without a cause
+CAUSE = f"coalesce(cause, '{UNKNOWN}')"  # of a dead letter
+# The origin queue of a dead letter; its present queue, if it died before the archive.
 ORIGIN = "coalesce(parent_queue, queue)"
 
 
 def seconds(begin: str, end: str) -> str:
-    """SQL for the time between two moments; null if one is not known."""
+    """SQL for the seconds between two times; null if one is not known."""
     return f"((unix_micros({end}) - unix_micros({begin})) / 1e6)"
 
 
 def spread(value: str, *shares: int) -> str:
-    """SQL for columns ``p50`` and so on: what so many of a hundred are at most."""
+    """SQL for percentiles, as columns ``p50`` and so on."""
     return ", ".join(
         f"percentile({value}, {share / 100}) AS p{share}" for share in shares
     )

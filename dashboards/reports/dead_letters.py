@@ -3,7 +3,7 @@
 Reads    lifelines     of silver
 Writes   dead letters  one row for each day, queue and cause
 
-The queue is the one the entry died on, not the one its copy went to.
+The queue is the origin of the dead letter, not the dead letter queue.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Dead letters that wait for somebody, at the end of each day.
+"""Open dead letters at the end of each day.
 
 Reads    lifelines, open   of silver
-Writes   debt   one row for each day, queue it died on and cause, if any letter was open
+Writes   debt   one row for each day, origin queue and cause, if a dead letter was open
                 at the day's end, or arrived or was cleared on the day
 
-A day on which nothing at all happened has no rows: then it is as on the day before. A
-letter that an undo or the discard bin brings back arrives again, if that is on the day
-on which it left; later silver takes it for any other message.
+A day without any events has no rows: the numbers of the day before still hold. A dead
+letter that an undo or a restore brings back counts as arrived again if that happens on
+the day on which it left; on a later day it counts as an ordinary message.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ COLUMNS = (
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
-    """Hold the sums to life-lines and what is open."""
+    """Check the sums against lifelines and open stays."""
     cleared, waiting = (inputs[one].where(LETTER) for one in ("lifelines", "open"))
     begun = [one.where("to_date(put_at) = day").count() for one in (cleared, waiting)]
     sums = {

@@ -1,12 +1,12 @@
-"""When the dead letter debt will be cleared, if things go on as they did.
+"""When the dead letter debt will be cleared, if the trend continues.
 
-Reads    lifelines, open   of silver, of some days back
+Reads    lifelines, open   of silver, for the last days
 Writes   debt forecast     one row for each queue with dead letters in these days
 
-The method is Theil and Sen's: of each two days, how much the number of open letters
-changed by day; the median is the change to go on with. One bad day does not bend it.
-Half of the pairs lie between the quartiles, which give the range. Nothing is known of
-weekdays, releases or holidays. Days on which nothing happened are left out.
+The method is the Theil-Sen estimator: the change of open dead letters per day is
+computed for each pair of days, and the median is the trend. So one exceptional day has
+little effect. The quartiles, between which half of the pairs are, give the range. The
+method knows no weekdays, releases or holidays. Days without events are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 AHEAD = 7  # days
-FARTHEST = 3650  # days: what takes longer is not foreseen at all
+FARTHEST = 3650  # days; there is no forecast beyond
 COLUMNS = (
     Column("queue", "Died on", "queue"),
     Column("day", "Last day", "day", note="That is known; perhaps not over yet."),

@@ -1,4 +1,4 @@
-"""What a report says of itself, as data: pages and runs need no more than this.
+"""Declarations of reports, as data; pages and runs need nothing else.
 
 Neither Django nor Spark is needed to read a declaration.
 """
@@ -20,7 +20,7 @@ Inputs = Mapping[str, "DataFrame"]  # by the names of ``TABLES``
 Build = Callable[[Inputs, Values], "DataFrame"]
 Check = Callable[[Inputs, Rows], None]
 
-# Of silver, see pipeline/silver.py; and the fields of messages that were put, see
+# Inputs: tables of silver, see pipeline/silver.py, and the fields of messages, see
 # pipeline/message_fields.py.
 TABLES = ("deliveries", "lifelines", "open", "transfers", "messages")
 Kind = Literal[
@@ -45,7 +45,7 @@ STORED: Mapping[str, str] = {
 def finite(said: Any) -> float:
     """
     Raises:
-        ValueError: JSON, and so PostgreSQL, has no such number.
+        ValueError: NaN and infinity; JSON, and so PostgreSQL, cannot store them.
     """
     if not isfinite(value := float(said)):
         raise ValueError(said)
@@ -53,7 +53,7 @@ def finite(said: Any) -> float:
 
 
 def text(said: Any) -> str:
-    """A text whose lines end as they do here, not as a browser sends them."""
+    """A text with line feeds, not with the CR LF that browsers send."""
     return str(said).replace("\r\n", "\n")
 
 
@@ -63,8 +63,8 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "number": finite,
     "day": date.fromisoformat,
 }
-DAYS = "days"  # the parameter that says how many days back a report looks
-AS_OF = "as_of"  # beside the parameters: everything before that moment is counted
+DAYS = "days"  # the parameter for the number of days that a report looks back
+AS_OF = "as_of"  # a value beside the parameters: all events before it are counted
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ class Column:
     name: str
     title: str
     type: Kind
-    unit: str = ""  # behind its numbers
-    # A filter of the list of messages that the cell counts, with columns in braces:
-    # "origin:{queue} cause:{cause}". Each cell is quoted when it is filled in. Where
-    # the keys are cells, too: a function that makes the filter of a row's cells.
+    unit: str = ""  # shown after its numbers
+    # A filter for the messages that the cell counts, with names of columns in braces:
+    # "origin:{queue} cause:{cause}". Their cells are quoted and filled in. If cells
+    # also decide the filter's keys: a function that makes the filter of a row's cells.
     link: str | Callable[[Mapping[str, Any]], str] = ""
-    note: str = ""  # what it means, where the title does not say it
-    adds_up: bool = True  # of a count: whether the sum over rows is a count, too
+    note: str = ""  # its meaning, where the title is not enough
+    adds_up: bool = True  # of a count: whether the sum over all rows is meaningful
 
     @property
     def has_sum(self) -> bool:
@@ -88,25 +88,25 @@ class Column:
 
     @property
     def stored(self) -> str:
-        """Its type in Spark."""
+        """The type in Spark."""
         return STORED[self.type]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One drawing of a report's rows; the table below it has every number."""
+    """One chart of a report's rows; the table below it has every number."""
 
     title: str
     type: Literal["bars", "beside", "lines", "grid", "steps"]
     x: str  # a column
-    y: str  # a column of numbers, summed where several rows have one place
-    series: str = ""  # a column: what is drawn apart, or stacked
+    y: str  # a column of numbers, summed over the rows with the same x
+    series: str = ""  # a column: one series for each of its values
     unit: str = ""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What may be asked of a report, besides itself."""
+    """A parameter of a report."""
 
     name: str
     type: Literal["text", "count", "number", "day"]
@@ -116,10 +116,10 @@ class Parameter:
     choices: tuple[Any, ...] = ()
     least: float | None = None
     most: float | None = None
-    lines: int = 1  # of a text, that are seen at once; where one is not enough
+    lines: int = 1  # visible lines of a text field
 
     def read(self, said: Any) -> Any:
-        """What somebody typed, or JSON has, as a value.
+        """The value of an input, typed or from JSON.
 
         Raises:
             ValueError: a sentence for people.
@@ -140,26 +140,27 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Report:
-    """All there is to know of a report without running it.
+    """The declaration of a report.
 
-    Without parameters it is made by day: its rows have a column ``day``, and those of a
-    day are made of that day's silver alone. With parameters, its rows are a run's own.
+    Without parameters a report is built by day: its rows have a column ``day``, and the
+    rows of a day are built from that day's silver alone. With parameters, the rows
+    belong to a run.
     """
 
     slug: str
     title: str
-    question: str  # that it answers
-    inputs: tuple[str, ...]  # of ``TABLES``
+    question: str  # that the report answers
+    inputs: tuple[str, ...]  # some of ``TABLES``
     columns: tuple[Column, ...]
     build: Build
-    check: Check  # the same inputs, the rows: raises ReportError
+    check: Check  # gets the same inputs and the rows; raises ReportError
     charts: tuple[Chart, ...] = ()
     parameters: tuple[Parameter, ...] = ()
-    version: int = 1  # raised when old days are to be made again
-    keep_days: int = 400  # that its rows are kept, where it is made by day
-    nightly: bool = True  # it runs with all others; if not, when it is asked for
-    # What a row's cells tell of properties, by name. Such rows are for who may read
-    # properties on their queue, as far as no rule of redaction masks what they tell.
+    version: int = 1  # increased when old days must be built again
+    keep_days: int = 400  # retention of its rows, if it is built by day
+    nightly: bool = True  # whether it runs every night, or only on request
+    # The properties, by name, that a row's cells disclose. Such rows are only for users
+    # who may read properties on their queue, unless a redaction rule masks one of them.
     tells: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
     @property
@@ -176,7 +177,7 @@ class Report:
         return ", ".join(f"{one.name} {one.stored}" for one in self.columns)
 
     def read(self, said: Mapping[str, Any]) -> dict[str, Any]:
-        """Values of all parameters: what was said of them, or their defaults.
+        """The values of all parameters: the inputs, or the defaults.
 
         Raises:
             ValueError: a sentence for people.
@@ -189,7 +190,7 @@ class Report:
         }
 
     def faults(self) -> list[str]:
-        """What is wrong with the declaration itself."""
+        """The errors in this declaration."""
         names = [one.name for one in self.columns]
         used = [*(c.x for c in self.charts), *(c.y for c in self.charts)]
         used += [c.series for c in self.charts if c.series]

@@ -1,10 +1,10 @@
-"""What sets failures apart: fields that dead letters have, and accepted messages not.
+"""Fields that distinguish dead letters from accepted messages.
 
-Reads    lifelines     of silver, of some days back
-         messages      fields of what was put then, or the week before
+Reads    lifelines     of silver, for the last days
+         messages      fields of messages put in these days, or in the week before
 Writes   differences   at most five rows for each cluster of errors and queue
 
-How sure that is, and what is asked at all, is told in field_significance.py.
+field_significance.py has the statistical test and the questions that it answers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SHOWN = 5  # of each cluster
-MOST_SURE = 1e12  # to 1 against chance; more is not told
+MOST_SURE = 1e12  # to 1 against chance; larger odds are not shown
 BIG = f"""
     SELECT cluster, queue, max_by({BARE}, struct(ended_at, message_id)) AS label,
         count(*) AS dead_letters
@@ -50,21 +50,21 @@ BIG = f"""
 
 
 def alike(cells: Mapping[str, Any]) -> str:
-    """The filter of dead letters that are as a row says; empty where there is none."""
+    """The filter for the dead letters that a row describes; empty if there is none."""
     field, how, value = cells["field"], cells["how"], cells["value"]
     name = field.removeprefix(OF_PROPERTY) if field.startswith(OF_PROPERTY) else ""
     key = PROPERTY if name else KEYS.get(field)
     if key is None:
-        return ""  # filters do not ask for it
+        return ""  # filters have no key for it
     asked = Term(key, (wanted(key.kind, how, value),), name, how == HAS_NOT)
     try:
         return str(parse(f"{equal('origin', cells['queue'])} {asked}"))
-    except InvalidFilter:  # a number of too many digits, a text that is too long
+    except InvalidFilter:  # a number with too many digits, a text that is too long
         return ""
 
 
 def wanted(kind: KeyKind, how: str, value: str) -> Alternative:
-    """What a key is compared with. A text that was cut stands for all that begin so."""
+    """The value that a key is compared with; a text that was cut becomes a prefix."""
     if how in (HAS, HAS_NOT):
         return Is(Text(("", "")))
     if how == BETWEEN:
@@ -80,7 +80,7 @@ def figure_of(kind: KeyKind, text: str) -> Value:
 
 
 def tells(cells: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a row says of a property, by its name."""
+    """The property that a row discloses, by its name."""
     field = cells["field"] or ""
     is_property = field.startswith(OF_PROPERTY)
     return {field.removeprefix(OF_PROPERTY): cells["value"]} if is_property else {}

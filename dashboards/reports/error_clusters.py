@@ -1,12 +1,13 @@
-"""Clusters: dead letters by what went wrong, whatever words it uses.
+"""Clusters: dead letters whose errors differ in a few words only.
 
-A fingerprint is a group of errors that differ in numbers and names only. Here those are
-merged that differ in a few words: two are alike where the words that both have are at
-least seven in ten of the words that either has (Jaccard's index). Beginning with the
-commonest fingerprint, each joins the first cluster whose first fingerprint it is like,
-or begins one; so every member is like the first, and the same letters always give the
-same clusters. Only pairs with a rare word in common are compared: two sets that are so
-much alike have one among the rarest three in ten, and one more, of each.
+A fingerprint is a group of errors that differ in numbers and names only. A cluster
+merges fingerprints whose errors are similar: the words that both have are at least 70 %
+of the words that either has (Jaccard index). The most frequent fingerprint comes first.
+Each fingerprint joins the first cluster whose first fingerprint is similar, or starts a
+new cluster. So every member is similar to the first, and the same dead letters always
+give the same clusters. Only pairs with a rare word in common are compared (prefix
+filtering): two similar sets share at least one of the rarest words of each, the rarest
+30 % and one more.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from dashboards.reports.common_sql import CAUSE, DEAD
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ALIKE = "0.7"  # as SQL has it: a decimal, so that seven of ten are seven
-MOST = 2000  # fingerprints that are compared, the commonest first
+ALIKE = "0.7"  # an SQL decimal, so that the comparison is exact
+MOST = 2000  # fingerprints that are compared, the most frequent first
 
 # The first line of an error without what varies: quoted, in braces, with digits.
 QUOTED = r"""'\'[^\']*\'|"[^"]*"|`[^`]*`'"""
@@ -30,7 +31,7 @@ DIED = f"""
         ended_at, message_id
     FROM {{lifelines}} WHERE {DEAD}
 """  # noqa: S608  # constants
-# Fingerprints, the commonest first, each with the words of its first error.
+# Fingerprints, the most frequent first, each with the words of its first error.
 WORDS = rf"""
     SELECT row_number() OVER (ORDER BY n DESC, fingerprint) AS rank, fingerprint,
         array_distinct(regexp_extract_all(lower(bare), r'\p{{{{L}}}}+', 0)) AS words
@@ -41,7 +42,7 @@ WORDS = rf"""
     )
     ORDER BY rank LIMIT {MOST}
 """  # noqa: S608  # constants
-# Of each the words, the rarest first, as many as one alike must have one of.
+# The rarest words of each: so many that a similar fingerprint shares one of them.
 RARE = f"""
     SELECT rank, inline(slice(array_sort(collect_list(struct(n, word))), 1,
         CAST(count(*) - ceil({ALIKE} * count(*)) + 1 AS int)))
@@ -50,7 +51,7 @@ RARE = f"""
           GROUP BY word) USING (word)
     GROUP BY rank
 """  # noqa: S608  # constants
-# Of each the commoner ones that are like it, the commonest first.
+# For each fingerprint the more frequent ones that are similar, most frequent first.
 NEAR = f"""
     SELECT worded.rank, array_sort(collect_list(other.rank)) AS near
     FROM {{worded}} AS worded LEFT JOIN (
@@ -83,8 +84,8 @@ CLUSTERS = f"""
 
 
 def letters(lifelines: DataFrame) -> DataFrame:
-    """The stays that ended as dead letters, each with its ``cluster``: the commonest
-    fingerprint of those that are alike; empty where no error is told."""
+    """The stays that were dead-lettered, each with its ``cluster``: the most frequent
+    of the similar fingerprints; empty if there is no error."""
     spark = lifelines.sparkSession
     died = spark.sql(DIED, lifelines=lifelines)
     worded = spark.sql(WORDS, died=died).localCheckpoint()  # few, and read often

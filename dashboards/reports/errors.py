@@ -1,4 +1,4 @@
-"""What stops a run of a report, in words for people."""
+"""Errors that stop a run of a report, as sentences for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class ReportError(Exception):
 
 
 class ArchiveBusy(ReportError):
-    """Another process copies the journal, or computes a day, just now."""
+    """Another process copies the journal or builds a day."""
 
     def __str__(self) -> str:
         return (
@@ -18,7 +18,7 @@ class ArchiveBusy(ReportError):
 
 
 class ArchiveDamaged(ReportError):
-    """A file is lost, and the journal does not have its events any more."""
+    """A file is lost, and the journal no longer has its events."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -27,24 +27,24 @@ class ArchiveDamaged(ReportError):
     def __str__(self) -> str:
         return (
             f"The file {self.path} of the archive is lost or damaged, and the journal"
-            " does not go back as far. Put the file back from a copy, then run the"
+            " no longer has its events. Restore the file from a backup, then run the"
             " report again."
         )
 
 
 class FileLost(ReportError):
-    """A file that can be made again is not there."""
+    """A file that can be built again is missing."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.path = path
 
     def __str__(self) -> str:
-        return f"The file {self.path} is lost. Run the report again: it is made anew."
+        return f"The file {self.path} is missing. Run the report again to rebuild it."
 
 
 class VersionUnknown(ReportError):
-    """A file is of a version that this code does not know."""
+    """A file has a version that this code cannot read."""
 
     def __init__(self, path: str, version: int) -> None:
         super().__init__(path, version)
@@ -53,13 +53,13 @@ class VersionUnknown(ReportError):
 
     def __str__(self) -> str:
         return (
-            f"The file {self.path} has version {self.version}, which this release does"
-            " not know. Run the reports with the release that wrote it, or a later one."
+            f"The file {self.path} has version {self.version}, which this release"
+            " cannot read. Run reports with the release that wrote it, or a later one."
         )
 
 
 class Cancelled(ReportError):
-    """Somebody asked for the end of the run."""
+    """Somebody cancelled the run."""
 
     def __str__(self) -> str:
         return "The run was cancelled. Nothing was changed."
@@ -76,13 +76,17 @@ class QualityBroken(ReportError):
 
     def __str__(self) -> str:
         return (
-            f"The check “{self.check}” does not hold: {self.expected} were expected,"
-            f" and there are {self.found}. Nothing was published."
+            f"The check “{self.check}” failed: expected {self.expected}, found"
+            f" {self.found}. Nothing was published. Run the report again; if the check"
+            " fails again, report it as a bug."
         )
 
 
 class Overtaken(ReportError):
-    """The run was ended by somebody else, who took this process for dead."""
+    """Another process has ended the run, because it took this process for dead."""
 
     def __str__(self) -> str:
-        return "The run had been ended before it could publish. Nothing was changed."
+        return (
+            "Another process ended this run before it could publish. Nothing was"
+            " changed. Run the report again."
+        )

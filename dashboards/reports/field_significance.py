@@ -1,15 +1,16 @@
-"""Fields that some messages have and others not, as far as chance does not explain it.
+"""Fields that dead letters have more often than accepted messages, beyond chance.
 
-Of each value of a field it is asked whether chance alone would give so many dead
-letters with it, had it nothing to do with dying (Fisher's exact test, one-sided). The
-tail is bounded from above by Hoeffding's inequality, which holds for draws without
-replacement: of n draws a share x or more, where p is expected, is no likelier than
-exp(-n D(x, p)). The table can be read as four such draws, and each of them bounds the
-same tail; the least holds. It is multiplied by the most that could have been asked
-(Bonferroni). What fewer than five messages have is not asked of; so of the values of a
-field that n of them have, and whether it is there or not, at most 3 n / 5 are asked,
-and of ranges of numbers n, as each is in five of nine at most: no more in all than
-there are fields of messages.
+For each value of a field this is tested: how likely is it that so many dead letters
+have the value, if the value has nothing to do with the failure (Fisher's exact test,
+one-sided)? Hoeffding's inequality bounds that probability from above. It also holds for
+draws without replacement: the probability that a share x or more of n draws is marked,
+where p is expected, is at most exp(-n D(x, p)). The table can be read as four such
+draws; each bounds the same tail, and the smallest bound is used. It is multiplied by
+the largest number of tests that there can be (Bonferroni correction). Values that fewer
+than five messages have are not tested. So a field that n messages have gives at most
+3 n / 5 tests of values and of presence. Its ranges of numbers give at most n tests,
+because each number is in at most five of the nine ranges. In total there are no more
+tests than fields of all messages.
 
 Source:
     W. Hoeffding, Probability Inequalities for Sums of Bounded Random Variables (1963),
@@ -25,15 +26,15 @@ from broker.formats.filters import PROPERTY
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LEAST = 5  # messages that have a value, or it is not asked of
-NAMES = 200  # properties of a queue of which it is asked whether they are there
-SURE = 100  # to 1 against chance, or it is not shown
-CUT = "…"  # stands for the rest of a text, where it was cut for the archive
+LEAST = 5  # messages that must have a value, or the value is not tested
+NAMES = 200  # properties of a queue whose presence is tested
+SURE = 100  # to 1 against chance; results with smaller odds are not shown
+CUT = "…"  # the end of a text that was cut for the archive
 WELL = "ended = 'accepted'"
 IS, BETWEEN, HAS, HAS_NOT = "is", "between", "is there", "is not there"
 OF_PROPERTY = f"{PROPERTY.name}."
 
-# What became of messages whose fields are known; cluster is null for the accepted.
+# The outcomes of messages whose fields are known; cluster is null if accepted.
 OUTCOMES = f"""
     SELECT queue, cluster,
         map_concat(
@@ -59,7 +60,7 @@ TOTALS = """
     SELECT queue, cluster, count(*) AS n, sum(size(said) + size(counted)) AS pairs
     FROM {outcome} GROUP BY queue, cluster
 """
-# The commonest properties of a queue.
+# The most frequent properties of a queue.
 NAMED = f"""
     SELECT queue, collect_list(field) AS names FROM (
         SELECT queue, field,
@@ -69,7 +70,7 @@ NAMED = f"""
     )
     WHERE rank <= {NAMES} GROUP BY queue
 """  # noqa: S608  # constants
-# Numbers by quarters of all there are, and by runs of them that follow each other.
+# Numbers are divided into quarters; ranges are runs of adjacent quarters.
 CUTS = ", ".join(
     f"percentile_disc({share}) WITHIN GROUP (ORDER BY x)" for share in (0.25, 0.5, 0.75)
 )
@@ -91,7 +92,7 @@ NUMBERED = """
 
 
 def figure(number: str) -> str:
-    """SQL that writes a number as filters do: with neither exponent nor idle zeros."""
+    """SQL that writes a number as filters do: no exponent, no trailing zeros."""
     exact = f"CAST(try_cast({number} AS decimal(38, 9)) AS string)"
     return (
         rf"coalesce(regexp_replace({exact}, r'\.?0+$', ''), CAST({number} AS string))"
@@ -123,7 +124,7 @@ TOLD = f"""
     SELECT queue, cluster, field, '{BETWEEN}', value
     FROM numbered JOIN ranges USING (queue, field) WHERE x BETWEEN low AND high
 """  # noqa: S608  # constants
-# Only what failed messages often have is looked for among the others.
+# Only values that several failed messages have are counted for accepted messages.
 FAILED = f"""
     SELECT queue, cluster, field, how, value, count(*) AS failed
     FROM told WHERE cluster IS NOT NULL
@@ -137,8 +138,8 @@ SUCCEEDED = """
 
 
 def surprise(part: str, whole: str, marked: str, every: str) -> str:
-    """SQL for n D(x, p): ``part`` of ``whole`` draws are marked, of all ``marked`` of
-    ``every``."""
+    """SQL for n D(x, p): ``part`` of ``whole`` draws are marked; in the population
+    ``marked`` of ``every`` are."""
 
     def of(some: str, expected: str) -> str:
         share = f"(({some}) * 1D * ({every}) / (1D * ({whole}) * ({expected})))"
@@ -154,7 +155,7 @@ SURPRISE = f"""greatest(
     {surprise(B, S, f"{A} + {B}", f"{F} + {S}")},
     {surprise(A, f"{A} + {B}", F, f"{F} + {S}")},
     {surprise(f"{F} - {A}", f"{F} - {A} + {S} - {B}", F, f"{F} + {S}")})"""
-# At least as many questions as there can be; see above.
+# An upper bound for the number of tests; see the head of this module.
 ASKED = """
     SELECT greatest(1, sum(died.pairs + coalesce(well.pairs, 0))) AS n
     FROM {total} AS died
@@ -177,7 +178,7 @@ TESTED = f"""
     CROSS JOIN asked
     WHERE 5 * {A} >= {F} AND 2 * {B} <= {S} AND 2 * {A} * {S} >= 3 * {B} * {F}
 """  # noqa: S608  # constants
-# Of a field the values that are told apart best; one only, where they may overlap.
+# The most significant values of a field; only one if values may overlap.
 CHOSEN = f"""
     SELECT *, row_number() OVER (
         PARTITION BY cluster, queue ORDER BY sure DESC, field, value) AS rank
@@ -192,14 +193,14 @@ CHOSEN = f"""
 
 
 def told_apart(outcome: DataFrame, total: DataFrame) -> DataFrame:
-    """What the dead letters of a cluster have and accepted messages have not.
+    """The fields that distinguish dead letters of a cluster from accepted messages.
 
     Args:
         outcome: rows of ``OUTCOMES``.
         total: rows of ``TOTALS``.
 
     Returns:
-        Of each cluster and queue the fields that are surest, by ``rank`` from 1.
+        For each cluster and queue the most significant fields, by ``rank`` from 1.
     """
     return outcome.sparkSession.sql(
         f"""

@@ -1,17 +1,17 @@
-"""What whoever takes over has to know of the last hours.
+"""A summary of the last hours for the next shift.
 
-Reads    lifelines, open, deliveries   of silver, all there is
-Writes   handover   rows of six kinds, told apart by ``what``
+Reads    lifelines, open, deliveries   of silver, all days
+Writes   handover   rows of six kinds, by the column ``what``
 
-    arrived             messages that were put, by queue; also what was sent back
+    arrived             messages that were put, by queue; also resubmitted ones
     died                dead letters, by queue and cause
-    cleared             dead letters that were cleared, by queue they died on and how
+    cleared             dead letters that were cleared, by origin queue and how
     new cause           errors with a fingerprint that was never seen before the period
-    open dead letters   those that wait at its end, by queue they died on and cause
-    waiting             queues where more waits than at the beginning
+    open dead letters   dead letters open at its end, by origin queue and cause
+    waiting             queues with more messages than at the beginning of the period
 
-Each has beside it the same number of as many hours before; of what waits, that at the
-beginning. What began before the archive is taken to have been there.
+Each number has beside it that of the period of the same length before; messages that
+wait, that at the beginning. Stays without a known beginning count as older.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 HOURS = "hours"
-MOST = 50  # new causes, the commonest first
+MOST = 50  # new causes, the most frequent first
 
-# A stay, as far as it reaches into the period or the one before it.
+# Stays that overlap the period or the one before it.
 STAYS = f"""
     SELECT queue, {ORIGIN} AS origin, began, put_at, put_cause, ended, ended_at,
         {CAUSE} AS cause
@@ -50,7 +50,7 @@ NONE = "CAST(NULL AS string)"
 
 
 def during(moment: str) -> str:
-    """SQL for two counts, of the period and of the one before it, and two moments."""
+    """SQL for the counts of the period and of the one before, and two times."""
     return f"""count_if({moment} > :since) AS count,
         count_if({moment} <= :since) AS before,
         min({moment}) FILTER (WHERE {moment} > :since) AS first_at,
@@ -58,7 +58,7 @@ def during(moment: str) -> str:
 
 
 def lasting(moment: str) -> str:
-    """SQL for whether a stay lasted at a moment."""
+    """SQL for whether a stay was open at a time."""
     return f"coalesce(put_at <= {moment}, true) AND coalesce(ended_at > {moment}, true)"
 
 
@@ -119,7 +119,7 @@ COLUMNS = (
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
-    """Hold the sums to life-lines and what is open."""
+    """Check the sums against lifelines and open stays."""
 
     def total(what: str) -> int:
         return sum(row["count"] for row in rows if row["what"] == what)

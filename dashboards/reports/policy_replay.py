@@ -1,18 +1,18 @@
-"""What would have become of a message that failed, under another redelivery policy.
+"""Simulate another redelivery policy for a message that failed.
 
-Pure: neither Django nor Spark, so that it runs wherever Spark computes. Who waits how
-long, and who is given up, is the broker's own rule
+This module needs neither Django nor Spark, so it runs on any Spark executor. The delay
+and the disposition of each attempt come from the broker's own code
 (``broker.settlement.redelivery_policy``).
 
-Whether an attempt that nobody made would have failed goes by its time:
+The outcome of an attempt that was not made depends on its time:
 
-    up to the last failure that was seen before any success   it fails
-    from the first success that was seen on                   it succeeds
-    between the two, or after the last failure of all         nobody knows
+    until the last recorded failure before any success        it fails
+    from the first recorded success                           it succeeds
+    between the two, or after the last failure of all         unknown
 
-so what is found are bounds: once all that nobody knows fails, once it succeeds. What
-was seen of a message's resubmitted copies, on the same queue, is seen of it. All times
-are in microseconds.
+So the results are bounds: all unknown attempts fail, or all succeed. Deliveries of
+resubmitted copies on the same queue count as deliveries of the message. All times are
+in microseconds.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from typing import Any
 
 from broker.settlement.redelivery_policy import Redeliver, dispose
 
-MOST = 1000  # attempts that are followed; then a message is said to go on
+MOST = 1000  # simulated attempts; after them a message counts as still being tried
 FOR_EVER = 2**62
 MICROSECOND = timedelta(microseconds=1)
-# Of deaths: the attempts were used up. Of all others no policy could have saved it.
+# Causes of dead letters that depend on the policy. No policy prevents the others.
 BY_POLICY = (None, "MAX_DELIVERY_ATTEMPTS", "BACKOUT_THRESHOLD")
 DEATHS = ("dead-lettered", "discarded")
 RESCUED, DIED, LEFT = "rescued", "died", "left"
@@ -37,14 +37,14 @@ RESCUED, DIED, LEFT = "rescued", "died", "left"
 
 @dataclass(frozen=True)
 class Policy:
-    """Settings of an address, as far as redelivery goes by them."""
+    """The address settings that control redelivery."""
 
     max_delivery_attempts: int
     redelivery_delay_ms: int
     redelivery_delay_multiplier: float = 1.0
     redelivery_collision_avoidance_factor: float = 0.0
     max_redelivery_delay_ms: int | None = None
-    dead_letter_address: str = "dead letters"  # where they go is all the same here
+    dead_letter_address: str = "dead letters"  # any name will do
 
     @property
     def is_endless(self) -> bool:
@@ -52,28 +52,28 @@ class Policy:
 
 
 class AttemptKnowledge(Enum):
-    """What is known of an attempt at some time."""
+    """The outcome of an attempt at some time, as far as it is known."""
 
     FAILS = auto()
-    DIES = auto()  # whatever the policy
+    DIES = auto()  # under any policy
     SUCCEEDS = auto()
     UNKNOWN = auto()
 
 
 @dataclass(frozen=True)
 class Try:
-    """A delivery that was seen to its end."""
+    """A delivery whose end is recorded."""
 
     got_at: int
     ended_at: int
     outcome: str
     failed: bool
     cause: str | None
-    due_at: int | None  # again
+    due_at: int | None  # of the next delivery
 
     @property
     def due(self) -> int:
-        """From when on it could be got again."""
+        """The time from which the message could be got again."""
         return self.ended_at if self.due_at is None else self.due_at
 
     @property
@@ -83,18 +83,18 @@ class Try:
 
 @dataclass(frozen=True)
 class Story:
-    """What is known of one message on one queue, from its first failure on."""
+    """The deliveries of one message on one queue, from its first failure."""
 
     message_id: int
     tries: Sequence[Try]  # of the stay on which it first failed
     fails_through: int
     succeeds_from: int | None
-    usual_took: int  # from got to failed, where that was not seen
-    usual_lag: int  # from due to got, where that was not seen
-    until: int = FOR_EVER  # then it had gone another way, or the record ends
+    usual_took: int  # from get to failure, for attempts that are not recorded
+    usual_lag: int  # from due to get, for attempts that are not recorded
+    until: int = FOR_EVER  # then it had left the queue, or the record ends
 
     def at(self, moment: int) -> AttemptKnowledge:
-        """What an attempt that began then would have come to."""
+        """The outcome of an attempt that begins at a time."""
         if self.succeeds_from is not None and moment >= self.succeeds_from:
             return AttemptKnowledge.SUCCEEDS
         last = self.tries[-1]
@@ -107,13 +107,13 @@ class Story:
         )
 
     def took(self, attempt: int) -> int:
-        """How long an attempt is held before it fails: as long as that one was."""
+        """How long an attempt takes to fail: as long as the recorded attempt did."""
         if attempt <= len(self.tries) and self.tries[attempt - 1].failed:
             return self.tries[attempt - 1].took
         return self.usual_took
 
     def lag(self, attempt: int) -> int:
-        """How long it is due after an attempt before it is got: as it was."""
+        """The time from due to the next get after an attempt: as it was recorded."""
         if attempt < len(self.tries):
             return max(self.tries[attempt].got_at - self.tries[attempt - 1].due, 0)
         return self.usual_lag
@@ -121,24 +121,24 @@ class Story:
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a message, or would have."""
+    """The outcome of a message, recorded or simulated."""
 
-    end: str  # RESCUED, DIED, LEFT: gone another way, or still being tried
+    end: str  # RESCUED, DIED, or LEFT: left the queue otherwise, or still being tried
     attempts: int
     later_us: int  # from the first get to the last
-    failing_us: int  # that its consumers held it in vain
+    failing_us: int  # total time of its failed attempts
 
 
 Dice = Callable[[Story, Policy, int], float]  # for an attempt, from -1 to 1
 
 
 def is_final(last: Try) -> bool:
-    """Whether it ended its message whatever the policy: rejected, or unreadable."""
+    """Whether it would end the message under any policy: rejected, or unreadable."""
     return last.outcome in DEATHS and last.failed and last.cause not in BY_POLICY
 
 
 def recorded(story: Story) -> Fate:
-    """What became of it."""
+    """The recorded outcome."""
     first, last = story.tries[0], story.tries[-1]
     end = LEFT
     if not last.failed:
@@ -152,13 +152,13 @@ def recorded(story: Story) -> Fate:
 def replay(
     story: Story, policy: Policy, *, hopeful: bool, dice: Dice | None = None
 ) -> Fate:
-    """What would have become of it.
+    """The outcome under another policy.
 
     Args:
-        story: what is known.
-        policy: that had held.
-        hopeful: whether attempts of which nobody knows succeed.
-        dice: of collision avoidance; ``spread`` when not given.
+        story: the recorded deliveries.
+        policy: the policy to simulate.
+        hopeful: whether unknown attempts succeed.
+        dice: random numbers for collision avoidance; the default is ``spread``.
     """
     first = start = got_at = story.tries[0].got_at
     failing = attempts = 0
@@ -185,13 +185,13 @@ def replay(
 
 
 def goes_on(story: Story, policy: Policy) -> bool:
-    """Whether it would fail for ever, if what nobody knows fails."""
+    """Whether the message would fail for ever if all unknown attempts fail."""
     return policy.is_endless and story.succeeds_from is None
 
 
 def spread(story: Story, policy: Policy, attempt: int) -> float:
-    """The dice of collision avoidance: of a message and an attempt always the same, so
-    that two policies are told apart by what they say, and not by chance."""
+    """A random number for collision avoidance. It is always the same for a message and
+    an attempt, so that chance makes no difference between two policies."""
     if not policy.redelivery_collision_avoidance_factor:
         return 0
     dice = random.Random(f"{story.message_id} {attempt}")  # noqa: S311  no secret
@@ -199,7 +199,7 @@ def spread(story: Story, policy: Policy, attempt: int) -> float:
 
 
 def story_of(row: Mapping[str, Any]) -> Story:
-    """A row of ``what_if.stories``: its tries are in order, and one at least failed."""
+    """From a row of ``what_if.stories``: tries in order, at least one failed."""
     seen = row["tries"]
     opening = next(one for one in seen if one["failed"])
     whose = (opening["message_id"], opening["stay"])
@@ -233,8 +233,8 @@ def told(one: Mapping[str, Any]) -> Try:
 
 
 def until(last: Try, stay_ended_at: int | None) -> int:
-    """From when on nobody could have got it, who did not: it had gone another way, or
-    from then on nobody got it though it was due."""
+    """The time from which simulated gets are not possible: the message had left the
+    queue otherwise, or it was due and no consumer got it any more."""
     if not last.failed or last.outcome in DEATHS:
         return FOR_EVER
     return last.due if stay_ended_at is None else min(last.due, stay_ended_at)

@@ -1,4 +1,4 @@
-"""What must be true of a report's rows before anybody sees them."""
+"""Checks of a report's rows before they are published."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dashboards.reports.errors import QualityBroken
 def require_equal(check: str, found: int, expected: int) -> None:
     """
     Args:
-        check: what is claimed, as a sentence without its full stop.
+        check: the claim, as a sentence without a full stop.
 
     Raises:
-        QualityBroken: they are not.
+        QualityBroken: the numbers differ.
     """
     if found != expected:
         raise QualityBroken(check, found, expected)

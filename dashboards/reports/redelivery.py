@@ -1,11 +1,11 @@
-"""What failed deliveries cost, and whether they help.
+"""The cost of failed deliveries, and how many messages redelivery rescues.
 
 Reads    deliveries, lifelines   of silver
 Writes   redelivery   one row for each day and queue with deliveries, or failed entries
 
 Deliveries count on the day on which they ended, entries on the day on which their stay
-on the queue ended: what failed on Monday and was accepted on Tuesday is rescued on
-Tuesday. So the days add up, and none changes afterwards.
+on the queue ended: an entry that failed on Monday and was accepted on Tuesday counts as
+rescued on Tuesday. So days can be added up, and no day changes afterwards.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ COLUMNS = (
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
-    """Hold the sums to deliveries and life-lines."""
+    """Check the sums against deliveries and lifelines."""
 
     def total(*columns: str) -> int:
         return sum(row[column] for row in rows for column in columns)

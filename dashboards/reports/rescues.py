@@ -1,10 +1,10 @@
-"""After how many failures entries are still rescued.
+"""How many entries are accepted after how many failures.
 
 Reads    lifelines   of silver
 Writes   rescues     one row for each day, queue and number of failures
 
-What to read in it: the number of attempts after which another rescues hardly anybody is
-more than enough for ``max_delivery_attempts``.
+How to use it: if further attempts rescue almost no entries after some number of
+attempts, that number is enough for ``max_delivery_attempts``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dashboards.reports.quality import require_equal
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MOST = 10  # so many failures, or more, are one row
+MOST = 10  # entries with this many failures or more are in one row
 
 
 def check(inputs: Inputs, rows: Rows) -> None:

@@ -1,14 +1,14 @@
-"""Whether sending dead letters back helps.
+"""Outcomes of resubmitted dead letters.
 
 Reads    lifelines, open   of silver
-Writes   resubmits   one row for each day, queue, cause of the death and kind, if any
-                     copy was sent back on that day, ended on it or was open at its end
+Writes   resubmits   one row for each day, queue, cause of the dead letter and kind, if
+                     a copy was resubmitted or ended on that day or was open at its end
 
-A copy that is sent back on Monday and accepted on Tuesday is sent back on Monday, open
-at Monday's end, and accepted on Tuesday. So no day changes later, and over any days
-together what was open before and what was sent back is what ended and what is open. The
-share of success of a day is of the copies that ended on it, whenever sent back.
-A copy that an undo brings back after it was removed counts as sent back once more.
+A copy that is resubmitted on Monday and accepted on Tuesday counts as resubmitted on
+Monday, open at Monday's end, and accepted on Tuesday. So no day changes later, and for
+any period the copies open before and those resubmitted are the copies that ended and
+those still open. A day's success rate is of the copies that ended on it, whenever they
+were resubmitted. A copy that an undo brings back counts as resubmitted once more.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ COLUMNS = (
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
-    """Hold the sums to life-lines and what is open."""
+    """Check the sums against lifelines and open stays."""
 
     def total(*columns: str) -> int:
         return sum(row[column] for row in rows for column in columns)

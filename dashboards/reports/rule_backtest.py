@@ -1,13 +1,13 @@
-"""Rules for dead letters, held against what people did.
+"""Rules for dead letters, compared with what people did.
 
 Reads    lifelines, open    of silver
-Writes   rule backtest      one row for each rule, and one for what none is for
+Writes   rule backtest      one row for each rule, and one for letters without a rule
 
-Letters count that died within the days that are looked at and came to the queue then. A
-letter is judged by the queue it died on, the broker's name, the group of its error, and
-the reason, which is 0 but by IBM MQ's rules: rules that ask for more are not judged
-here, nor is what comes after them. Letters that lie there now are judged in full by the
-preview of the page Rules.
+The report counts dead letters that died in the selected days and came to the queue in
+them. A rule is evaluated by the origin queue, the name of the broker, the fingerprint
+of the error, and the reason, which is 0 except by IBM MQ's rules. If a rule needs other
+fields, neither that rule nor the later ones are evaluated for the letter. The preview
+on the page Rules fully evaluates the letters that are on the queue now.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ GROUPS = """
 
 
 def groups(inputs: Inputs, queue: str) -> DataFrame:
-    """Letters that came to a queue, by all that rules are judged by and what became of
-    them: as many rows as there are errors, not letters."""
+    """Letters that came to a queue, grouped by the fields that rules are evaluated by
+    and by their outcome; there are as many rows as errors, not letters."""
     lifelines, now = inputs["lifelines"], inputs["open"]
     names = [frame.select("queue_id", "queue") for frame in (lifelines, now)]
     both = names[0].union(names[1])
@@ -81,7 +81,7 @@ def groups(inputs: Inputs, queue: str) -> DataFrame:
 
 
 def check(_: Inputs, rows: Rows) -> None:
-    """Hold what was matched to what became of it."""
+    """Check the outcomes against the number of matched letters."""
     ends = (
         "succeeded", "died_again", "underway", "moved", "removed", "still_there",
         "otherwise",

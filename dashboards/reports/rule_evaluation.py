@@ -1,8 +1,8 @@
-"""Which rule of a table a dead letter of long ago would have met; the broker's own way.
+"""Which rule of a table would have matched a past dead letter, by the broker's code.
 
-Of a letter that is gone the archive keeps where it died, of what, and its group. What
-else a rule asks of it, nobody can say any more; then neither it nor any later rule is
-judged. The rest is ``broker.operations.rules.matching``.
+Of a past dead letter the archive has the origin queue, the cause and the fingerprint.
+If a rule needs another field, its result is unknown, and neither that rule nor the
+later ones are evaluated. Matching itself is ``broker.operations.rules.matching``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from broker.operations.rules.matching import Letter, fits_one
 from broker.operations.rules.printer import rule_words
 from dashboards.reports.errors import ReportError
 
-# What became of a letter.
+# Outcomes of letters.
 SUCCEEDED, DIED_AGAIN, RESUBMITTED = "succeeded", "died again", "resubmitted"
 MOVED, REMOVED, LEFT, OTHERWISE = "moved", "removed", "left", "otherwise"
 SENT_BACK = (SUCCEEDED, DIED_AGAIN, RESUBMITTED)
@@ -37,18 +37,18 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class LetterGroup:
-    """Letters of which the archive knows the same."""
+    """Letters with the same fields and outcome in the archive."""
 
-    origin: str  # the queue they died on
+    origin: str  # the queue where they were dead-lettered
     cause: str | None
     fingerprint: str | None
-    done: str  # what became of them
+    done: str  # their outcome
     letters: int
 
     @property
     def letter(self) -> Letter:
-        """What is known, as rules ask for it. By IBM MQ's rules a letter has a header
-        that says why, of which the archive has not got all."""
+        """The known fields, as rules need them. By IBM MQ's rules a letter has a header
+        with the reason, which the archive does not have completely."""
         by_ibm = self.cause is None or self.cause in DeadLetter.IBM_CAUSES
         texts = {
             "DESTQ": self.origin,
@@ -60,7 +60,7 @@ class LetterGroup:
 
 
 def verdict(rule: Rule, letter: Letter) -> bool | None:
-    """Whether a rule matches; None if that cannot be said of what is known."""
+    """Whether a rule matches; None if the known fields are not enough to decide."""
     known = letter.texts.keys() | letter.numbers.keys()
     fit = [
         fits_one(key, value, letter, ()) for key, value in rule.patterns if key in known
@@ -71,8 +71,8 @@ def verdict(rule: Rule, letter: Letter) -> bool | None:
 
 
 def met(table: Table, letter: Letter) -> tuple[int, bool]:
-    """The first rule that matches, or may; and whether it does. The number after the
-    last is of those that no rule is for."""
+    """The number of the first rule that matches or may match, and whether it matches
+    for certain. The number after the last rule means that no rule matches."""
     for number, rule in enumerate(table.rules, 1):
         judged = verdict(rule, letter)
         if judged is not False:
@@ -81,10 +81,11 @@ def met(table: Table, letter: Letter) -> tuple[int, bool]:
 
 
 def table_of(queue: str, text: str) -> Table:
-    """The rules of a text; without one, those that the queue has.
+    """The rules in a text; without a text, the rules of the queue.
 
     Raises:
-        ReportError: the text cannot be read; or there is none, and the queue has none.
+        ReportError: the text cannot be parsed, or there is no text and the queue has no
+            rules.
     """
     try:
         return read(text, queue=queue) if text.strip() else parsed(rules_of(queue))
@@ -93,7 +94,7 @@ def table_of(queue: str, text: str) -> Table:
 
 
 def judged(table: Table, groups: Iterable[LetterGroup]) -> Iterator[dict[str, Any]]:
-    """Rows of the report: one for each rule, and one for what none is for."""
+    """Rows of the report: one for each rule, and one for letters without a rule."""
     found: dict[int, list[tuple[LetterGroup, bool]]] = {}
     for group in groups:
         number, is_sure = met(table, group.letter)
@@ -111,7 +112,7 @@ def judged(table: Table, groups: Iterable[LetterGroup]) -> Iterator[dict[str, An
 def counted(
     rule: Rule | None, met: Iterable[tuple[LetterGroup, bool]]
 ) -> dict[str, int]:
-    """How many letters met a rule, and what became of them."""
+    """The number of letters that a rule matched, by outcome."""
     groups = list(met)
     sure = [group for group, is_sure in groups if is_sure]
 

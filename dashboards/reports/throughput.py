@@ -1,7 +1,7 @@
-"""What was done on each queue in each minute.
+"""Activity on each queue in each minute.
 
 Reads    lifelines, open, deliveries   of silver
-Writes   throughput   one row for each queue and minute in which anything was done
+Writes   throughput   one row for each queue and minute with any activity
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COUNTED = {
 
 
 def check(inputs: Inputs, rows: Rows) -> None:
-    """Hold the sums to deliveries and life-lines."""
+    """Check the sums against deliveries and lifelines."""
     ends = inputs["deliveries"].groupBy("outcome").count().collect()
     found = {row["outcome"]: row["count"] for row in ends}
     for column, word in (("accepted", "accepted"), ("backed_out", "backed out")):

@@ -1,12 +1,13 @@
-"""How long dead letters lie before somebody clears them.
+"""How long dead letters wait until they are cleared.
 
 Reads    lifelines       of silver
-Writes   time to clear   one row for each day, queue it died on, and way it was cleared
+Writes   time to clear   one row for each day, origin queue, and way of clearing
 
-A dead letter is cleared when its stay on the dead letter queue ends, in whatever way:
-sent back, removed, moved, expired, discarded, taken by a program, or because its death
-was taken back. A letter that an undo or the discard bin brings back begins anew, if
-that is on the day on which it left; later silver takes it for any other message.
+A dead letter is cleared when its stay on the dead letter queue ends for any reason:
+resubmitted, removed, moved, expired, discarded, got by a program, or because the
+dead-lettering was undone. If an undo or a restore brings a letter back on the day on
+which it left, it starts again as a dead letter; on a later day it counts as an ordinary
+message.
 """
 
 from __future__ import annotations

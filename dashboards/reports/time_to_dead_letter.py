@@ -1,10 +1,11 @@
-"""How long messages take to die.
+"""How long it takes until a message is dead-lettered.
 
 Reads    lifelines             of silver
 Writes   time to dead letter   one row for each day, queue and cause
 
-From the put on the queue to the death on it: what was sent back begins anew. Where the
-put is older than the archive, the time is not known, and only the death is counted.
+The time is from the put on the queue to the dead-lettering there; a resubmitted copy
+starts again. If the put is older than the archive, the time is not known, and only the
+dead letter is counted.
 """
 
 from __future__ import annotations

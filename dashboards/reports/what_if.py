@@ -1,11 +1,11 @@
-"""Redelivery policies side by side, on the failures that were recorded.
+"""Two redelivery policies compared, by simulation on recorded failures.
 
 Reads    deliveries, lifelines, open   of silver
 Writes   what if    one row for each queue and policy
 
-A message counts that failed at least once, for the first time within the days that are
-looked at, and is no resubmitted copy of another: what copies show is known of the
-message (``policy_replay``). Dead ends that no policy could have prevented stay.
+The report counts messages whose first failure was in the selected days and that are not
+resubmitted copies; deliveries of copies count for the original message
+(``policy_replay``). Dead letters that no policy could have prevented stay dead letters.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 AS_RECORDED, AS_GIVEN = "as recorded", "as given"
-LEAST, MOST = "least", "most"  # rescued: where nobody knows, all fail, or none does
+LEAST, MOST = "least", "most"  # rescued: all unknown attempts fail, or all succeed
 FATES = """array<struct<policy string, bound string, end string, attempts bigint,
     later_us bigint, failing_us bigint>>"""
 
-# A resubmitted copy leads to the dead letter it was made from, and that to the message
-# which died; a copy of a copy, up to four times, to the first of all.
+# A resubmitted copy is traced to its dead letter, and that to the message that was
+# dead-lettered; copies of copies are traced to the first message, up to four times.
 STAYS = """
     now AS (
         SELECT * FROM {open} WHERE day = (SELECT max(day) FROM {open})
@@ -103,8 +103,8 @@ TOLD = """
 def stories(inputs: Inputs, queue: str) -> DataFrame:
     """One row for each message that failed: its tries, and those of its copies.
 
-    Left out are those that had failed before the record begins: of them more has failed
-    than is told.
+    Messages that had already failed before the archive began are left out, because not
+    all of their failures are recorded.
     """
     deliveries = inputs["deliveries"]
     named = deliveries.where(deliveries["queue"].like(like(queue)))
@@ -122,14 +122,14 @@ def stories(inputs: Inputs, queue: str) -> DataFrame:
 
 
 def like(pattern: str) -> str:
-    """A name in which ``*`` is any run of characters, as SQL has it."""
+    """A LIKE pattern for a name in which ``*`` stands for any characters."""
     for sign in ("\\", "%", "_"):
         pattern = pattern.replace(sign, f"\\{sign}")
     return pattern.replace("*", "%")
 
 
 def fates(story: Any, policies: Mapping[str, Policy | None]) -> list[dict[str, Any]]:
-    """What a story comes to under each policy; without one, what it came to."""
+    """The simulated outcome of a story for each policy; for None the recorded one."""
     known = story_of(story.asDict(recursive=True))
     found = []
     for name, policy in policies.items():
@@ -140,7 +140,7 @@ def fates(story: Any, policies: Mapping[str, Policy | None]) -> list[dict[str, A
 
 
 def policy_of(values: Values, name: str) -> Policy:
-    """One of the two that parameters give."""
+    """One of the two policies, from the values of parameters."""
     cap = values[f"{name}_cap_ms"]
     return Policy(
         values[f"{name}_attempts"],
@@ -152,7 +152,7 @@ def policy_of(values: Values, name: str) -> Policy:
 
 
 def settings_of(name: str, title: str, attempts: int) -> tuple[Parameter, ...]:
-    """The parameters that give one policy."""
+    """The parameters of one policy."""
     return (
         Parameter(
             f"{name}_attempts",
@@ -200,7 +200,7 @@ def settings_of(name: str, title: str, attempts: int) -> tuple[Parameter, ...]:
 
 
 def check(_: Inputs, rows: Rows) -> None:
-    """Hold the two policies to each other, and the numbers of each row."""
+    """Compare the numbers of the policies with each other, and within each row."""
     messages = {
         name: sum(row["messages"] for row in rows if row["policy"].startswith(name))
         for name in "AB"

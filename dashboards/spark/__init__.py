@@ -1,1 +1,1 @@
-"""The Spark session: its Java, its share of the processors, how far it is."""
+"""The Spark session: its Java, its share of the processors, its progress."""

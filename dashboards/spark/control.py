@@ -1,7 +1,7 @@
-"""Asking Spark how far it is, and to stop: its driver is in this process, or far away.
+"""Read the progress of Spark's work, and stop it, with a local or a remote driver.
 
-With ``SPARK_REMOTE`` a server of Spark Connect has the driver, and this process has
-neither Java nor a context. It tells of each query's tasks while the query runs.
+With ``SPARK_REMOTE`` the driver is in a server of Spark Connect, and this process has
+no Java and no Spark context. The server reports each query's tasks while it runs.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pyspark.sql.utils import is_remote
 
 @dataclass(frozen=True)
 class NamedJob:
-    """Work that Spark was given under a name."""
+    """Work that Spark does under a name: a job group or a tag."""
 
-    share_done: Callable[[], float]  # from 0 to 1, of what is planned so far
+    share_done: Callable[[], float]  # from 0 to 1, of the tasks planned so far
     stop: Callable[[], object]
 
 
 @contextmanager
 def named(spark: SparkSession, name: str, about: str) -> Iterator[NamedJob]:
-    """What this thread asks of Spark within the block, under a name."""
+    """Give Spark's work of this thread within the block a name."""
     if is_remote():
         with named_far_away(spark, name) as asked:
             yield asked
@@ -46,7 +46,7 @@ def named_far_away(spark: SparkSession, name: str) -> Iterator[NamedJob]:
         if tasks := sum(stage.num_tasks for stage in known):
             last[0] = sum(stage.num_completed_tasks for stage in known) / tasks
 
-    handler: Any = hear  # the type of it needs the client to be installed
+    handler: Any = hear  # its type is only there if the client is installed
     spark.addTag(name)
     spark.registerProgressHandler(handler)
     try:
@@ -57,7 +57,7 @@ def named_far_away(spark: SparkSession, name: str) -> Iterator[NamedJob]:
 
 
 def share(tracker: StatusTracker, group: str) -> float:
-    """Of the tasks that Spark has planned so far; it plans more as it goes."""
+    """The share of completed tasks. Spark plans more tasks while it works."""
     jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(group))
     stages = [
         stage

@@ -1,4 +1,4 @@
-"""How much of its machine a reports worker takes, and how much it leaves to others."""
+"""Limit the processors and the priority of a reports worker."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ PEER = struct.Struct("3i")  # of Linux: process, user, group
 
 
 def give_way() -> None:
-    """Keep to half of the processors, the last ones, with the lowest priority; and so
-    does all that is started from here, and what the database does for it.
+    """Run on the last half of the processors, with the lowest priority.
 
-    Where a system cannot keep a process to some processors, its priority has to do.
+    The limits also hold for processes that this one starts; the database's processes
+    for its connections get the processors. Where the system cannot limit a process to
+    some processors, only the priority is set.
     """
     os.nice(LOWEST)
     if hasattr(os, "sched_setaffinity"):
@@ -36,14 +37,14 @@ def keep_here(**_: Any) -> None:
 
 
 def take_along(backend: int) -> None:
-    """Keep a process of the database, which works for this one, to its processors.
+    """Limit the database process of a connection to the processors of this process.
 
-    Its priority stays: others of the database wait for what it locks. Nothing is done
-    for who does not give way, nor where the database is on another machine, is somebody
-    else’s, or is kept to other processors.
+    Its priority stays, because other database processes may wait for its locks. Nothing
+    happens if this process is not limited, or if the database runs on another machine,
+    belongs to another user, or is limited to other processors.
 
     Args:
-        backend: its number, as the database tells it.
+        backend: the process id, as the database reports it.
     """
     if os.nice(0) < LOWEST or not hasattr(os, "sched_setaffinity"):
         return
@@ -55,8 +56,8 @@ def take_along(backend: int) -> None:
 
 
 def listener() -> int | None:
-    """The process of this machine that listens for Django's connections; None where
-    they go over a network: another machine numbers its own."""
+    """The id of the local process that accepts Django's connections; None over TCP,
+    because another machine has its own process ids."""
     connection.ensure_connection()
     with socket.socket(fileno=os.dup(connection.connection.fileno())) as end:
         if end.family != socket.AF_UNIX:
@@ -67,12 +68,11 @@ def listener() -> int | None:
 
 
 def behind_all(start: Callable[[], object]) -> None:
-    """Call it; in a process that gives way, what it starts gets a processor only while
-    nobody else wants it.
+    """Call ``start``; if this process is limited, what it starts runs with SCHED_IDLE.
 
-    Priority is not enough: who puts or gets would wait until the clock ticks. This
-    process itself stays before Java, for while it copies the journal PostgreSQL keeps
-    what others have deleted, and there is no way back.
+    A low priority is not enough: a process that puts or gets would wait for Java until
+    the next clock tick. This process itself does not use SCHED_IDLE: while it copies
+    the journal, PostgreSQL cannot vacuum deleted rows; and SCHED_IDLE cannot be undone.
     """
     if os.nice(0) < LOWEST or not hasattr(os, "SCHED_IDLE"):
         start()
@@ -82,6 +82,6 @@ def behind_all(start: Callable[[], object]) -> None:
 
 
 def come_last() -> None:
-    """For this thread, and for what is started from it."""
+    """Set SCHED_IDLE for this thread and for all that it starts."""
     with suppress(OSError):  # a sandbox may not allow it
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

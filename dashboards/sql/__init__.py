@@ -1,4 +1,4 @@
-"""Statements that the ORM cannot say: one a file, named after what it gives or does."""
+"""Statements that the ORM cannot express: one file for each, named by its result."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
--- Sets the bounds of events_between.sql, for this connection: transactions, moments. It
--- copies with one process, not with all that the server has, and tells its number.
+-- Sets the bounds of events_between.sql and puts_between.sql for this connection:
+-- transaction ids and times. Turns parallel query off, so that the copy uses one
+-- process of the server, and returns the id of that process.
 SELECT
     set_config('archive.lo', $1, false),
     set_config('archive.hi', $2, false),

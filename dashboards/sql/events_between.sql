@@ -1,7 +1,7 @@
--- The journal of some transactions and moments, complete and final, in an order that gives
--- the same file each time. Run through ADBC by dashboards.pipeline.bronze, without
--- parameters, so that it travels as one binary COPY: the bounds are settings of its
--- connection, which bounds.sql makes.
+-- The events of a range of transaction ids and times, complete and final, in an order that
+-- gives the same file each time. Run through ADBC by dashboards.pipeline.bronze. It has no
+-- parameters, so ADBC sends it as one binary COPY: the bounds are settings of the
+-- connection, see bounds.sql.
 SELECT
     e.seq,
     e.xid,

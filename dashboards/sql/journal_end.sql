@@ -1,8 +1,9 @@
--- How far the journal is final, for dashboards.pipeline.bronze.
---   hi      every transaction below it has ended
---   as_of   everything that was committed before this time is below hi: the start of the
---           oldest transaction that is still writing and that this role may see, or now
---   lo      where the first window begins: the oldest event, or hi without any
+-- The end of the final part of the journal, for dashboards.pipeline.bronze.
+--   hi      all transactions with a lower id have ended
+--   as_of   all that was committed before this time is below hi: the start of the oldest
+--           transaction that is still writing and that this role may see, or now
+--   lo      the start of the next window: the end of the last one; without windows the
+--           oldest event, or hi without events
 WITH journal AS MATERIALIZED (
     SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS hi
 )

@@ -1,7 +1,7 @@
--- What runs behind the clock, in seconds; 0 where nothing does.
---   late      the delayed entry that has been due longest
---   unfolded  the oldest event that the tally does not have yet
---   open      the unit of work that is open longest, but for those without a deadline
+-- Lags in seconds; 0 if there is none.
+--   late      the time since the oldest delayed entry was due
+--   unfolded  the age of the oldest event that the tally does not have yet
+--   open      the age of the oldest open unit of work that has a deadline
 SELECT
     coalesce(
         (
@@ -18,7 +18,7 @@ SELECT
                 xid >= coalesce(
                     (SELECT xid FROM broker_watermark WHERE reader = 'tally'), 0
                 )
-                AND xid < 9223372036854775807  -- a range is taken for small
+                AND xid < 9223372036854775807  -- the planner takes a range for small
         ),
         0
     )::float8 AS unfolded,

@@ -1,6 +1,6 @@
--- How each link of a bridge is doing, for dashboards.metrics.bridge_links; times in
--- seconds from now. A link that nobody ever started has no status. Links are few, and so
--- are branches.
+-- The state and the counters of each bridge link, for dashboards.metrics.bridge_links;
+-- times in seconds before now. A link that was never started has no status. There are few
+-- links and few branches.
 SELECT
     bridge.name AS bridge,
     link.name AS link,

@@ -1,8 +1,8 @@
--- How old the message is that stands first on each queue: of what came back, or of what
--- is new, whichever is older. Lanes are found by hopping from one to the next, and each
--- is looked at where a get begins, so no queue is read.
+-- The age of the oldest message at the head of each queue: the first entry that was put
+-- back or the first new entry of a lane (queue and priority), whichever is older. A loose
+-- index scan finds the lanes, and each is read where a get begins, so no queue is scanned.
 --   queue_id
---   seconds   since its put
+--   seconds   since the put of that message
 WITH RECURSIVE lane AS (
     (SELECT queue_id, priority FROM broker_ready
     ORDER BY queue_id DESC, priority DESC, pos DESC LIMIT 1)
@@ -28,6 +28,6 @@ SELECT
     head.queue_id,
     greatest(extract(epoch FROM statement_timestamp() - message.put_at), 0)::float8
 FROM head CROSS JOIN LATERAL (
-    -- Looked up one by one, however many the planner believes there are.
+    -- OFFSET 0: look up each message by its id, whatever the planner estimates.
     SELECT put_at FROM broker_message WHERE id = head.id OFFSET 0
 ) AS message;

@@ -1,7 +1,7 @@
--- The fields of the messages that were put in some transactions and moments, and nothing
--- but the id and the time of those that are gone. Run through ADBC by
+-- The fields of the messages that were put in a range of transaction ids and times; only
+-- the id and the time of messages that are deleted. Run through ADBC by
 -- dashboards.pipeline.bronze, as events_between.sql is. A message that came to several
--- queues is one row; which are put together lie together, so few partitions are read.
+-- queues is one row. Ids of one window are close together, so few partitions are read.
 WITH put AS MATERIALIZED (
     SELECT id, min(e.at) AS at
     FROM broker_event e CROSS JOIN LATERAL unnest(e.ids) AS id
