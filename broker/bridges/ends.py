@@ -31,7 +31,7 @@ from broker.errors.bridges import WrongLink
 from broker.models import ConnectionFactory, Link, LinkStatus
 
 NO_TRANSACTIONS = (
-    "it is transacted, and {} offers no transactions that a link can use. Make the link"
+    "it is transacted, but {} has no transactions that a link can use. Make the link"
     " not transacted, or use another provider."
 )
 
@@ -94,7 +94,7 @@ def open_all(ends: Ends) -> None:
         is_here, (link.source_factory, link.target_factory)
     )
     if not (source_is_here or target_is_here):
-        why = "neither of its ends is this broker. Make two links, with a queue here."
+        why = "neither end is this broker. Create two links, with a queue here between."
         raise WrongLink(str(link), why)
     if not source_is_here:
         ends.remote = connected(link, link.source_factory, link.source_client_id)

@@ -12,7 +12,7 @@ from broker.bridges.providers.registry import HERE
 from broker.models import Address, BridgeDestination, Link, Queue
 
 WHAT_FOR = (
-    "What goes through the link {} again: it takes from here before it takes from its"
+    "Messages that go through the link {} again: it takes them before those of its"
     " source."
 )
 

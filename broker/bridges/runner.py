@@ -245,7 +245,8 @@ class Runner:
             raise WrongLink(
                 str(self.link),
                 f"its first message failed {self.failures} times in a row. {refusal}"
-                " Fix the problem, or remove the message, and start the link.",
+                " Fix the cause, or remove the message from the source. Then start the"
+                " link.",
             )
 
     def pause(self, ends: Ends) -> None:
@@ -285,8 +286,8 @@ class Runner:
         self.note(str(error))
         if 0 <= factory.connect_attempts <= self.tries:
             self.give_up(
-                f"{error} It was tried {self.tries} times. Start the link when the"
-                " provider is there again."
+                f"{error} The link gave up after {self.tries} attempts. Start it when"
+                " the provider is available again."
             )
             return
         doubled = 2.0 ** min(self.tries, MOST_DOUBLED) / 4

@@ -95,7 +95,7 @@ def opened(keys: tuple[str, ...]) -> MultiFernet:
         return MultiFernet([Fernet(key) for key in keys])
     except (ValueError, IndexError):
         raise ImproperlyConfigured(
-            "BACKOUT_SECRET_KEYS must be keys of Fernet, separated by commas. Make one"
+            "BACKOUT_SECRET_KEYS must be Fernet keys, separated by commas. Make one"
             " with: python -c 'from cryptography.fernet import Fernet;"
             " print(Fernet.generate_key().decode())'"
         ) from None

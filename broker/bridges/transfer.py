@@ -26,9 +26,9 @@ from broker.queueing.store import NewMessage
 logger = logging.getLogger(__name__)
 
 PATH = "x-opt-bridge-path"  # links that a message went through, comma-separated
-CARRIED = "This link has carried it before: its links form a loop."
-NO_TRANSFER = "The transformer asked for no transfer. This is the first of this start."
-BRANCHED = "The transformer asked for {}. This is the first of this start."
+CARRIED = "This link has transferred it before: the links form a loop."
+NO_TRANSFER = "The transformer returned NoTransfer, for the first time since the start."
+BRANCHED = "The transformer branched to {}, for the first time since the start."
 
 
 class Way(Protocol):

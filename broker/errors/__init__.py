@@ -1,8 +1,8 @@
-"""What the broker refuses, and why.
+"""Errors of the broker.
 
-Every error states one broken rule. It carries its facts as attributes, so that the log,
-the console and every protocol say it in their own form from the same values, and a
-``code``, which is stable and safe to match on.
+Each error states one broken rule. Its facts are attributes, so that the log, the
+console and each protocol can format the same values. Its ``code`` is stable: programs
+can rely on it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from broker.errors.mq_codes import Reason
 
 @dataclass_transform(eq_default=False)
 class BrokerError(Exception):
-    """Every error is a dataclass: its fields are its facts, and also its ``args``."""
+    """The base of all errors: a dataclass; its fields are also its ``args``."""
 
     code: ClassVar[str]
-    reason: ClassVar[Reason] = Reason.UNEXPECTED_ERROR  # as IBM MQ's clients know it
+    reason: ClassVar[Reason] = Reason.UNEXPECTED_ERROR  # for clients of IBM MQ
 
     def __init_subclass__(cls) -> None:
         dataclass(eq=False, repr=False)(cls)
@@ -74,7 +74,7 @@ class MessageTooLarge(BrokerError):
 
 
 class InvalidMessage(BrokerError):
-    """A message holds what cannot be kept; nothing was stored."""
+    """A message has a value that cannot be stored; nothing was stored."""
 
     code = "invalid-message"
 
@@ -82,8 +82,8 @@ class InvalidMessage(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"The message cannot be kept: {self.why}. Its headers must be text without"
-            " NUL and its properties JSON; send any bytes in the body."
+            f"The message cannot be stored: {self.why}. Headers must be text without"
+            " NUL, and properties must be JSON; the body may be any bytes."
         )
 
 
@@ -101,9 +101,9 @@ class LockLost(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Unit of work {self.uow} no longer holds its messages: it was ended"
-            " already, took longer than its deadline, or its process was taken for"
-            " dead. Its work counts as not done; get the messages again."
+            f"Unit of work {self.uow} no longer holds its messages: it has already"
+            " ended, its deadline has passed, or its process was taken for dead. Its"
+            " work counts as not done. Get the messages again."
         )
 
 
@@ -115,11 +115,11 @@ class UnitOfWorkEnded(BrokerError):
     uow: int | None
 
     def __str__(self) -> str:
-        return "This unit of work has ended; begin another one."
+        return "This unit of work has ended. Begin another one."
 
 
 class NotResubmittable(BrokerError):
-    """Nothing chosen can go back to where it came from."""
+    """None of the chosen dead letters can be resubmitted."""
 
     code = "not-resubmittable"
 
@@ -127,8 +127,9 @@ class NotResubmittable(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Nothing in “{self.scope}” can be resubmitted: the messages are gone, in"
-            " the hands of a consumer, or their queue no longer exists."
+            f"Nothing in “{self.scope}” can be resubmitted: the messages are gone, a"
+            " consumer holds them, or their queue no longer exists. Reload the list,"
+            " and choose others."
         )
 
 
@@ -141,7 +142,10 @@ class OperationNotPlanned(BrokerError):
     state: str
 
     def __str__(self) -> str:
-        return f"Operation {self.operation_id} is {self.state} already."
+        return (
+            f"Operation {self.operation_id} is already {self.state}. Plan a new one if"
+            " it is still needed."
+        )
 
 
 class UnsafeServer(BrokerError):

@@ -1,4 +1,4 @@
-"""What is refused to whoever asks for the same thing twice."""
+"""Errors of requests with an idempotency key."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from broker.errors import BrokerError
 
 
 class AnotherRequest(BrokerError):
-    """A key came again, but for something else; nothing was done."""
+    """A key was used before for another request; nothing was done."""
 
     code = "idempotency-key-reused"
 
@@ -14,13 +14,13 @@ class AnotherRequest(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"The key {self.key!r} was sent before, with another request. Send each"
-            " request with a key of its own, and the same again only to repeat it."
+            f"The key {self.key!r} was already used for another request. Use a new key"
+            " for each request, and the same key only to repeat a request."
         )
 
 
 class StillUnderWay(BrokerError):
-    """A key came again while the first request with it runs; nothing was done."""
+    """The first request with this key is still running; nothing was done."""
 
     code = "idempotency-key-in-use"
 
@@ -28,6 +28,6 @@ class StillUnderWay(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"The first request with the key {self.key!r} has not come to its end yet."
-            " Ask again in some seconds."
+            f"The first request with the key {self.key!r} is still running. Try again"
+            " in a few seconds."
         )

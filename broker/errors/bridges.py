@@ -1,4 +1,4 @@
-"""What can be wrong with a bridge, its links, and the providers that they connect."""
+"""Errors of bridges, their links, and the providers that they connect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from broker.errors import BrokerError
 
 
 class BridgeError(BrokerError):
-    """Anything that is wrong with a bridge."""
+    """The base of the errors of bridges."""
 
 
 class NoSuchBridge(BridgeError):
@@ -39,7 +39,7 @@ class NoSuchLink(BridgeError):
 
 
 class CommandRefused(BridgeError):
-    """A link in this state does not take this command; nothing has changed."""
+    """A link cannot execute this command in its state; nothing has changed."""
 
     code = "link-command-refused"
 
@@ -64,11 +64,11 @@ class WrongLink(BridgeError):
 
 
 class ProviderError(BridgeError):
-    """Something is wrong with a provider, or with what a connection factory says of it.
+    """An error of a provider, or of its connection factory.
 
     Args:
         factory: the name of the connection factory.
-        why: a sentence; what to do stands in it where that is known.
+        why: a sentence, with what to do where that is known.
     """
 
     factory: str
@@ -79,37 +79,37 @@ class ProviderError(BridgeError):
 
 
 class ProviderLost(ProviderError):
-    """A provider cannot be reached, or its connection broke. It is tried again.
+    """A provider cannot be reached, or its connection broke. The link tries again.
 
-    What was under way may or may not have been done.
+    The outcome of the last call is not known.
     """
 
     code = "provider-lost"
 
 
 class AccessRefused(ProviderError):
-    """A provider does not take this name and password. It is not tried again."""
+    """A provider refuses this name and password. The link does not try again."""
 
     code = "provider-access-refused"
 
 
 class WrongFactory(ProviderError):
-    """A connection factory, or a destination at it, cannot be used as it is written.
+    """A connection factory or a destination is configured wrongly.
 
-    It is not tried again.
+    The link does not try again.
     """
 
     code = "wrong-connection-factory"
 
 
 class SendRefused(ProviderError):
-    """A provider does not take one message. Others may still be sent."""
+    """A provider refuses one message. Others can still be sent."""
 
     code = "provider-send-refused"
 
 
 class CommitInDoubt(ProviderError):
-    """A provider was asked to commit, and nobody knows whether it did."""
+    """A provider was asked to commit, and the outcome is not known."""
 
     code = "provider-commit-in-doubt"
 
@@ -126,12 +126,12 @@ class SecretsLost(BridgeError):
         return (
             f"The passwords of these connection factories cannot be decrypted: {names}."
             " They were encrypted with a key that BACKOUT_SECRET_KEYS no longer has."
-            " Add that key again, at the end, or enter the passwords anew."
+            " Add that key again at the end, or enter the passwords again."
         )
 
 
 class TransformerFailed(BridgeError):
-    """A message transformer raised, gave nothing back, or took too long."""
+    """A message transformer raised, returned an invalid result, or took too long."""
 
     code = "transformer-failed"
 
@@ -143,7 +143,7 @@ class TransformerFailed(BridgeError):
 
 
 class DeadMessageRefused(BridgeError):
-    """No dead message queue took a message. The link stops, and the source keeps it."""
+    """No dead message queue accepted a message. The link stops; the source keeps it."""
 
     code = "dead-message-refused"
 
@@ -152,13 +152,14 @@ class DeadMessageRefused(BridgeError):
 
     def __str__(self) -> str:
         return (
-            f"No dead message queue of the link {self.link!r} took the message:"
+            f"No dead message queue of the link {self.link!r} accepted the message:"
             f" {self.why} The link has stopped, and the message is still at its source."
+            " Fix the cause, then start the link."
         )
 
 
 class LinkTakenOver(BridgeError):
-    """Another process runs the link now. This one must do nothing more for it."""
+    """Another process runs the link now. This process must stop working for it."""
 
     code = "link-taken-over"
 
@@ -167,13 +168,13 @@ class LinkTakenOver(BridgeError):
 
     def __str__(self) -> str:
         return (
-            f"Another process runs the link {self.link!r} now; what this one had begun"
-            f" in its turn {self.epoch} was undone."
+            f"Another process runs the link {self.link!r} now. The open work of this"
+            f" process (epoch {self.epoch}) was rolled back. Nothing needs to be done."
         )
 
 
 class NoSuchTransformer(BridgeError):
-    """A link names a transformer that nobody registers."""
+    """A link names a transformer that is not registered."""
 
     code = "no-such-transformer"
 
@@ -184,7 +185,7 @@ class NoSuchTransformer(BridgeError):
         known = ", ".join(self.known) or "none"
         return (
             f"There is no message transformer {self.transformer!r}. Register it with"
-            f" @transforms in transformers.py of an installed application, or take one"
+            f" @transforms in transformers.py of an installed application, or use one"
             f" that exists: {known}."
         )
 
@@ -197,11 +198,11 @@ class NoSuchBranch(BridgeError):
     xid: str
 
     def __str__(self) -> str:
-        return f"The transaction {self.xid!r} has ended already. Nothing is to be done."
+        return f"The transaction {self.xid!r} has already ended. Nothing is left to do."
 
 
 class NoSuchPart(BridgeError):
-    """A call named something that the bridge does not have."""
+    """A call named a part that the bridge does not have."""
 
     code = "no-such-bridge-part"
 
@@ -217,7 +218,7 @@ class NoSuchPart(BridgeError):
 
 
 class WrongBridge(BridgeError):
-    """A bridge, or something in it, cannot be as it was to be; nothing was saved."""
+    """A bridge or one of its parts is not valid; nothing was saved."""
 
     code = "wrong-bridge"
 
@@ -228,7 +229,7 @@ class WrongBridge(BridgeError):
 
 
 class StillNeeded(BridgeError):
-    """Something of a bridge cannot be deleted now; nothing was."""
+    """A part of a bridge cannot be deleted now; nothing was deleted."""
 
     code = "bridge-part-needed"
 

@@ -1,4 +1,4 @@
-"""What the discard bin refuses."""
+"""Errors of the discard bin."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from broker.errors.mq_codes import Reason
 
 
 class NotInDiscardBin(BrokerError):
-    """The discard bin does not have the message, or no longer; nothing was done."""
+    """The discard bin does not have the message; nothing was done."""
 
     code = "not-in-discard-bin"
     reason = Reason.NO_MSG_AVAILABLE
@@ -18,8 +18,8 @@ class NotInDiscardBin(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"The discard bin no longer has message {self.message_id}: it was restored,"
-            " or its time in the bin is over."
+            f"The discard bin does not have message {self.message_id}: it was restored,"
+            " or its time in the bin is over. Search the journal for it."
         )
 
 
@@ -34,6 +34,6 @@ class DiscardedExpired(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Message {self.message_id} expired {self.expires_at:%Y-%m-%d %H:%M:%S}"
+            f"Message {self.message_id} expired at {self.expires_at:%Y-%m-%d %H:%M:%S}"
             " UTC; no consumer would get it. Put its body again as a new message."
         )

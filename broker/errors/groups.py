@@ -1,4 +1,4 @@
-"""What the broker refuses about groups of dead letters."""
+"""Errors of groups of dead letters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from broker.errors import BrokerError
 
 
 class InvalidTicket(BrokerError):
-    """A ticket's link leads nowhere that a person should be led to."""
+    """The link of a ticket is not a safe URL."""
 
     code = "invalid-ticket"
 
@@ -16,13 +16,13 @@ class InvalidTicket(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"“{self.link[:200]}” is no link to a ticket. Give one that begins with"
-            " https:// or http:// and has a host, without a name or password in it."
+            f"“{self.link[:200]}” is not a link to a ticket. Enter a URL that begins"
+            " with https:// or http:// and has a host, but no name or password."
         )
 
 
 class InvalidSnooze(BrokerError):
-    """A group cannot be put off until then."""
+    """A group cannot be snoozed until this time."""
 
     code = "invalid-snooze"
 
@@ -31,13 +31,13 @@ class InvalidSnooze(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"{self.until:%Y-%m-%d %H:%M} UTC is over, or more than {self.days} days"
-            " away. Choose a time between."
+            f"{self.until:%Y-%m-%d %H:%M} UTC is in the past, or more than"
+            f" {self.days} days ahead. Choose a time in between."
         )
 
 
 class NoSuchGroup(BrokerError):
-    """No dead letter that one may see has this fingerprint."""
+    """The user sees no dead letter with this fingerprint."""
 
     code = "no-such-group"
 

@@ -1,4 +1,4 @@
-"""What is wrong with a message."""
+"""Errors of messages, selectors and filters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from broker.errors.mq_codes import Reason
 
 
 class WrongReportOptions(BrokerError):
-    """The report field asks for what there is not; nothing was stored."""
+    """The report field has an invalid value; nothing was stored."""
 
     code = "wrong-report-options"
     reason = Reason.REPORT_OPTIONS_ERROR
@@ -18,13 +18,13 @@ class WrongReportOptions(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Report options {self.report:#010x} are no valid combination. Add up the"
-            " options that you want from broker.errors.mq_codes.Report."
+            f"Report options {self.report:#010x} are not a valid combination. Combine"
+            " the values of broker.errors.mq_codes.Report that you want."
         )
 
 
 class MissingReplyTo(BrokerError):
-    """A message asks for a report and does not say whereto; nothing was stored."""
+    """A message requests a report but has no reply-to queue; nothing was stored."""
 
     code = "missing-reply-to"
     reason = Reason.MISSING_REPLY_TO_Q
@@ -33,13 +33,13 @@ class MissingReplyTo(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Report options {self.report:#010x} ask for a report, or the message is a"
-            " request, but it has no reply-to queue. Name one."
+            f"Report options {self.report:#010x} request a report, or the message is a"
+            " request, but it has no reply-to queue. Set one."
         )
 
 
 class WrongExpiry(BrokerError):
-    """An expiry is no span of time; nothing was stored."""
+    """An expiry is not a valid duration; nothing was stored."""
 
     code = "wrong-expiry"
     reason = Reason.EXPIRY_ERROR
@@ -54,7 +54,7 @@ class WrongExpiry(BrokerError):
 
 
 class MalformedHeader(BrokerError):
-    """The bytes of a header are not what its format says."""
+    """The bytes of a header do not follow its format."""
 
     code = "malformed-header"
     reason = Reason.RFH_ERROR
@@ -68,19 +68,19 @@ class MalformedHeader(BrokerError):
 
 
 class MalformedFormat(MalformedHeader):
-    """The folders of an RFH2 are not what its rules say."""
+    """The folders of an RFH2 do not follow its rules."""
 
     reason = Reason.RFH_FORMAT_ERROR
 
 
 class MalformedDeadLetterHeader(MalformedHeader):
-    """The bytes of an MQDLH are not one."""
+    """The bytes are not a valid MQDLH."""
 
     reason = Reason.DLH_ERROR
 
 
 class InvalidBatch(BrokerError):
-    """A body should be a batch of messages, and is none; nothing was done."""
+    """A body is not a batch of messages; nothing was done."""
 
     code = "invalid-batch"
 
@@ -88,13 +88,13 @@ class InvalidBatch(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"The body is no batch of messages: {self.why}. Send what"
-            " broker.amqp.messages.batches writes, as docs/rest.md says."
+            f"The body is not a batch of messages: {self.why}. Send the format that"
+            " docs/rest.md describes."
         )
 
 
 class InvalidSelector(BrokerError):
-    """A selector is not in the language of JMS selectors."""
+    """A selector is not a valid JMS selector."""
 
     code = "invalid-selector"
     reason = Reason.SELECTOR_SYNTAX_ERROR
@@ -108,7 +108,7 @@ class InvalidSelector(BrokerError):
 
 
 class InvalidFilter(BrokerError):
-    """A filter is not in the language of filters."""
+    """A filter has a syntax error."""
 
     code = "invalid-filter"
     reason = Reason.SELECTOR_SYNTAX_ERROR
@@ -123,7 +123,7 @@ class InvalidFilter(BrokerError):
 
 
 class SearchTooLong(BrokerError):
-    """The database was asked for what takes it too long; nothing was found yet."""
+    """A search took too long and was stopped; nothing was found yet."""
 
     code = "search-too-long"
 
@@ -132,5 +132,5 @@ class SearchTooLong(BrokerError):
     def __str__(self) -> str:
         return (
             f"The search was stopped after {self.patience.total_seconds():g} seconds."
-            " Narrow it: by queue, state, id, or the time of the put."
+            " Narrow it by queue, state, id, or the time of the put."
         )

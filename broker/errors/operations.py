@@ -1,4 +1,4 @@
-"""What operations refuse."""
+"""Errors of operations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from broker.errors.mq_codes import Reason
 
 
 class NothingChosen(BrokerError):
-    """No entry was chosen that the operation could be about; nothing was planned."""
+    """No entry was selected for the operation; nothing was planned."""
 
     code = "nothing-chosen"
     reason = Reason.NO_MSG_AVAILABLE
@@ -18,8 +18,8 @@ class NothingChosen(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"There is nothing to do in “{self.scope}”: the messages are gone, or in"
-            " the hands of a consumer. Look again, and choose others."
+            f"There is nothing to do in “{self.scope}”: the messages are gone, or a"
+            " consumer holds them. Reload the list, and choose others."
         )
 
 
@@ -31,11 +31,14 @@ class InvalidPriority(BrokerError):
     priority: str
 
     def __str__(self) -> str:
-        return f"{self.priority!r} is no priority. Give one from 0 to 9; 9 goes first."
+        return (
+            f"{self.priority!r} is not a priority. Enter one from 0 to 9; 9 is the"
+            " highest."
+        )
 
 
 class NotUndoable(BrokerError):
-    """An operation cannot be taken back; nothing was planned."""
+    """An operation cannot be undone; nothing was planned."""
 
     code = "not-undoable"
 
@@ -44,13 +47,13 @@ class NotUndoable(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Operation {self.operation_id} cannot be undone: {self.why}. What it did"
-            " can be changed by another operation."
+            f"Operation {self.operation_id} cannot be undone: {self.why}. Change its"
+            " results by another operation."
         )
 
 
 class InvalidPace(BrokerError):
-    """A pace is no number of messages a second; nothing was changed."""
+    """A pace is not a valid number of messages a second; nothing was changed."""
 
     code = "invalid-pace"
 
@@ -58,13 +61,13 @@ class InvalidPace(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"{self.pace:,} messages a second is no pace. Give a number from 1 to"
-            " 100,000, or none for as fast as it goes."
+            f"{self.pace:,} messages a second is not a valid pace. Enter a number from"
+            " 1 to 100,000, or none for no limit."
         )
 
 
 class InvalidCanary(BrokerError):
-    """A canary has more messages than can be watched; nothing was changed."""
+    """A canary has too many messages; nothing was changed."""
 
     code = "invalid-canary"
 
@@ -73,24 +76,24 @@ class InvalidCanary(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"{self.canaries:,} messages are no canary: each of them is watched until"
-            f" it has ended. Give a number from 0, for none, to {self.most}."
+            f"A canary cannot have {self.canaries:,} messages. Enter a number from 0,"
+            f" for no canary, to {self.most}."
         )
 
 
 class ReasonMissing(BrokerError):
-    """What needs a reason came without one; nothing was changed."""
+    """A request has no reason, but it needs one; nothing was changed."""
 
     code = "reason-missing"
 
     what: str  # a sentence's beginning
 
     def __str__(self) -> str:
-        return f"{self.what} needs a reason. Say why; it is kept with your name."
+        return f"{self.what} needs a reason. Enter one; it is stored with your name."
 
 
 class ReasonNeeded(BrokerError):
-    """An operation on so many messages of a queue says why; it was not started."""
+    """An operation on so many messages of a queue needs a reason; it did not start."""
 
     code = "reason-needed"
 
@@ -99,13 +102,13 @@ class ReasonNeeded(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Operation {self.operation_id} is about so many messages of queue"
-            f" {self.queue!r} that it needs a reason. Say why, and start it again."
+            f"Operation {self.operation_id} has so many messages of queue"
+            f" {self.queue!r} that it needs a reason. Enter one, and start it again."
         )
 
 
 class ApprovalNeeded(BrokerError):
-    """An operation on so many messages of a queue takes two; it was not started."""
+    """An operation on so many messages of a queue needs approval; it did not start."""
 
     code = "approval-needed"
 
@@ -115,8 +118,8 @@ class ApprovalNeeded(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Operation {self.operation_id} is about so many messages of queue"
-            f" {self.queue!r} that it takes a second person. {self.what_to_do}."
+            f"Operation {self.operation_id} has so many messages of queue"
+            f" {self.queue!r} that a second person must approve it. {self.what_to_do}."
         )
 
 
@@ -130,14 +133,14 @@ class ApprovalExpired(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"The approval of operation {self.operation_id} ended at"
-            f" {self.expired_at:%Y-%m-%d %H:%M:%S} UTC. Plan it again, and have that"
-            " approved."
+            f"The approval of operation {self.operation_id} expired at"
+            f" {self.expired_at:%Y-%m-%d %H:%M:%S} UTC. Plan it again, and ask for a"
+            " new approval."
         )
 
 
 class OwnApproval(BrokerError):
-    """Somebody would approve what they planned themselves."""
+    """The person who planned an operation tried to approve it."""
 
     code = "own-approval"
     reason = Reason.NOT_AUTHORIZED
@@ -146,8 +149,8 @@ class OwnApproval(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Whoever planned operation {self.operation_id} cannot approve it: it takes"
-            " a second person. Ask somebody else to look at it."
+            f"The person who planned operation {self.operation_id} cannot approve it."
+            " Ask a second person to approve it."
         )
 
 

@@ -1,4 +1,4 @@
-"""What repairs refuse."""
+"""Errors of repairs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from broker.errors import BrokerError
 
 
 class InvalidPatch(BrokerError):
-    """A patch cannot be read, or could not be applied to any message."""
+    """A patch is not valid, or could not be applied to any message."""
 
     code = "invalid-patch"
 
@@ -14,12 +14,12 @@ class InvalidPatch(BrokerError):
     where: str = ""  # as "body, operation 2"; empty: the whole
 
     def __str__(self) -> str:
-        where = f"{self.where}: " if self.where else ""
-        return f"This is no patch. {where[:1].upper()}{where[1:]}{self.why}."
+        said = f"{self.where}: {self.why}" if self.where else self.why
+        return f"The patch is not valid. {said[:1].upper()}{said[1:]}."
 
 
 class NotPatchable(BrokerError):
-    """A plan is of a kind that sends nothing on, so there is nothing to repair."""
+    """The operation sends no messages, so there is nothing to repair."""
 
     code = "not-patchable"
 
@@ -27,13 +27,13 @@ class NotPatchable(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Operation {self.operation_id} sends no messages on. Only what is"
-            " resubmitted or moved can be repaired on its way."
+            f"Operation {self.operation_id} sends no messages. Only messages that are"
+            " resubmitted or moved can be repaired."
         )
 
 
 class PatchNotLooked(BrokerError):
-    """Nobody knows yet what a patch would do to all of the messages; nothing began."""
+    """The preview of a patch is not complete; the operation did not start."""
 
     code = "patch-not-looked"
 
@@ -41,13 +41,13 @@ class PatchNotLooked(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"What the patch of operation {self.operation_id} would change is still"
-            " being looked at. Wait until its preview is complete, then start it."
+            f"The preview of the patch of operation {self.operation_id} is not complete"
+            " yet. Wait until it is, then start the operation."
         )
 
 
 class NotRepaired(BrokerError):
-    """A message was not sent, so nothing of it was changed."""
+    """A repaired message was not sent; the original is unchanged."""
 
     code = "not-repaired"
 
@@ -56,6 +56,6 @@ class NotRepaired(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Message {self.message_id} was not sent, and is as it was. {self.why} Look"
-            " at it again."
+            f"Message {self.message_id} was not sent and is unchanged. {self.why} Check"
+            " it again."
         )

@@ -1,4 +1,4 @@
-"""What queues refuse."""
+"""Errors of queues and subscriptions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from broker.errors.mq_codes import Reason
 
 
 class QueueFull(BrokerError):
-    """A queue holds as many messages as it may; nothing was stored."""
+    """A queue has reached its max depth; nothing was stored."""
 
     code = "queue-full"
     reason = Reason.Q_FULL
@@ -23,7 +23,7 @@ class QueueFull(BrokerError):
 
 
 class PutInhibited(BrokerError):
-    """A queue takes nothing at present; nothing was stored."""
+    """A queue is put-inhibited; nothing was stored."""
 
     code = "put-inhibited"
     reason = Reason.PUT_INHIBITED
@@ -35,7 +35,7 @@ class PutInhibited(BrokerError):
 
 
 class GetInhibited(BrokerError):
-    """A queue gives nothing at present."""
+    """A queue is paused: get-inhibited."""
 
     code = "get-inhibited"
     reason = Reason.GET_INHIBITED
@@ -58,9 +58,9 @@ class MessageTooBigForQueue(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"The message has {self.size_bytes:,} bytes with its headers; queue"
-            f" {self.queue!r} takes {self.limit_bytes:,}. Raise its max message bytes"
-            " under Settings, or send less."
+            f"The message has {self.size_bytes:,} bytes with its headers; the limit of"
+            f" queue {self.queue!r} is {self.limit_bytes:,}. Raise its max message"
+            " bytes under Settings, or send less."
         )
 
 
@@ -103,12 +103,12 @@ class NoSuchQueueManager(BrokerError):
     def __str__(self) -> str:
         return (
             f"There is no queue manager {self.name!r}; this broker is {self.known!r}."
-            " Name that, or none."
+            " Use that name, or none."
         )
 
 
 class NoModelQueue(BrokerError):
-    """A subscription's model queue is missing or cannot serve; nothing was made."""
+    """A subscription's model queue is missing or unsuitable; nothing was created."""
 
     code = "no-model-queue"
     reason = Reason.INVALID_DESTINATION
@@ -118,9 +118,9 @@ class NoModelQueue(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Subscriptions to {self.address!r} are cloned from the model queue"
-            f" {self.model!r}, which is missing or not of their kind. Define it under"
-            " Settings, or name another in the address."
+            f"Subscriptions to {self.address!r} are created from the model queue"
+            f" {self.model!r}, which does not exist or has the wrong type. Define it"
+            " under Settings, or set another model queue for the address."
         )
 
 
@@ -135,8 +135,8 @@ class DeliveryStopped(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Delivery from queue {self.queue!r} has stopped: {self.why} Remove the"
-            " cause, then start delivery again on the queue's page."
+            f"Delivery from queue {self.queue!r} has stopped: {self.why} Fix the cause,"
+            " then start delivery again on the queue's page."
         )
 
 
@@ -157,7 +157,7 @@ class NoSuchSubscription(BrokerError):
 
 
 class SubscriptionInUse(BrokerError):
-    """A subscription cannot be ended while somebody consumes it; it goes on."""
+    """A subscription cannot be deleted while it has a consumer; it stays."""
 
     code = "subscription-in-use"
     reason = Reason.SUBSCRIPTION_IN_USE
@@ -173,7 +173,7 @@ class SubscriptionInUse(BrokerError):
 
 
 class CauseRemains(BrokerError):
-    """Delivery would stop again at once; it was not started."""
+    """Delivery would stop again immediately; it was not started."""
 
     code = "cause-remains"
     reason = Reason.GET_INHIBITED
@@ -183,6 +183,6 @@ class CauseRemains(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Delivery from queue {self.queue!r} cannot start again yet, because it"
-            f" would stop at once. {self.why}"
+            f"Delivery from queue {self.queue!r} cannot start yet, because it would"
+            f" stop again immediately. {self.why}"
         )

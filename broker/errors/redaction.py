@@ -1,4 +1,4 @@
-"""What is refused because a value is masked."""
+"""Errors of masked values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from broker.errors.mq_codes import Reason
 
 
 class MaskedSearch(BrokerError):
-    """A search would tell what is in values that are masked; nothing was looked for."""
+    """A search would disclose masked values; nothing was searched."""
 
     code = "masked-search"
     reason = Reason.NOT_AUTHORIZED
@@ -20,15 +20,15 @@ class MaskedSearch(BrokerError):
     def __str__(self) -> str:
         many = len(self.rules) > 1
         return (
-            f"“{self.asked}” would tell what is masked by"
-            f" {'rules' if many else 'rule'} {', '.join(self.rules)}. To look for it"
-            " needs the authority “unmask” on every queue that"
-            f" {'these rules are' if many else 'this rule is'} for."
+            f"“{self.asked}” would disclose values that are masked by"
+            f" {'rules' if many else 'rule'} {', '.join(self.rules)}. This search needs"
+            " the authority “unmask” on every queue of"
+            f" {'these rules' if many else 'this rule'}."
         )
 
 
 class MaskedMessage(BrokerError):
-    """What is to be done needs values that are masked for whoever asks."""
+    """The action needs values that are masked for this user."""
 
     code = "masked-message"
     reason = Reason.NOT_AUTHORIZED
@@ -38,16 +38,19 @@ class MaskedMessage(BrokerError):
     def __str__(self) -> str:
         many = len(self.rules) > 1
         return (
-            f"What is in it is masked by {'rules' if many else 'rule'}"
-            f" {', '.join(self.rules)}. This needs the authority “unmask” on"
-            " every queue where it is or was."
+            f"The message has values that are masked by {'rules' if many else 'rule'}"
+            f" {', '.join(self.rules)}. This action needs the authority “unmask” on"
+            " every queue where the message is or was."
         )
 
 
 class UnmaskingNeedsReason(BrokerError):
-    """Somebody wants to see what is masked, and does not say why; nothing was shown."""
+    """A request to see masked values has no reason; nothing was shown."""
 
     code = "unmasking-needs-reason"
 
     def __str__(self) -> str:
-        return "Say why you need to see what is masked. It stands in the audit."
+        return (
+            "Enter the reason why you need to see masked values. It is written to the"
+            " audit."
+        )

@@ -1,4 +1,4 @@
-"""What the broker refuses about rules for dead letters."""
+"""Errors of rules for dead letters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMED = 3  # faults in the sentence
 
 @dataclass(frozen=True, slots=True, order=True)
 class RuleFault:
-    """What is wrong at one place of a table; lines and columns count from 1."""
+    """An error in a rules table; lines and columns count from 1."""
 
     line: int
     column: int
@@ -24,7 +24,7 @@ class RuleFault:
 
 
 class InvalidRules(BrokerError):
-    """A rules table cannot be read; nothing was changed."""
+    """A rules table has errors; nothing was changed."""
 
     code = "invalid-rules"
 
@@ -46,8 +46,8 @@ class RulesChanged(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Somebody saved the rules of {self.queue} meanwhile: they are revision"
-            f" {self.revision} now. Read them again, and change those."
+            f"Somebody else saved the rules of {self.queue} meanwhile; they are now"
+            f" revision {self.revision}. Read them again, and change that revision."
         )
 
 
@@ -59,4 +59,4 @@ class NoSuchRules(BrokerError):
     queue: str
 
     def __str__(self) -> str:
-        return f"{self.queue} has no rules. Write some under Dead letters, Rules."
+        return f"{self.queue} has no rules. Create them under Dead letters, Rules."

@@ -1,4 +1,4 @@
-"""What is wrong with a document of settings."""
+"""Errors of settings documents."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from broker.errors import BrokerError
 
 
 class WrongSettings(BrokerError):
-    """A document of settings cannot be read; nothing of it was taken over."""
+    """A settings document is not valid; nothing was imported."""
 
     code = "wrong-settings"
 
-    where: str  # "line 12, <max-delivery-attempts>"; empty for all of it
+    where: str  # "line 12, <max-delivery-attempts>"; empty for the whole document
     why: str  # and what to do: a sentence
 
     def __str__(self) -> str:
@@ -26,13 +26,13 @@ class SettingsChanged(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"The {self.what} have changed since this preview was made. Look at the"
-            " new one, and apply that."
+            f"The {self.what} have changed since this preview was made. Check the new"
+            " preview, then apply it."
         )
 
 
 class NotAsSeen(BrokerError):
-    """Settings are not in the version that a change was for; nothing was changed."""
+    """Settings have another version than the change expects; nothing was changed."""
 
     code = "not-as-seen"
 
@@ -40,6 +40,6 @@ class NotAsSeen(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"What {self.match!r} defines is not as it was when this change was made."
-            " Read it again, and make the change to that."
+            f"The settings of {self.match!r} have changed since you read them. Read"
+            " them again, then repeat the change."
         )

@@ -1,4 +1,4 @@
-"""What units of work refuse, and how they end unasked."""
+"""Errors of units of work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from broker.errors.mq_codes import GetOptions, Reason
 
 
 class BackedOut(BrokerError):
-    """A commit could not be made; the unit of work has been backed out instead."""
+    """A commit failed; the unit of work was backed out."""
 
     code = "backed-out"
     reason = Reason.BACKED_OUT
@@ -17,27 +17,28 @@ class BackedOut(BrokerError):
     def __str__(self) -> str:
         return (
             f"The unit of work could not be committed and was backed out: {self.why}"
-            " What it got is available again; nothing that it put was sent."
+            " Its gets are available again, and its puts were not sent."
         )
 
 
 class Reject(Exception):
-    """What a handler raises whose messages are not to be tried again.
+    """Raised by a handler whose messages must not be redelivered.
 
-    Its unit of work is backed out, and all that it got is put aside at once, however
-    many attempts are left. Its text is for operators. See ``broker.settlement.reject``.
+    Its unit of work is backed out, and all its messages become dead letters at once,
+    however many attempts are left. Its text is for operators. See
+    ``broker.settlement.reject``.
     """
 
 
 class NotForced(BrokerError):
-    """A unit of work whose end is not an operator's to force; nothing was done."""
+    """An operator cannot force this unit of work to end; nothing was done."""
 
     code = "not-forced"
     REMEDIES = {
-        "prepared": "It waits for its coordinator. If that is gone for good, commit it"
-        " or back it out under Health.",
-        "ahead": "A client that is connected takes ahead in it. Close the client's"
-        " connection: what it holds is ready again, uncounted.",
+        "prepared": "It is prepared and waits for its coordinator. If the coordinator"
+        " is gone for good, commit it or back it out under Health.",
+        "ahead": "It holds the prefetched messages of a connected client. Close the"
+        " client's connection: its messages are ready again, without a backout count.",
     }
 
     uow: int
@@ -51,7 +52,7 @@ class NotForced(BrokerError):
 
 
 class TooMuchUncommitted(BrokerError):
-    """A unit of work holds as much as it may; the call changed nothing."""
+    """A unit of work has reached its limit; the call changed nothing."""
 
     code = "too-much-uncommitted"
     reason = Reason.SYNCPOINT_LIMIT_REACHED
@@ -76,13 +77,13 @@ class SecondMark(BrokerError):
 
     def __str__(self) -> str:
         return (
-            "One message of a unit of work can be marked to skip a backout, and one is."
-            " Get others without the mark, or end the unit of work first."
+            "Only one message of a unit of work can be marked to skip a backout, and"
+            " one already is. Get others without the mark, or end the unit of work."
         )
 
 
 class WrongOptions(BrokerError):
-    """Get options that do not go together; nothing was got."""
+    """Get options that exclude each other; nothing was got."""
 
     code = "wrong-options"
     reason = Reason.OPTIONS_ERROR
@@ -91,11 +92,11 @@ class WrongOptions(BrokerError):
     why: str
 
     def __str__(self) -> str:
-        return f"These get options do not go together: {self.why}."
+        return f"These get options cannot be combined: {self.why}."
 
 
 class MarkNotPossible(BrokerError):
-    """Skipping a backout is not offered here; nothing was got."""
+    """A mark to skip a backout is not possible here; nothing was got."""
 
     code = "mark-not-possible"
     reason = Reason.OPTION_ENVIRONMENT_ERROR
@@ -107,7 +108,7 @@ class MarkNotPossible(BrokerError):
 
 
 class NotCoordinated(BrokerError):
-    """A unit of work was not begun for another coordinator; it goes on."""
+    """A unit of work was not begun as coordinated; it stays open."""
 
     code = "not-coordinated"
 
@@ -121,7 +122,7 @@ class NotCoordinated(BrokerError):
 
 
 class WrongXid(BrokerError):
-    """A coordinator's name for a unit of work cannot be kept; nothing was prepared."""
+    """A coordinator's xid is not valid; nothing was prepared."""
 
     code = "wrong-xid"
 
@@ -129,8 +130,8 @@ class WrongXid(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"{self.xid[:50]!r} is no xid. Give 1 to 300 printable characters, such as"
-            " its bytes in hex."
+            f"{self.xid[:50]!r} is not an xid. Use 1 to 300 printable characters, such"
+            " as its bytes in hex."
         )
 
 
@@ -143,8 +144,8 @@ class XidInUse(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"Another unit of work is prepared as {self.xid!r}. Give each its own xid,"
-            " or commit or back out the other first."
+            f"Another unit of work is prepared as {self.xid!r}. Use another xid, or"
+            " commit or back out the other unit of work first."
         )
 
 
@@ -157,6 +158,6 @@ class NoSuchXid(BrokerError):
 
     def __str__(self) -> str:
         return (
-            f"No unit of work is prepared as {self.xid!r}: it was committed or backed"
-            " out already, or never prepared. The journal says which."
+            f"No unit of work is prepared as {self.xid!r}: it was already committed or"
+            " backed out, or never prepared. The journal tells which."
         )

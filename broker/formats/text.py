@@ -71,7 +71,7 @@ def text_of(body: bytes, content_type: str) -> Text:
     except ValueError:
         raise ValueError(f"its bytes are not {name}") from None
     if "\0" in found.text:
-        raise ValueError("it holds a NUL, which no text has")
+        raise ValueError("it has a NUL character")
     if not is_faithful:
         raise ValueError(f"as {name} it would not be written as it was")
     return found

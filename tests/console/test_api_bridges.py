@@ -131,7 +131,7 @@ def test_what_is_wrong_is_told_and_not_saved(ada: Client) -> None:
     assert answer.status_code == 422
     assert answer.json()["code"] == "wrong-bridge"
     what = [one["what"] for one in answer.json()["errors"]]
-    assert "both XA, or both not." in what[0]
+    assert "has no transactions." in what[0]
     assert what[1].startswith("The selector is wrong at character 1")
     assert Link.objects.get().target_factory.name == "to"
 
@@ -185,7 +185,7 @@ def test_a_document_is_previewed_applied_and_exported(ada: Client) -> None:
     seen = post(ada, IMPORT, document=DOCUMENT).json()
     assert (seen["applied"], seen["bridge"]) == (False, "shops")
     assert {one["deed"] for one in seen["changes"]} == {"added"}
-    assert "Say which provider reaches 'mq'" in seen["left_open"][0]["what"]
+    assert "Choose the provider of 'mq'" in seen["left_open"][0]["what"]
     assert "s3same" not in str(seen)
 
     done = post(ada, IMPORT, document=DOCUMENT, apply=True, token=seen["token"])

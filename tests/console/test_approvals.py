@@ -111,7 +111,7 @@ def test_nobody_approves_their_own_and_that_is_recorded(plan: Operation) -> None
 
     assert url("approve", plan) not in page
     assert answer.status_code == 403
-    assert "it takes a second person" in words(answer.content.decode())
+    assert "Ask a second person to approve it" in words(answer.content.decode())
     assert AuditRecord.objects.latest("pk").is_refused
     assert Approval.objects.get().approved_at is None
 

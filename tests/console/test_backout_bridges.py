@@ -132,8 +132,8 @@ def test_a_bridge_goes_out_to_a_file_and_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "sentence"),
     [
-        ("<a/>", 1, "<jmsbridge> must be around."),
-        (LEAST.replace('"r" name="r"', '"r" name="q"'), 1, "would go round for ever"),
+        ("<a/>", 1, "its root must be <jmsbridge>."),
+        (LEAST.replace('"r" name="r"', '"r" name="q"'), 1, "would loop for ever"),
         (None, 1, "cannot be read: No such file"),
     ],
 )

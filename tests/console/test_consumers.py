@@ -166,7 +166,7 @@ def test_a_start_is_refused_while_the_cause_remains(sign_in: SignIn) -> None:
     status, shown = start(sign_in("operator"))
 
     assert status == 409
-    assert "cannot start again yet" in shown
+    assert "cannot start yet" in shown
     assert f"There is no queue '{DLQ}'" in shown
     assert Queue.objects.get(name="orders").stopped
     assert deeds() == []

@@ -173,7 +173,7 @@ def test_properties_keep_their_types(client: Client, omar: User) -> None:
         ({"properties": "[]"}, "Write one object"),
         ({"properties": '{"a": 1, "a": 2}'}, "twice"),
         ({"properties": '{"a": {}}'}, "a property is a text"),
-        ({"properties": '{"_AMQ_ORIG_QUEUE": "x"}'}, "by the broker alone"),
+        ({"properties": '{"_AMQ_ORIG_QUEUE": "x"}'}, "by the broker only"),
         ({"content-type": ""}, "Every message has a content type"),
         ({"body": "snow ☃"}, "iso8859-1 has no character"),
     ],

@@ -107,7 +107,7 @@ def test_a_wrong_link_is_refused_and_what_was_typed_is_kept(
 
     html = answer.content.decode()
     assert answer.status_code == 422
-    assert "is no link to a ticket" in words(html)
+    assert "is not a link to a ticket" in words(html)
     assert "keep me" in html
     assert 'href="javascript' not in html
     assert not DeadLetterGroup.objects.exists()

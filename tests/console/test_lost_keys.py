@@ -71,7 +71,7 @@ def test_nothing_is_told_where_nothing_is_lost(ada: Client) -> None:
 def test_keys_that_are_none_are_told(settings: Settings) -> None:
     settings.BACKOUT_SECRET_KEYS = ["secret"]
 
-    assert "must be keys of Fernet" in run_errors()[0]
+    assert "must be Fernet keys" in run_errors()[0]
 
 
 def run_errors() -> list[str]:

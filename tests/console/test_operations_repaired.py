@@ -121,7 +121,7 @@ def test_headers_are_given_in_rows(client: Client, planned: Operation) -> None:
             {"op_3": "set", "name_3": "tenant", "value_3": "t7"},
             "Headers, operation 1: 'tenant' is none of",
         ),
-        ({"op_0": "set", "name_0": "h._AMQ_X", "value_0": "1"}, "by the broker alone"),
+        ({"op_0": "set", "name_0": "h._AMQ_X", "value_0": "1"}, "by the broker only"),
     ],
 )
 def test_what_is_no_patch_is_said_where_it_stands(
@@ -165,7 +165,7 @@ def test_a_large_set_is_looked_at_by_the_worker(client: Client, omar: User) -> N
     assert 'hx-trigger="turned"' in part_of(client, planned)
     answer = client.post(url("start", planned), {"reason": "mended"})
     assert answer.status_code == 409
-    assert "still being looked at" in answer.content.decode()
+    assert "is not complete yet" in answer.content.decode()
     while operations.look(planned.pk):
         pass
     assert "The patch fits 320 of 320." in said(client, url("operation", planned))

@@ -135,7 +135,7 @@ def test_a_filter_does_not_tell_what_is_masked(
     ):
         answer = omar.get(url, {"f": ["state:dead", text]})
         assert answer.status_code == 403, url
-        assert "would tell what is masked by rule PII-" in unescape(
+        assert "would disclose values that are masked by rule PII-" in unescape(
             answer.content.decode()
         )
     allowed = omar.get(f"{API}/messages", {"f": ["state:dead", "h.shift:night"]})

@@ -122,7 +122,7 @@ def test_changed_rules_are_observed_until_somebody_lets_them_act(ada: Client) ->
 def test_who_comes_too_late_is_told(ada: Client) -> None:
     send(ada, RETRY)
     said = send(ada, "ACTION(DISCARD)", revision=0, status=409)
-    assert "Somebody saved the rules of DLQ meanwhile" in said
+    assert "Somebody else saved the rules of DLQ meanwhile" in said
     assert RuleTable.objects.get().text == RETRY
 
 

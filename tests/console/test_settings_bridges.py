@@ -145,28 +145,28 @@ def test_a_password_is_typed_kept_taken_away_and_never_shown(
         (
             ConnectionFactory,
             {"name": "f", "provider": "stomp", "url": "shop.test"},
-            "is no URL of STOMP (ActiveMQ, Artemis, RabbitMQ). Write it like this:",
+            "is not a URL for STOMP (ActiveMQ, Artemis, RabbitMQ). Write it like this:",
         ),
         (
             ConnectionFactory,
             {"name": "f", "provider": "this-broker", "username": "till"},
-            "It has a username and no password. Give both, or neither.",
+            "It has a username but no password. Enter both, or neither.",
         ),
         (
             ConnectionFactory,
             {"name": "f", "provider": "this-broker", "properties": '{"password": "x"}'},
-            "is shown to everybody, and not encrypted.",
+            "would not be secret: properties are not encrypted.",
         ),
         (
             BridgeDestination,
             {"ref_name": "d", "name": "imq.bridge.jms.dmq"},
-            "is the dead message queue that each bridge has.",
+            "is the built-in dead message queue of each bridge.",
         ),
         (BridgeDestination, {"ref_name": "AS_SOURCE", "name": "x"}, "is reserved for"),
         (
             BridgeDestination,
             {"ref_name": "d", "name": "x", "properties": "[1]"},
-            "Properties are texts by name",
+            "Properties must map names to texts",
         ),
     ],
 )
@@ -200,10 +200,10 @@ def test_a_link_that_cannot_be_is_refused_at_its_field(ada: Client) -> None:
         durable_name="x",
     )
 
-    assert "belongs to another bridge. Choose one of this bridge." in said
-    assert "both XA, or both not." in said
+    assert "belongs to another bridge. Choose one that belongs to this bridge." in said
+    assert "has no transactions." in said
     assert "The selector is wrong at character" in said
-    assert "A durable subscription is one to a topic" in said
+    assert "Only a subscription to a topic can be durable" in said
     link.refresh_from_db()
     assert link.selector == ""
 
@@ -215,7 +215,7 @@ def test_a_factory_says_which_link_its_change_would_break(ada: Client) -> None:
         ada, page(link.target_factory, "change"), provider="kombu", url="redis://r.test"
     )
 
-    assert "Link 'out': It is transacted, and whatever else kombu reaches" in said
+    assert "Link 'out': It is transacted, but whatever else kombu reaches" in said
 
 
 @pytest.mark.spec("BRIDGE-21")
@@ -261,10 +261,12 @@ def test_a_connection_is_tried_and_what_happened_is_said(
     away.save()
     (wrong,) = try_out(ada, away)
 
-    assert here.endswith("from: this broker is here. There is nothing to connect to.")
+    assert here.endswith(
+        "from: this broker is this process itself. No connection is needed."
+    )
     assert here.startswith("success")
     assert lost.startswith("error: The passwords of these connection factories cannot")
-    assert wrong.startswith("error: bridge: to: 'shop.test' is no URL of AMQP 1.0")
+    assert wrong.startswith("error: bridge: to: 'shop.test' is not a URL for AMQP 1.0")
 
 
 def test_nobody_who_answers_is_said_in_a_sentence(ada: Client) -> None:
@@ -285,7 +287,7 @@ def test_a_document_is_previewed_and_its_password_is_not_in_the_page(
 
     said = words(page_)
     assert "The bridge shops. Mode: merge. 13 added, 0 changed" in said
-    assert "Say which provider reaches 'mq', and its URL." in said
+    assert "Choose the provider of 'mq', and enter its URL." in said
     assert "Connection factory shop: added" in said
     assert "password not defined new" in said
     assert "s3same" not in page_

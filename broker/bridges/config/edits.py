@@ -161,7 +161,7 @@ def of_running(link: Link) -> Iterator[str]:
     if count:
         yield (
             f"it has {count:,} transaction{'s' * (count != 1)} whose end is not known."
-            " Let it run until they have ended, or decide them."
+            " Let it run until they have ended, or commit or roll them back by hand."
         )
 
 

@@ -46,7 +46,9 @@ def fields_wrong(part: Part) -> Iterator[FieldFault]:
         value = getattr(part, column.attname)
         if isinstance(value, str) and UNSEEN.search(value):
             yield FieldFault(
-                column.name, "It has a character that no document can hold."
+                column.name,
+                "It has a control character, which a document cannot contain. Remove"
+                " it.",
             )
 
 
@@ -61,7 +63,8 @@ def of_reference(part: Link | DeadMessageQueue, name: str) -> Iterator[FieldFaul
     elif found.bridge != getattr(part, "bridge", None):
         yield FieldFault(
             name,
-            f"{str(found)!r} belongs to another bridge. Choose one of this bridge.",
+            f"{str(found)!r} belongs to another bridge. Choose one that belongs to"
+            " this bridge.",
         )
 
 
@@ -73,8 +76,8 @@ def of_topic(
     if found and is_topic and Capability.TOPICS not in found.capabilities:
         yield FieldFault(
             field,
-            f"{destination.name!r} is a topic, and {found.label} has none here. Choose"
-            " a queue.",
+            f"{destination.name!r} is a topic, but the provider {found.label} supports"
+            " queues only. Choose a queue.",
         )
 
 
@@ -86,20 +89,21 @@ def of_properties(properties: object, *, secret: bool = False) -> Iterator[Field
     """
     if not isinstance(properties, dict) or not all(map(is_kept, properties.items())):
         yield FieldFault(
-            "properties", 'Properties are texts by name: {"name": "text"}.'
+            "properties", 'Properties must map names to texts: {"name": "text"}.'
         )
         return
     for name in properties:
         if name.startswith(OURS):
             yield FieldFault(
                 "properties",
-                f"{name!r}: names that begin with {OURS!r} are ours. Take another.",
+                f"{name!r}: names that begin with {OURS!r} are reserved. Use another"
+                " name.",
             )
         elif secret and SECRET.search(name):
             yield FieldFault(
                 "properties",
-                f"{name!r} is shown to everybody, and not encrypted. Give the password"
-                " of the connection factory instead.",
+                f"{name!r} would not be secret: properties are not encrypted. Set the"
+                " password of the connection factory instead.",
             )
 
 

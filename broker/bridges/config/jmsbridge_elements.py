@@ -35,10 +35,12 @@ def look_at(root: Element) -> None:
         one = waiting.pop()
         look_at_attributes(one)
         if one.text and one.name != "description":
-            raise WrongSettings(one.where, "It cannot have text. Take it out.")
+            raise WrongSettings(one.where, "It cannot contain text. Remove the text.")
         for child in one.children:
             if child.name not in CHILDREN.get(one.name, ()):
-                raise WrongSettings(child.where, f"It cannot stand in <{one.name}>.")
+                raise WrongSettings(
+                    child.where, f"It is not allowed in <{one.name}>. Remove it."
+                )
         waiting.extend(one.children)
 
 
@@ -48,7 +50,7 @@ def look_at_attributes(element: Element) -> None:
         if name not in known:
             words = ", ".join(known) or "none"
             raise WrongSettings(
-                element.where, f"There is no attribute {name!r}; there are: {words}."
+                element.where, f"There is no attribute {name!r}. These exist: {words}."
             )
     for name in REQUIRED.get(element.name, ()):
         if name not in element.attributes:
@@ -124,11 +126,11 @@ def properties(element: Element) -> dict[str, str]:
     for one in named(element, "property"):
         name = one.attributes["name"]
         if name in found:
-            raise WrongSettings(one.where, f"{name!r} is given twice. Leave one out.")
+            raise WrongSettings(one.where, f"{name!r} is given twice. Remove one.")
         if name.startswith(OURS) and name not in ours:
             words = ", ".join(sorted(ours - {SEALED})) or "none"
             raise WrongSettings(
-                one.where, f"There is no property {name!r} here; there are: {words}."
+                one.where, f"There is no property {name!r} here. These exist: {words}."
             )
         found[name] = one.attributes["value"]
     return found

@@ -69,7 +69,7 @@ def read(text: str | bytes) -> Document:
     root = parsed(text, names_type=True)
     if root.name != "jmsbridge":
         raise WrongSettings(
-            root.where, "This is no document of a bridge: <jmsbridge> must be around."
+            root.where, "This is not a bridge document: its root must be <jmsbridge>."
         )
     look_at(root)
     bridge = Bridge(**values(root))
@@ -109,13 +109,13 @@ def factory(reading: Reading, element: Element) -> ConnectionFactory:
     if not made.provider:
         reading.open(
             element,
-            f"Say which provider reaches {made.name!r}, and its URL. Until then the"
+            f"Choose the provider of {made.name!r}, and enter its URL. Until then the"
             " links that need it are disabled.",
         )
     if made.username and not made.secret:
         reading.open(
             element,
-            f"Give {made.name!r} its password, unless it is stored already.",
+            f"Enter the password of {made.name!r}, unless it is stored already.",
         )
     checked(made, element)
     return made
@@ -143,8 +143,8 @@ def drop_secrets(
         del made.properties[name]
         reading.open(
             element,
-            f"The property {name!r} goes: it would be shown to everybody. If it is the"
-            " password, give it as that.",
+            f"The property {name!r} is removed, because properties are not secret. If"
+            " it is the password, enter it as the password.",
         )
 
 
@@ -157,8 +157,8 @@ def destination(reading: Reading, element: Element) -> BridgeDestination:
     if not made.name:
         reading.open(
             element,
-            f"Say what {made.ref_name!r} is called at its provider: names in JNDI are"
-            " not looked up. Until then the links that need it are disabled.",
+            f"Enter the name of {made.ref_name!r} at its provider: JNDI names are not"
+            " looked up. Until then the links that need it are disabled.",
         )
     checked(made, element)
     return made
@@ -175,7 +175,9 @@ def link(reading: Reading, element: Element) -> Link:
     made.properties = others(ends[1])
     if made.durable_name and made.source.kind != BridgeDestination.Kind.TOPIC:
         made.durable_name = ""
-        reading.open(ends[0], "It is a queue: its durable-sub means nothing, and goes.")
+        reading.open(
+            ends[0], "It is a queue: durable-sub has no effect and is removed."
+        )
     parts: Iterable[Any] = (
         *(made.source_factory.provider, made.target_factory.provider),
         *(made.source.name, made.target is None or made.target.name),

@@ -42,21 +42,20 @@ def of_ends(link: Link, source: Provider, target: Provider) -> Iterator[FieldFau
         yield FieldFault(
             "target_factory",
             f"Its source is {source.label} and its target is {target.label}: neither is"
-            " this broker. Make two links, over a queue here.",
+            " this broker. Create two links, with a queue of this broker between them.",
         )
     for field, one in (("source_factory", source), ("target_factory", target)):
         if link.transacted and Capability.TRANSACTIONS not in one.capabilities:
             yield FieldFault(
                 field,
-                f"It is transacted, and {one.label} has no transactions: both XA, or"
-                " both not. Choose a provider that has them, or take “transacted”"
-                " away.",
+                f"It is transacted, but {one.label} has no transactions. Choose a"
+                " provider that has them, or clear “transacted”.",
             )
     if goes_round(link):
         yield FieldFault(
             "target",
-            "Its source and its target are the same here: each message would go round"
-            " for ever. Choose another target.",
+            "Its source and its target are the same destination: each message would"
+            " loop for ever. Choose another target.",
         )
 
 
@@ -82,20 +81,19 @@ def of_durable(link: Link, source: Provider) -> Iterator[FieldFault]:
     if link.source.kind != BridgeDestination.Kind.TOPIC:
         yield FieldFault(
             "durable_name",
-            "A durable subscription is one to a topic, and the source is a queue. Leave"
-            " its name empty, or choose a topic.",
+            "Only a subscription to a topic can be durable, but the source is a queue."
+            " Leave the name empty, or choose a topic.",
         )
     elif Capability.DURABLE not in source.capabilities:
         yield FieldFault(
             "durable_name",
-            f"There are no durable subscriptions at {source.label}. Leave the name"
-            " empty.",
+            f"{source.label} has no durable subscriptions. Leave the name empty.",
         )
     elif not link.source_client_id:
         yield FieldFault(
             "source_client_id",
-            "A durable subscription is known by a client id and its name. Give the"
-            " source a client id.",
+            "A durable subscription is identified by a client id and its name. Set a"
+            " client id for the source.",
         )
 
 
@@ -107,8 +105,8 @@ def of_selector(link: Link, source: Provider) -> Iterator[FieldFault]:
     if Capability.SELECTORS not in source.capabilities:
         yield FieldFault(
             "selector",
-            f"There are no selectors at {source.label}. Leave it empty, or let a"
-            " transformer decide which messages go on.",
+            f"{source.label} has no selectors. Leave it empty, or let a transformer"
+            " choose the messages.",
         )
 
 
@@ -129,13 +127,13 @@ def of_duplicates(
     if link.transacted:
         yield FieldFault(
             "duplicate_detection",
-            "It is transacted, so there are no duplicates to detect. Choose one of the"
-            " two.",
+            "A transacted link has no duplicates to detect. Choose one of the two.",
         )
     elif target.key != HERE:
         yield FieldFault(
             "duplicate_detection",
-            "Duplicates are detected on the way into this broker only. Take it away.",
+            "Duplicates can be detected only if the target is this broker. Clear this"
+            " option.",
         )
 
 
@@ -144,6 +142,6 @@ def of_batch(link: Link) -> Iterator[FieldFault]:
     if link.transacted and link.batch > most:
         yield FieldFault(
             "batch",
-            f"A unit of work has {most:,} messages at most"
-            " (BROKER_MAX_UNCOMMITTED_MESSAGES). Give a batch that is not above that.",
+            f"A unit of work can have at most {most:,} messages"
+            " (BROKER_MAX_UNCOMMITTED_MESSAGES). Choose a batch that is not larger.",
         )

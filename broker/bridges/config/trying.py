@@ -18,8 +18,10 @@ def try_out(factory: ConnectionFactory) -> str:
         SecretsLost: its password cannot be decrypted.
     """
     if factory.provider == HERE:
-        return f"{factory}: this broker is here. There is nothing to connect to."
+        return (
+            f"{factory}: this broker is this process itself. No connection is needed."
+        )
     for one in faults_of(factory):
         raise WrongFactory(str(factory), one.sentence)
     registry.connect(factory_of(factory)).close()
-    return f"{factory}: connected, and logged in where that was asked for."
+    return f"{factory}: connected, and logged in if it has a username."

@@ -117,12 +117,12 @@ def of_bridge(bridge: Bridge) -> Iterator[FieldFault]:
 
 def of_factory(factory: ConnectionFactory) -> Iterator[FieldFault]:
     if not factory.provider:
-        yield FieldFault("provider", "Say which provider it reaches.")
+        yield FieldFault("provider", "Choose its provider.")
     else:
         yield from of_provider(factory)
     if factory.username and not factory.secret:
         yield FieldFault(
-            "username", "It has a username and no password. Give both, or neither."
+            "username", "It has a username but no password. Enter both, or neither."
         )
     yield from of_properties(factory.properties, secret=True)
 
@@ -140,8 +140,8 @@ def of_provider(factory: ConnectionFactory) -> Iterator[FieldFault]:
     elif has_password(factory.url):
         yield FieldFault(
             "url",
-            "A URL is shown to everybody. Take the name and the password out of it, and"
-            " give them as username and password.",
+            "A URL is not secret. Remove the name and the password from it, and enter"
+            " them as username and password.",
         )
     else:
         try:
@@ -159,12 +159,12 @@ def has_password(url: str) -> bool:
 
 def of_destination(destination: BridgeDestination) -> Iterator[FieldFault]:
     if not destination.name:
-        yield FieldFault("name", "Say what it is called at its provider.")
+        yield FieldFault("name", "Enter its name at the provider.")
     if destination.name == BUILT_IN_QUEUE:
         yield FieldFault(
             "name",
-            f"{BUILT_IN_QUEUE!r} is the dead message queue that each bridge has. Name"
-            " another.",
+            f"{BUILT_IN_QUEUE!r} is the built-in dead message queue of each bridge."
+            " Choose another name.",
         )
     yield from of_properties(destination.properties, secret=True)
 
@@ -185,7 +185,7 @@ def feeding(queue: DeadMessageQueue, links: Iterable[Link]) -> Iterator[FieldFau
             yield FieldFault(
                 "destination",
                 f"{queue.destination.name!r} is the source of the link {link.name!r},"
-                " which would carry its own dead messages. Choose another destination.",
+                " which would get its own dead messages. Choose another destination.",
             )
 
 

@@ -258,7 +258,10 @@ def connect(factory: Factory) -> KombuSession:
         )
         troubles = troubles_of(connection)
     except (ImportError, KeyError, ValueError) as wrong:
-        why = f"kombu cannot use {factory.url!r}: {wrong}. Correct it, or install that."
+        why = (
+            f"kombu cannot use {factory.url!r}: {wrong}. Correct the URL, or install"
+            " the package."
+        )
         raise WrongFactory(factory.name, why) from wrong
     try:
         connection.ensure_connection(max_retries=1, interval_start=0)
@@ -286,9 +289,11 @@ def said_of(factory: Factory, error: Exception) -> ProviderError:
     """The provider error for an error of a transport."""
     causes = (error, error.__cause__, error.__context__)
     if any(isinstance(cause, DENIED) for cause in causes):
-        why = f"The transport does not take this name and password: {error}."
+        why = f"The transport refuses this name and password: {error}."
         return AccessRefused(factory.name, f"{why} Correct them.")
-    return ProviderLost(factory.name, f"The transport is lost: {error}.")
+    return ProviderLost(
+        factory.name, f"The connection of the transport is lost: {error}."
+    )
 
 
 def queue_named(name: str) -> kombu.Queue:

@@ -31,17 +31,16 @@ from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
 from broker.queueing.store import NewMessage
 
 NO_SELECTORS = (
-    "RabbitMQ has no message selectors. Leave the selector of the source empty; what a"
-    " subscription to an exchange gets is chosen by the factory's property binding-key."
+    "RabbitMQ has no message selectors. Leave the selector of the source empty. The"
+    " factory's property binding-key selects the messages of an exchange."
 )
 
 
 class RabbitMQSession(NoTransactions):
     """See ``interface.Session``.
 
-    Publishing and consuming use separate connections. While its memory or disk is
-    short,
-    RabbitMQ stops reading from one that publishes, including its acknowledgements.
+    Publishing and consuming use separate connections: while its memory or disk space is
+    low, RabbitMQ reads nothing from publishing connections, not even acknowledgements.
     """
 
     capabilities = Capability.TOPICS | Capability.DURABLE | Capability.LAG

@@ -128,7 +128,7 @@ def headers_of(properties: Mapping[str, Any]) -> dict[str, Any]:
         if len(name) * 4 > SHORT and len(name.encode()) > SHORT:
             raise ValueError(
                 f"The name of its property {name[:40]!r}… is longer than {SHORT} bytes,"
-                " which AMQP 0-9-1 cannot carry."
+                " the limit of AMQP 0-9-1."
             )
         kind = type(value)
         headers[name] = value if kind is str or kind is bool else header_value(value)

@@ -77,7 +77,7 @@ def refused(factory: Factory, error: Exception) -> ProviderError:
     """The error of a failed connection."""
     where = address_of(urlsplit(factory.url))
     if isinstance(error, amqp.AccessRefused):
-        why = f"{where} does not take this name and password. Correct them."
+        why = f"{where} refuses this name and password. Correct them."
         return AccessRefused(factory.name, why)
     if isinstance(error, amqp.NotAllowed):
         said = f"{where} says: {error.reply_text}."
@@ -87,8 +87,8 @@ def refused(factory: Factory, error: Exception) -> ProviderError:
         return AccessRefused(factory.name, f"{said} Give the user access there.")
     if isinstance(error, ssl.SSLCertVerificationError | FileNotFoundError):
         why = (
-            f"The certificate of {where} cannot be checked: {error}. Name the file of"
-            " whoever signed it in the factory's property ca-file."
+            f"The certificate of {where} cannot be verified: {error}. Name the file of"
+            " its certificate authority in the factory's property ca-file."
         )
         return WrongFactory(factory.name, why)
     return said_of(factory, error, "")

@@ -29,8 +29,8 @@ WINDOW = 500  # unconfirmed messages
 WINDOW_BYTES = 8 * 2**20  # the same, and one message more
 GROUP = 25  # messages in one write; RabbitMQ works on them meanwhile
 GROUP_BYTES = 256 * 1024  # the same, and one message more
-BLOCKED = "It takes nothing from anybody, as its memory or disk is short."
-NOT_KEPT = "RabbitMQ could not keep it: the queue is full, or its node is in trouble."
+BLOCKED = "It blocks all publishers, because its memory or disk space is low."
+NOT_KEPT = "RabbitMQ could not store it: the queue is full, or its node has a problem."
 
 Refusals = dict[int, str]  # reasons, by position of the message
 
@@ -157,8 +157,8 @@ class Publisher:
         frame_max = self.connection.frame_max
         if AROUND + CONTENT.size + len(properties) > frame_max:
             self.refused[place] = (
-                f"Its properties take {len(properties):,} bytes. AMQP 0-9-1 has them in"
-                f" one frame, of at most {frame_max:,} bytes here."
+                f"Its properties have {len(properties):,} bytes. AMQP 0-9-1 sends them"
+                f" in one frame, which has at most {frame_max:,} bytes here."
             )
             return
         self.sent_ids[place] = message_id
@@ -185,7 +185,7 @@ class Publisher:
                 until = now + PATIENCE_S
             elif now > until:
                 raise TimeoutError(
-                    BLOCKED if self.connection.is_blocked else "It confirms nothing."
+                    BLOCKED if self.connection.is_blocked else "It sent no confirm."
                 )
 
     def confirmed(self, number: int, multiple: bool) -> None:  # noqa: FBT001  # py-amqp
@@ -218,8 +218,8 @@ class Publisher:
         number = int(properties["message_id"][-16:], 16) - self.before
         place, _ = self.open[number]
         self.refused[place] = (
-            f"No queue takes what is sent to the exchange {exchange!r} with the routing"
-            f" key {routing_key!r} ({why}). Bind one, or correct the destination."
+            f"No queue is bound to the exchange {exchange!r} with the routing key"
+            f" {routing_key!r} ({why}). Bind one, or correct the destination."
             if exchange
-            else f"There is no queue {routing_key!r} any more ({why})."
+            else f"There is no queue {routing_key!r} any more ({why}). Create it again."
         )

@@ -48,7 +48,7 @@ class ReadsAhead:
         if len(ahead) <= end:
             return None
         if ahead[end] != FRAME_END:
-            raise UnexpectedFrame("A frame of RabbitMQ does not end where it should.")
+            raise UnexpectedFrame("A frame from RabbitMQ has no end octet.")
         self.at = end + 1
         return kind, channel, ahead[start:end]
 

@@ -58,7 +58,7 @@ class Provider:
         if not is_right:
             raise WrongFactory(
                 factory.name,
-                f"{factory.url!r} is no URL of {self.label}. Write it like this:"
+                f"{factory.url!r} is not a URL for {self.label}. Write it like this:"
                 f" {self.example}",
             )
 
@@ -136,7 +136,7 @@ def provider(key: str, *, factory: str = "") -> Provider:
     if found is None:
         known = ", ".join(PROVIDERS)
         raise WrongFactory(
-            factory, f"There is no kind of provider {key!r}. These exist: {known}."
+            factory, f"There is no provider {key!r}. These exist: {known}."
         )
     return found
 

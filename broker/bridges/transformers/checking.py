@@ -116,14 +116,14 @@ def check_fields(message: NewMessage) -> None:
         if kind is str:
             check_text(value, f"its {name}")
         elif kind is datetime and value.utcoffset() is None:
-            raise ValueError(f"its {name} does not say in which time zone it is")
+            raise ValueError(f"its {name} has no time zone")
     check_limits(message)
 
 
 def check_limits(message: NewMessage) -> None:
     kind = message.routing_type
     if kind is not None and kind not in RoutingType.values:
-        raise ValueError(f"its routing_type is {kind}, and there is none such")
+        raise ValueError(f"its routing_type is {kind}, which does not exist")
     if not 0 <= message.priority <= 9:
         raise ValueError(f"its priority is {message.priority}, and not from 0 to 9")
     if message.size_bytes > (most := settings.BROKER_MAX_MESSAGE_BYTES):
@@ -149,12 +149,12 @@ def check_destination(destination: object) -> None:
 def check_text(text: str, where: str) -> None:
     """Refuse a text that PostgreSQL cannot store."""
     if "\0" in text:
-        raise ValueError(f"{where} holds a NUL, which no text has")
+        raise ValueError(f"{where} has a NUL character")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"{where} holds half of a character") from None
+            raise ValueError(f"{where} has a lone surrogate") from None
 
 
 def check_json(value: Any, where: str, depth: int = 0) -> None:
@@ -166,13 +166,13 @@ def check_json(value: Any, where: str, depth: int = 0) -> None:
         check_text(value, where)
     elif kind is int:
         if value.bit_length() > LARGEST_BITS:
-            raise ValueError(f"{where} holds a number that is too large")
+            raise ValueError(f"{where} has a number that is too large")
     elif kind is float:
         if not math.isfinite(value):
-            raise ValueError(f"{where} holds {value}, which is no number")
+            raise ValueError(f"{where} has {value}, which JSON cannot represent")
     elif kind is not bool and value is not None:
         raise ValueError(
-            f"{where} holds a value of the type {kind.__name__}, and not of JSON"
+            f"{where} has a value of the type {kind.__name__}, which is not JSON"
         )
 
 

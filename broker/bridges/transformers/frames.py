@@ -86,7 +86,7 @@ def receive(channel: socket.socket, until: float | None = None) -> WorkerFrame:
         if len(came) >= HEAD.size and wanted == HEAD.size:
             wanted += sum(HEAD.unpack_from(came))
     if len(came) > wanted:
-        raise ValueError("more came than one frame")
+        raise ValueError("more data came than one frame")
     return opened(bytes(came))
 
 
@@ -108,7 +108,7 @@ def opened(frame: bytes) -> WorkerFrame:
     said = decode(frame[HEAD.size : HEAD.size + length].decode())
     lengths = said.pop(LENGTHS, None) if isinstance(said, dict) else None
     if not isinstance(lengths, list) or sum(one or 0 for one in lengths) != rest:
-        raise ValueError("what came is no frame")
+        raise ValueError("the data is not a frame")
     octets: list[bytes | None] = []
     at = HEAD.size + length
     for one in lengths:

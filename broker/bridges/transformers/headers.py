@@ -42,7 +42,7 @@ TYPES = ("string", "boolean", *BITS, "float", "double")
 LONGEST_NUMBER = 1000  # characters
 KEPT = 64  # cached plans
 LOCKED = (
-    "The message has headers of IBM MQ before its body, which say the same; they cannot"
+    "IBM MQ headers before the body repeat these fields; they cannot"
     " be changed in one place alone."
 )
 
@@ -106,11 +106,13 @@ def planned(pairs: tuple[tuple[str, str], ...]) -> Plan:
                 remove(plan, checked(name), text)
             case _:
                 raise ValueError(
-                    f"Nothing can be done by {key[:64]!r}. Write set.NAME, rename.OLD"
+                    f"There is no property {key[:64]!r}. Write set.NAME, rename.OLD"
                     " or remove.NAME."
                 )
     if not pairs:
-        raise ValueError("Nothing is to be done. Write a property such as set.NAME.")
+        raise ValueError(
+            "There is nothing to change. Write a property such as set.NAME."
+        )
     check_together(plan)
     return plan
 
@@ -125,7 +127,7 @@ def rename(plan: Plan, old: str, new: str) -> None:
     if always := sorted({old, new} & ALWAYS):
         raise ValueError(f"Every message has {always[0]}. Set it instead.")
     if new in plan.renames.values():
-        raise ValueError(f"Two are to be renamed to {new}.")
+        raise ValueError(f"Two properties are renamed to {new}. Remove one.")
     plan.renames[old] = new
 
 
@@ -141,9 +143,9 @@ def check_together(plan: Plan) -> None:
     """Refuse contradicting changes of the same name."""
     made = plan.values.keys() | plan.renames.values()
     if both := sorted(set(plan.removals) & (made | plan.renames.keys())):
-        raise ValueError(f"{both[0]} is removed, and set or renamed as well.")
+        raise ValueError(f"{both[0]} is removed, and also set or renamed. Keep one.")
     if both := sorted(plan.values.keys() & set(plan.renames.values())):
-        raise ValueError(f"{both[0]} is set, and another is renamed to it.")
+        raise ValueError(f"{both[0]} is set, and another is renamed to it. Keep one.")
 
 
 def checked(name: str) -> str:
@@ -156,7 +158,7 @@ def checked(name: str) -> str:
     if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise ValueError(f"{name[:64]!r} cannot be the name of a property.")
     if is_own(PROPERTY + name):
-        raise ValueError(f"{name[:64]} is written by the broker alone.")
+        raise ValueError(f"{name[:64]} is set by the broker only.")
     return name
 
 
@@ -171,7 +173,7 @@ def typed(name: str, text: str) -> tuple[str, Any]:
     if name not in FIELDS:
         return name, value_of(kind, text, f"set.{name}{colon}{kind if colon else ''}")
     if colon:
-        raise ValueError(f"{name} has a type of its own. Write set.{name}.")
+        raise ValueError(f"{name} has a fixed type. Write set.{name}.")
     return name, header_of(name, text)
 
 

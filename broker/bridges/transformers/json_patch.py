@@ -39,11 +39,11 @@ from broker.queueing.store import NewMessage
 PATCH, CONTENT_TYPE = "patch", "content-type"
 KEPT = 64  # cached patches
 SENTENCES = {
-    Misfit.GUARD_FAILED: "The message is not as the patch tests for.",
-    Misfit.NO_SUCH_PATH: "The message has nothing where the patch would change it.",
-    Misfit.NOT_JSON: "The body is no JSON, or has two equal keys in an object.",
+    Misfit.GUARD_FAILED: "A test operation of the patch failed for this message.",
+    Misfit.NO_SUCH_PATH: "The message has no value at a path of the patch.",
+    Misfit.NOT_JSON: "The body is not JSON, or an object in it has a duplicate key.",
     Misfit.TOO_LARGE: f"The body is, or would be, above {LARGEST // 2**20} MiB.",
-    Misfit.LOCKED: "IBM MQ's headers say the same as what the patch would change.",
+    Misfit.LOCKED: "The patch would change fields that IBM MQ headers repeat.",
 }
 
 

@@ -97,7 +97,8 @@ def transforms(
             raise ImproperlyConfigured(f"There is a transformer {name!r} already.")
         if inspect.iscoroutinefunction(transform):
             raise ImproperlyConfigured(
-                f"The transformer {name!r} is async, and nobody would wait for it."
+                f"The transformer {name!r} is async, but transformers are called"
+                " without await."
                 " Write it with def."
             )
         first = (inspect.getdoc(transform) or name).partition("\n")[0].rstrip(".")

@@ -88,7 +88,7 @@ def planned(pairs: tuple[tuple[str, str], ...]) -> Plan:
         one, other = ("when", "to") if alone[0] in when else ("to", "when")
         raise ValueError(f"{one}.{alone[0]} has no {other}.{alone[0]}. Write both.")
     if not pairs:
-        raise ValueError("Nothing is to be decided. Write when.1 and to.1.")
+        raise ValueError("There are no rules. Write when.1 and to.1.")
     numbers = sorted(when)
     return Plan(
         tuple((selector(n, when[n]), way_of(f"to.{n}", to[n])) for n in numbers),

@@ -136,7 +136,7 @@ class Worker:
         if isinstance(error, TimeoutError):
             why = late
         elif not isinstance(error, OSError | EOFError):
-            why = "Its worker process answered what cannot be read."
+            why = "Its worker process sent an answer that cannot be read."
         elif started is not None:
             why = f"Its worker process {how(started.process.returncode)}."
         else:

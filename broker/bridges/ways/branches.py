@@ -37,7 +37,7 @@ from broker.transactions.scope import UnitOfWork
 
 logger = logging.getLogger(__name__)
 
-UNSURE = "It was told to commit, and has not answered. It is told again: {}"
+UNSURE = "It has not confirmed the commit. The commit is sent again: {}"
 
 
 def decide(link: Link, xid: str, messages: int) -> None:

@@ -20,8 +20,9 @@ PREFIX = "backout.bridge."
 WAIT_S = 10.0  # for the marker; a dying connection may still hold it
 MISSING = (
     "The marker of the link is not on the queue {queue!r} there. Another process may"
-    " still be connected; the link tries again. If nobody is, put a message with the"
-    " text {number} on that queue: all batches up to that number arrived."
+    " still be connected; the link tries again. If no process is connected, put a"
+    " message with the text {number} on that queue: all batches up to that number have"
+    " arrived."
 )
 
 
@@ -61,7 +62,9 @@ class Marker:
             raise ProviderLost(self.factory, why)
         self.session.send([self.message(0)], self.queue)
         if not self.take(WAIT_S):
-            raise ProviderLost(self.factory, "The marker that was sent did not come.")
+            raise ProviderLost(
+                self.factory, "The marker that was sent was not received."
+            )
         return self.number
 
     def take(self, wait_s: float) -> bool:
@@ -72,7 +75,10 @@ class Marker:
         try:
             self.number = int(self.held.message.body)
         except ValueError:
-            why = f"The queue {self.queue.name!r} holds what is no marker. Remove it."
+            why = (
+                f"The queue {self.queue.name!r} has a message that is not a marker."
+                " Remove it."
+            )
             raise WrongFactory(self.factory, why) from None
         return True
 
@@ -90,7 +96,7 @@ class Marker:
             ProviderLost: it does not come.
         """
         if not self.take(WAIT_S) or self.number != self.next:
-            raise ProviderLost(self.factory, "The new marker did not come.")
+            raise ProviderLost(self.factory, "The new marker was not received.")
 
     def message(self, number: int) -> NewMessage:
         return NewMessage(

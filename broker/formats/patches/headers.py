@@ -146,7 +146,7 @@ def checked_name(name: Any, where: str, *, may_be_own: bool = False) -> str:
     if len(name) > LONGEST_NAME or "\0" in name or not is_writable(name):
         raise InvalidPatch("a name is too long, or holds what cannot be kept", where)
     if is_own(name) and not may_be_own:
-        raise InvalidPatch(f"{name} is written by the broker alone", where)
+        raise InvalidPatch(f"{name} is set by the broker only", where)
     return name
 
 

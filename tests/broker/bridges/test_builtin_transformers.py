@@ -76,18 +76,22 @@ def test_a_whole_patch_of_an_operation_does_too() -> None:
 @pytest.mark.parametrize(
     ("body", "patch", "why"),
     [
-        (b"no JSON", EUR, "The body is no JSON, or has two equal keys in an object."),
-        (b"[]", EUR, "The message has nothing where the patch would change it."),
+        (
+            b"no JSON",
+            EUR,
+            "The body is not JSON, or an object in it has a duplicate key.",
+        ),
+        (b"[]", EUR, "The message has no value at a path of the patch."),
         (
             b'{"a": 1}',
             '[{"op": "add", "path": "/b/c", "value": 1}]',
-            "The message has nothing where the patch would change it.",
+            "The message has no value at a path of the patch.",
         ),
         (
             b'{"a": 2}',
             '[{"op": "test", "path": "/a", "value": 1},'
             ' {"op": "add", "path": "/b", "value": 1}]',
-            "The message is not as the patch tests for.",
+            "A test operation of the patch failed for this message.",
         ),
         (bytes(LARGEST + 1), EUR, "The body is, or would be, above 1 MiB."),
     ],
@@ -103,7 +107,7 @@ def test_a_patch_does_not_change_what_ibms_headers_say_as_well() -> None:
     message = make_message(headers=b"RFH ")
 
     assert failure("json-patch", message, {"patch": patch}) == (
-        "IBM MQ's headers say the same as what the patch would change."
+        "The patch would change fields that IBM MQ headers repeat."
     )
 
 
@@ -113,15 +117,21 @@ def test_a_patch_does_not_change_what_ibms_headers_say_as_well() -> None:
         ({}, "The property patch is missing."),
         ({"patch": EUR, "pach": ""}, "There is no property 'pach'."),
         ({"patch": EUR, "content-type": " "}, "The property content-type is empty."),
-        ({"patch": "[]"}, "This is no patch. it would change nothing"),
-        ({"patch": "[{]"}, "This is no patch. it is not JSON: "),
-        ({"patch": "nothing"}, "This is no patch. Line 1, column 1: it is not JSON"),
+        ({"patch": "[]"}, "The patch is not valid. It would change nothing"),
+        ({"patch": "[{]"}, "The patch is not valid. It is not JSON: "),
+        (
+            {"patch": "nothing"},
+            "The patch is not valid. Line 1, column 1: it is not JSON",
+        ),
         (
             {"patch": '[{"op": "ad", "path": "/a"}]'},
-            "This is no patch. Body, operation 1: ",
+            "The patch is not valid. Body, operation 1: ",
         ),
-        ({"patch": '{"boddy": 1}'}, "This is no patch. there is no part “boddy”"),
-        ({"patch": f"[{' ' * 2**16}]"}, "This is no patch. it is longer than 65,536"),
+        ({"patch": '{"boddy": 1}'}, "The patch is not valid. There is no part “boddy”"),
+        (
+            {"patch": f"[{' ' * 2**16}]"},
+            "The patch is not valid. It is longer than 65,536",
+        ),
     ],
 )
 def test_a_wrong_patch_is_refused_at_save(asked: dict[str, str], sentence: str) -> None:
@@ -194,7 +204,7 @@ def test_what_no_selector_matches_goes_the_other_way(
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({}, "Nothing is to be decided. Write when.1 and to.1."),
+        ({}, "There are no rules. Write when.1 and to.1."),
         (
             {"wenn.1": "a"},
             "There is no property 'wenn.1'. Write when.1, to.1, when.2, to.2 and so on,"

@@ -157,7 +157,7 @@ def test_a_provider_that_does_not_answer_is_tried_as_often_as_set(
     with running():
         until_state(link, STOPPED)
     assert len(tried) == 3
-    assert "It was tried 3 times" in status(link).error
+    assert "The link gave up after 3 attempts" in status(link).error
 
 
 @pytest.mark.spec("BRIDGE-19")

@@ -222,7 +222,7 @@ def test_a_durable_subscription_keeps_or_is_refused(peer: Factory) -> None:
     named = replace(peer, client_id=f"c-{uuid4().hex}")
     with session(named) as ours:
         if Capability.DURABLE not in ours.capabilities:
-            with pytest.raises(WrongFactory, match="keeps no subscriptions"):
+            with pytest.raises(WrongFactory, match="has no durable subscriptions"):
                 ours.subscribe(news, durable_name="all")
             return
         ours.subscribe(news, durable_name="all", prefetch=5)

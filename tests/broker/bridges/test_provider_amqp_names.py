@@ -106,9 +106,9 @@ def test_there_are_no_two_phases_and_no_lag(ours: AmqpSession) -> None:
     assert Capability.TWO_PHASE not in ours.capabilities
     assert ours.subscribe(ORDERS).lag() is None
     for asked in (ours.prepare, ours.commit_prepared, ours.roll_back_prepared):
-        with pytest.raises(WrongFactory, match="not offered"):
+        with pytest.raises(WrongFactory, match="not available"):
             asked("x")
-    with pytest.raises(WrongFactory, match="not offered"):
+    with pytest.raises(WrongFactory, match="not available"):
         ours.in_doubt("x")
 
 

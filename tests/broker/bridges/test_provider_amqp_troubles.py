@@ -200,6 +200,6 @@ def test_a_queue_that_is_full_for_long_is_a_lost_provider(
         made = factory(here.port, properties=QUICK)
         with (
             session(made) as ours,
-            pytest.raises(ProviderLost, match="let us send to queue:orders"),
+            pytest.raises(ProviderLost, match="give credit to send to queue:orders"),
         ):
             ours.send(make_messages(1), ORDERS)

@@ -128,12 +128,12 @@ def test_who_may_not_is_refused(other: OtherBackout, orders: Queue) -> None:
 @pytest.mark.parametrize(
     ("fields", "error", "why"),
     [
-        ({"url": "http://127.0.0.1:9/"}, ProviderLost, "nobody answers"),
+        ({"url": "http://127.0.0.1:9/"}, ProviderLost, "there is no answer"),
         ({"url": "https://127.0.0.1:{port}/"}, ProviderLost, "connection broke"),
         (
             {"url": "http://127.0.0.1:{port}/api/v1/elsewhere"},
             WrongFactory,
-            "no branches",
+            "no transaction branches",
         ),
         ({"url": "ftp://127.0.0.1/"}, WrongFactory, "https://host/"),
         ({"properties": {"color": "red"}}, WrongFactory, "ca-file, lease-s"),

@@ -186,7 +186,7 @@ def test_a_commit_that_is_not_answered_is_in_doubt(
     session.send(make_messages(1), BOOKED)
     other.kill()
 
-    with pytest.raises(CommitInDoubt, match="nobody answers"):
+    with pytest.raises(CommitInDoubt, match="there is no answer"):
         session.commit()
 
 

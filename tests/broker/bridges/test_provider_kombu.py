@@ -167,7 +167,7 @@ def test_what_kombu_cannot_do_is_refused(
 def test_nobody_at_the_other_end_is_told() -> None:
     url = f"redis://127.0.0.1:{free_port()}/0"
 
-    with pytest.raises(ProviderLost, match="The transport is lost"):
+    with pytest.raises(ProviderLost, match="The connection of the transport is lost"):
         connect(factory(url, connect_timeout_s=1))
 
 

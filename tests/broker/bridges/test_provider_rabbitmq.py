@@ -237,7 +237,7 @@ def test_a_message_that_no_queue_takes_is_refused_and_its_neighbours_are_not(
 
     assert [place for place, one in enumerate(refused) if one] == [150]
     assert isinstance(refused[150], SendRefused)
-    assert "No queue takes what is sent to the exchange" in str(refused[150])
+    assert "No queue is bound to the exchange" in str(refused[150])
     assert waiting(orders) == 299
 
 
@@ -247,7 +247,7 @@ def test_what_a_full_queue_does_not_take_is_refused(session: RabbitMQSession) ->
         refused = [session.send([one], orders) for one in machine.numbered(orders, 4)]
 
         assert refused[:2] == [[None], [None]]
-        assert "could not keep it" in str(refused[3][0])
+        assert "could not store it" in str(refused[3][0])
 
 
 def test_a_queue_that_was_deleted_meanwhile_loses_nothing(

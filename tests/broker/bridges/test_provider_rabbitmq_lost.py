@@ -49,7 +49,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[ProviderError], str]] = {
     "a wrong password": (
         {"username": "guest", "password": "not-this-one"},
         AccessRefused,
-        "does not take this name and password",
+        "refuses this name and password",
     ),
     "a virtual host that does not exist": (
         {"url": f"amqp://127.0.0.1:{machine.PORT}/nowhere"},

@@ -123,7 +123,7 @@ def test_only_text_can_be_a_header() -> None:
 def test_what_ibms_headers_say_as_well_is_not_changed_in_one_place_alone() -> None:
     why = failure("headers", make_message(headers=b"RFH "), {"set.a": "b"})
 
-    assert why.startswith("The message has headers of IBM MQ before its body")
+    assert why.startswith("IBM MQ headers before the body")
 
 
 @given(st.sampled_from(sorted(headers.BITS)), st.integers(-(2**65), 2**65))
@@ -175,15 +175,14 @@ def test_whatever_is_written_is_a_value_of_its_type_or_refused(
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({}, "Nothing is to be done. Write a property such as set.NAME."),
+        ({}, "There is nothing to change. Write a property such as set.NAME."),
         (
             {"sett.a": "1"},
-            "Nothing can be done by 'sett.a'. Write set.NAME, rename.OLD or"
-            " remove.NAME.",
+            "There is no property 'sett.a'. Write set.NAME, rename.OLD or remove.NAME.",
         ),
         (
             {"set.": "1"},
-            "Nothing can be done by 'set.'. Write set.NAME, rename.OLD or remove.NAME.",
+            "There is no property 'set.'. Write set.NAME, rename.OLD or remove.NAME.",
         ),
         (
             {"set.a:itn": "1"},
@@ -198,15 +197,21 @@ def test_whatever_is_written_is_a_value_of_its_type_or_refused(
         ({"set.a:int": ""}, "set.a:int is '', which is no int."),
         ({"set.a": "b\0"}, "set.a is 'b\\x00', which is no string."),
         ({"set.a": "1", "set.a:int": "1"}, "a is set twice."),
-        ({"rename.a": "c", "rename.b": "c"}, "Two are to be renamed to c."),
-        ({"rename.a": "b", "set.b": "1"}, "b is set, and another is renamed to it."),
+        (
+            {"rename.a": "c", "rename.b": "c"},
+            "Two properties are renamed to c. Remove one.",
+        ),
+        (
+            {"rename.a": "b", "set.b": "1"},
+            "b is set, and another is renamed to it. Keep one.",
+        ),
         (
             {"remove.a": "", "set.a": "1"},
-            "a is removed, and set or renamed as well.",
+            "a is removed, and also set or renamed. Keep one.",
         ),
         (
             {"remove.a": "", "rename.a": "b"},
-            "a is removed, and set or renamed as well.",
+            "a is removed, and also set or renamed. Keep one.",
         ),
         ({"remove.a": "x"}, "remove.a has a value. Leave it empty."),
         ({"remove.JMSPriority": ""}, "Every message has JMSPriority. Set it instead."),
@@ -218,7 +223,7 @@ def test_whatever_is_written_is_a_value_of_its_type_or_refused(
         ({"set.JMSPriority": "²"}, "set.JMSPriority is '²', and not from 0 to 9."),
         (
             {"set.JMSPriority:int": "5"},
-            "JMSPriority has a type of its own. Write set.JMSPriority.",
+            "JMSPriority has a fixed type. Write set.JMSPriority.",
         ),
         (
             {"set.JMSDeliveryMode": "2"},
@@ -235,7 +240,7 @@ def test_whatever_is_written_is_a_value_of_its_type_or_refused(
         ),
         (
             {"set._AMQ_ORIG_QUEUE": "x"},
-            "_AMQ_ORIG_QUEUE is written by the broker alone.",
+            "_AMQ_ORIG_QUEUE is set by the broker only.",
         ),
         ({"rename.a": ""}, "'' cannot be the name of a property."),
         ({"rename.a": "b\n"}, "'b\\n' cannot be the name of a property."),

@@ -212,7 +212,7 @@ def test_whatever_it_does_so_long_it_is_killed(name: str, tmp_path: Path) -> Non
         ),
         pytest.param(
             "test-babble",
-            "Its worker process answered what cannot be read.",
+            "Its worker process sent an answer that cannot be read.",
             marks=pytest.mark.long,
         ),
     ],

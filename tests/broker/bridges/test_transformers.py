@@ -83,7 +83,7 @@ def test_it_may_branch_to_another_destination() -> None:
         ),
         (
             "test-lock",
-            "Its property 'a' holds a value of the type lock, and not of JSON.",
+            "Its property 'a' has a value of the type lock, which is not JSON.",
         ),
     ],
 )

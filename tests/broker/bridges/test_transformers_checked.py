@@ -42,22 +42,22 @@ LOOP.append(LOOP)
         ({"body": "text"}, "Its body is of the type str, and not bytes."),
         ({"body": None}, "Its body is None, and not bytes."),
         ({"content_type": None}, "Its content_type is None, and not str."),
-        ({"content_type": "a\0b"}, "Its content_type holds a NUL, which no text has."),
+        ({"content_type": "a\0b"}, "Its content_type has a NUL character."),
         ({"subject": b"x"}, "Its subject is of the type bytes, and not str or None."),
-        ({"subject": "\ud800"}, "Its subject holds half of a character."),
+        ({"subject": "\ud800"}, "Its subject has a lone surrogate."),
         ({"priority": 10}, "Its priority is 10, and not from 0 to 9."),
         ({"priority": -1}, "Its priority is -1, and not from 0 to 9."),
         ({"priority": True}, "Its priority is of the type bool, and not int."),
         ({"durable": 1}, "Its durable is of the type int, and not bool."),
         (
             {"expires_at": NAIVE},
-            "Its expires_at does not say in which time zone it is.",
+            "Its expires_at has no time zone.",
         ),
         (
             {"deliver_at": "now"},
             "Its deliver_at is of the type str, and not datetime or None.",
         ),
-        ({"routing_type": 9}, "Its routing_type is 9, and there is none such."),
+        ({"routing_type": 9}, "Its routing_type is 9, which does not exist."),
         ({"properties": None}, "Its properties is None, and not dict."),
         (
             {"properties": {1: "x"}},
@@ -65,25 +65,25 @@ LOOP.append(LOOP)
         ),
         (
             {"properties": {"a": float("nan")}},
-            "Its property 'a' holds nan, which is no number.",
+            "Its property 'a' has nan, which JSON cannot represent.",
         ),
         (
             {"properties": {"a": [{"b": b"x"}]}},
-            "Its property 'a' holds a value of the type bytes, and not of JSON.",
+            "Its property 'a' has a value of the type bytes, which is not JSON.",
         ),
         (
             {"properties": {"a": 10**5000}},
-            "Its property 'a' holds a number that is too large.",
+            "Its property 'a' has a number that is too large.",
         ),
         (
             {"properties": {"a": "\0"}},
-            "Its property 'a' holds a NUL, which no text has.",
+            "Its property 'a' has a NUL character.",
         ),
         ({"properties": {"a": LOOP}}, "Its property 'a' is nested more than 200 deep."),
         (
             {"descriptor": {"report": 1 << 30}},
-            "Report options 0x40000000 are no valid combination. Add up the options"
-            " that you want from broker.errors.mq_codes.Report.",
+            "Report options 0x40000000 are not a valid combination. Combine"
+            " the values of broker.errors.mq_codes.Report that you want.",
         ),
         ({"envelope": b"mine"}, "Its envelope is neither what it was nor None."),
         (

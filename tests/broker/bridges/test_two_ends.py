@@ -125,7 +125,7 @@ def test_a_commit_that_failed_is_told_on_the_dead_message_queue(
             one.carry()
     (notice,) = dead()
     assert notice.properties[REASON] == "COMMIT_FAILURE"
-    assert "told again" in notice.properties["JMS_SUN_JMSBRIDGE_DMQ_EXCEPTION"]
+    assert "sent again" in notice.properties["JMS_SUN_JMSBRIDGE_DMQ_EXCEPTION"]
     assert notice.client_message_id == "ID:1"
 
 

@@ -91,7 +91,7 @@ def test_a_queue_without_a_limit_asks_nobody(omar: User) -> None:
 def test_nobody_approves_what_they_planned(omar: User, grace: User) -> None:
     messages(approval_above=0)
     one = plan(grace)
-    with pytest.raises(OwnApproval, match="takes a second person"):
+    with pytest.raises(OwnApproval, match="Ask a second person"):
         approve(one, grace)
     assert Approval.objects.get().approved_at is None
 

@@ -92,7 +92,7 @@ def test_the_bin_of_one_queue_is_not_that_of_another(db: None) -> None:
 def test_what_the_bin_does_not_have_is_not_restored(lossy: Queue) -> None:
     message_id = throw_away()
 
-    with pytest.raises(NotInDiscardBin, match=f"no longer has message {message_id}"):
+    with pytest.raises(NotInDiscardBin, match=f"does not have message {message_id}"):
         restore(message_id, lossy, now=NOON + WEEK)
     assert binned() == [message_id]
 

@@ -131,7 +131,7 @@ def test_numbers_that_disagree_are_not_published(orders: Queue) -> None:
     assert published() == before
     stopped = ReportRun.objects.latest("pk")
     assert stopped.state == ReportRun.State.STOPPED
-    assert "2 were expected, and there are 1" in stopped.error
+    assert "expected 2, found 1" in stopped.error
 
 
 def test_a_run_is_run_once(orders: Queue) -> None:

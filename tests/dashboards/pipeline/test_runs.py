@@ -126,5 +126,5 @@ def test_a_run_says_that_the_client_of_spark_connect_is_missing(
     run = runs.take(runs.ask_for(SLUG).pk)
     assert run
 
-    with pytest.raises(ReportError, match=r"install pyspark\[connect\]"):
+    with pytest.raises(ReportError, match=r"Install pyspark\[connect\]"):
         started(run)

@@ -50,9 +50,7 @@ class Attachment:
             ProviderLost: the connection broke, or it refuses for now.
         """
         try:
-            self.wire.until(
-                lambda: self.end or self.is_granted, f"answer for {self.what}"
-            )
+            self.wire.until(lambda: self.end or self.is_granted, f"attach {self.what}")
         except ProviderLost as lost:
             if self.wire.error is None:
                 raise
@@ -82,4 +80,4 @@ class Attachment:
         """Detach, and wait for the answer; no effect if it has ended."""
         if self.end is None and not self.wire.why:
             self.endpoint.detach(closed=closed)
-            self.wire.until(lambda: self.end, f"let go of {self.what}")
+            self.wire.until(lambda: self.end, f"detach {self.what}")

@@ -39,7 +39,7 @@ def dial(options: Options) -> tuple[socket.socket, bytes]:
             (options.host, options.port), options.connect_timeout_s
         )
     except OSError as error:
-        why = f"Nobody answers at {where}: {reason(error)}."
+        why = f"There is no answer from {where}: {reason(error)}."
         raise ProviderLost(options.factory, why) from error
     try:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -89,11 +89,11 @@ def broken(options: Options, where: str, error: OSError) -> ProviderError:
         return WrongFactory(options.factory, why)
     if isinstance(error, TimeoutError):
         why = (
-            f"{where} took the connection, and did not go on within"
+            f"{where} accepted the connection, but login did not end within"
             f" {options.connect_timeout_s:g} seconds."
         )
     else:
-        why = f"The connection to {where} broke at once: {reason(error)}."
+        why = f"The connection to {where} broke during login: {reason(error)}."
     return ProviderLost(options.factory, why)
 
 
@@ -122,7 +122,7 @@ def log_in(made: socket.socket, options: Options, deadline: float) -> bytes:
         made.sendall(sasl.outgoing())
         data = made.recv(READ_BYTES)
         if not data:
-            raise ConnectionError("the provider hung up while we logged in")
+            raise ConnectionError("the provider closed the connection during login")
         sasl.receive(data)
     if not sasl.succeeded:
         raise not_let_in(sasl, options)
@@ -136,18 +136,24 @@ def not_let_in(sasl: ClientSasl, options: Options) -> ProviderError:
     if not sasl.mechanism:
         what = ", ".join(options.mechanisms)
         if said.startswith("the server offers"):
-            return WrongFactory(name, f"We may log in by {what}, and {said}.")
+            return WrongFactory(
+                name, f"The factory allows login by {what}, but {said}."
+            )
         why = (
-            f"What answers does not speak AMQP 1.0: {said}. Correct the port; RabbitMQ"
+            f"The server does not speak AMQP 1.0: {said}. Correct the port; RabbitMQ"
             " needs its plugin rabbitmq_amqp1_0."
         )
         return WrongFactory(name, why)
     if sasl.code is not None and sasl.code > WRONG_PASSWORD:
-        why = f"The provider cannot let anybody in now: {said}."
+        why = f"The provider accepts no login now: {said}."
         return ProviderLost(name, why)
-    who = f"the user {options.username!r}" if options.username else "us without a user"
+    who = (
+        f"the user {options.username!r}"
+        if options.username
+        else "a login without a user"
+    )
     why = (
-        f"The provider does not let in {who}: {said}. Correct the name or the password"
+        f"The provider refuses {who}: {said}. Correct the name or the password"
         " of the factory."
     )
     return AccessRefused(name, why)

@@ -103,7 +103,9 @@ def expire_as_said(message: NewMessage, since_1970_ms: int) -> None:
 def unreadable(delivery: Delivery, source: Destination, error: Exception) -> Received:
     """A message that cannot be decoded, with all its bytes as the body."""
     logger.warning(
-        "A message of %s cannot be read, and goes on as it is: %s", source, error
+        "A message from %s cannot be decoded, and is forwarded unchanged: %s",
+        source,
+        error,
     )
     message = NewMessage(source.name, delivery.payload)
     return Received(message, handle=delivery, destination=source)

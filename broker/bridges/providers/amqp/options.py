@@ -96,7 +96,7 @@ def seconds(factory: Factory, name: str, usual: float) -> float:
     except ValueError:
         number = 0.0
     if not isfinite(number) or number <= 0:
-        why = f"{name} is {written!r}. Write a number of seconds that is above 0."
+        why = f"{name} is {written!r}. Write a number of seconds above 0."
         raise WrongFactory(factory.name, why)
     return number
 

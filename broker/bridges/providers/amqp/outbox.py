@@ -93,7 +93,7 @@ class Outbox:
         if not (sender.credit and session.can_send):
             self.wire.until(
                 lambda: self.attachment.end or (sender.credit and session.can_send),
-                f"let us send to {self.what} (is it full?)",
+                f"give credit to send to {self.what} (is it full?)",
             )
         self.attachment.check()
 
@@ -102,7 +102,7 @@ class Outbox:
         while count := len(self.sender.unsettled):
             self.wire.until(
                 partial(self.is_fewer, count),
-                f"say what became of messages to {self.what}",
+                f"settle the messages sent to {self.what}",
             )
             self.attachment.check()
 

@@ -18,7 +18,7 @@ WHAT_TO_DO = {
     c.NOT_FOUND: "Create it at the provider, or correct the name.",
     c.RESOURCE_DELETED: "Create it at the provider again, or correct the name.",
     c.UNAUTHORIZED_ACCESS: "Give the user of the factory the right to use it.",
-    c.MESSAGE_SIZE_EXCEEDED: "Take the message away at the source.",
+    c.MESSAGE_SIZE_EXCEEDED: "Remove the message from the source.",
 }
 
 
@@ -40,7 +40,7 @@ def refusal(factory: str, what: str, error: Error | None) -> ProviderError:
         error: the provider's error.
     """
     condition = None if error is None else error.condition
-    why = f"The provider does not give us {what}: {words(error)}."
+    why = f"The provider refuses to attach {what}: {words(error)}."
     if condition not in FINAL:
         return ProviderLost(factory, why)
     more = WHAT_TO_DO.get(condition or "", "")
@@ -61,10 +61,10 @@ def unsent(state: p.DeliveryState | None) -> str | None:
         case p.Rejected():
             return f"The provider rejected the message: {words(state.error)}."
         case p.Released():
-            return "The provider cannot take the message now (released)."
+            return "The provider cannot accept the message now (released)."
         case p.Modified():
             return (
-                "The provider could not take the message, and does not say why"
+                "The provider did not accept the message, and gave no reason"
                 " (modified)."
             )
-    return "The provider does not say what became of the message."
+    return "The provider did not send an outcome for the message."

@@ -95,8 +95,8 @@ class AmqpSession:
         if selector and not has_filter(made.receiver.source, SELECTOR_CODE):
             made.close()
             why = (
-                f"The provider gives all messages of {destination}, whatever the"
-                " selector says. Leave the selector out."
+                f"The provider ignores the selector and sends all messages of"
+                f" {destination}. Remove the selector."
             )
             raise WrongFactory(self.name, why)
         self.subscriptions.append(made)
@@ -107,16 +107,16 @@ class AmqpSession:
     ) -> str | None:
         """The reason that this is not possible; None if it may be."""
         if durable_name and not destination.is_topic:
-            return "A durable subscription is to a topic. Leave its name out."
+            return "Only a subscription to a topic can be durable. Remove its name."
         if durable_name and not self.options.has_client_id:
-            return "A durable subscription needs a client id. Give the factory one."
+            return "A durable subscription needs a client id. Set one at the factory."
         if durable_name and Capability.DURABLE not in self.capabilities:
             return (
-                "RabbitMQ keeps no subscriptions. Bind a queue there to the exchange,"
-                " and let the link take from that."
+                "RabbitMQ has no durable subscriptions. Bind a queue there to the"
+                " exchange, and use the queue as the source of the link."
             )
         if selector and Capability.SELECTORS not in self.capabilities:
-            return "RabbitMQ has no selectors. Leave the selector out."
+            return "RabbitMQ has no selectors. Remove the selector."
         return None
 
     def source(
@@ -204,7 +204,7 @@ class AmqpSession:
         most = outbox.sender.largest
         if most is not None and len(payload) > most:
             raise ValueError(
-                f"it has {len(payload):,} bytes, and {target} takes {most:,} at most"
+                f"it has {len(payload):,} bytes; {target} accepts at most {most:,}"
             )
         return payload
 
@@ -272,7 +272,7 @@ class AmqpSession:
         raise self.no_two_phases()
 
     def no_two_phases(self) -> WrongFactory:
-        why = "Commit in two phases is not offered: AMQP 1.0 has no word for it."
+        why = "Two-phase commit is not available: AMQP 1.0 does not define it."
         return WrongFactory(self.name, why)
 
     def close(self) -> None:

@@ -75,7 +75,7 @@ class Transactions:
     def none(self, why: str) -> WrongFactory:
         return WrongFactory(
             self.name,
-            f"The provider begins no transaction: {why}. Make the link one that is not"
+            f"The provider did not begin a transaction: {why}. Make the link not"
             " transacted, or use a provider that has transactions.",
         )
 
@@ -123,6 +123,6 @@ class Transactions:
         if said is not None and said.condition == TRANSACTION_ROLLBACK:
             return SendRefused(self.name, f"The provider rolled back: {words(said)}.")
         if isinstance(error, ProviderLost) or end is not None:
-            why = f"It was asked to commit, and did not answer. {error.why}"
+            why = f"It did not answer the commit. {error.why}"
             return CommitInDoubt(self.name, why)
         return error

@@ -44,7 +44,7 @@ READ_BYTES = 262_144
 NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 AROUND = 2**20  # bytes of a message beside its body
 GOODBYE_S = 5.0  # time to wait for the answer to our close
-UNASKED = "We attach to you, and you do not attach to us."
+UNASKED = "This client attaches its own links; the peer must not attach any."
 PRODUCT = {"product": "Backout"}
 
 
@@ -138,7 +138,7 @@ class Wire:
     def flush(self) -> None:
         """Write all output; return when it is written."""
         self.write()
-        self.until(lambda: not self.unwritten, "take what we send")
+        self.until(lambda: not self.unwritten, "read the data that was sent")
 
     def pump(self, wait_s: float = 0.0) -> None:
         """Write and read as far as possible; if nothing came, wait once.
@@ -201,7 +201,7 @@ class Wire:
             except OSError as error:
                 self.lose(f"The connection broke: {reason(error)}.")
             if not data:
-                self.lose("The provider hung up.")
+                self.lose("The provider closed the connection.")
             came = True
             self.hear(data)
 
@@ -259,7 +259,7 @@ class Wire:
                 self.pump(left_s)
         except ProviderLost:  # it has answered, or hung up
             return
-        self.why = "We have closed the connection."
+        self.why = "The connection was closed here."
         self.socket.close()
 
 

@@ -63,7 +63,7 @@ class Calls:
         self.lease_s = lease_of(factory)
         self.line = line_to(factory)
         if not factory.password.isascii() or not factory.password.isprintable():
-            why = "The password is no secret of a credential. Copy it again from there."
+            why = "The password is not a credential's secret. Copy the secret again."
             raise AccessRefused(factory.name, why)
 
     def json(self, path: str, said: Mapping[str, Any]) -> Any:
@@ -133,8 +133,8 @@ class Calls:
             return self.lost(f"It answers with status {status}: {refused.detail}")
         if status < 400 or not refused.code:
             why = (
-                f"{self.factory.url} answers with status {status}, and not as a Backout"
-                " does. Correct the URL."
+                f"{self.factory.url} answers with status {status} and is not a Backout."
+                " Correct the URL."
             )
             return WrongFactory(name, why)
         return Answered(name, refused)
@@ -210,7 +210,7 @@ def problem_of(status: int, content: bytes) -> Refused:
         found = json.loads(content)
         return Refused(status, found["code"], found["detail"])
     except (ValueError, KeyError, TypeError):
-        return Refused(status, "", "It does not say why.")
+        return Refused(status, "", "It gave no reason.")
 
 
 def not_trusted(error: ssl.SSLCertVerificationError) -> str:
@@ -223,7 +223,7 @@ def not_trusted(error: ssl.SSLCertVerificationError) -> str:
 def reason_of(error: Exception) -> str:
     """The reason of a broken connection, as a sentence."""
     what = str(error) or type(error).__name__
-    return f"The connection broke, or nobody answers: {what}."
+    return f"The connection broke, or there is no answer: {what}."
 
 
 def in_url(name: str) -> str:

@@ -69,8 +69,8 @@ class BackoutSession:
         """See ``interface.Session``. Nothing is prefetched."""
         if destination.is_topic or durable_name:
             raise self.wrong(
-                f"{destination}: Messages are received from queues of another Backout,"
-                " not from topics. Name the queue of a subscription to the topic there."
+                f"{destination}: A link can get from queues of another Backout, not"
+                " from topics. Use the queue of a subscription to the topic there."
             )
         if selector:
             try:
@@ -147,14 +147,14 @@ class BackoutSession:
             return None, []
         if len(accepted) > 1:
             self.roll_back()
-            why = "One transaction can acknowledge what one subscription received."
+            why = "A transaction can acknowledge messages of one subscription only."
             raise SendRefused(self.factory.name, why)
         ((branch, ids),) = accepted.items()
         for one in self.subscriptions:
             if one.branch == branch:
                 return one, ids
         self.work.begin(is_open=False)
-        raise self.calls.lost("What was acknowledged is not held any more.")
+        raise self.calls.lost("The acknowledged messages are no longer held.")
 
     def undone(self, error: Answered) -> ProviderError:
         """Roll back a refused transaction; return the error for the link."""
@@ -221,7 +221,8 @@ class BackoutSession:
             xids: list[str] = self.calls.get("branches", prefix=prefix)["xids"]
         except Answered as error:
             raise self.wrong(
-                f"{self.factory.url} has no branches. Is it a Backout of this version?"
+                f"{self.factory.url} has no transaction branches. Use the same version"
+                " there."
             ) from error
         return xids
 

@@ -123,7 +123,7 @@ class BackoutSubscription:
             branch = batch.head["branch"]
             found = [received(part, branch) for part in batch.parts]
         except (BrokerError, KeyError, TypeError, ValueError) as error:
-            raise self.calls.lost(f"What it gives cannot be read: {error}") from error
+            raise self.calls.lost(f"Its answer cannot be read: {error}") from error
         if found:
             self.branch = branch
             self.held.update(one.handle.id for one in found)
@@ -140,7 +140,7 @@ class BackoutSubscription:
 
     def check_held(self, branch: str, ids: Iterable[int]) -> None:
         if branch != self.branch or not self.held.issuperset(ids):
-            why = "What was received is not held any more; it will be given again."
+            why = "The received messages are no longer held; they will be redelivered."
             raise self.calls.lost(why)
 
     def accept(

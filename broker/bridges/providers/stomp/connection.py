@@ -115,9 +115,11 @@ class StompConnection:
         except (OSError, StompException) as error:
             self.lose(f"it broke: {error!r}")
         except Empty:
-            self.lose(f"nobody said CONNECTED in {factory.connect_timeout_s:g} s")
+            self.lose(
+                f"there was no CONNECTED frame within {factory.connect_timeout_s:g} s"
+            )
         if answer is None:
-            self.lose("the server ended it before it said CONNECTED")
+            self.lose("the server closed it before it sent CONNECTED")
         if answer.cmd != "CONNECTED":
             self.transport.disconnect_socket()
             raise refusals.at_login(self.options, answer)
@@ -186,7 +188,7 @@ class StompConnection:
         except Empty:
             return False
         if frame is None:
-            why = refusals.said_by(self.error) if self.error else "the server ended it"
+            why = refusals.said_by(self.error) if self.error else "the server closed it"
             self.lost = self.lost or why
         elif frame.cmd == "MESSAGE":
             self.messages.get(frame.headers.get("subscription", ""), deque()).append(

@@ -124,7 +124,7 @@ def to_frame(
         try:
             headers[more.HEADER] = more.written(rest)
         except ValueError as wrong:
-            why = f"A property has a value that JSON has not: {wrong}."
+            why = f"A property has a value that JSON cannot represent: {wrong}."
             raise Cannot(why) from None
     check_sizes(headers, dialect)
     return StompFrame(headers, body)
@@ -224,21 +224,21 @@ def check_sizes(headers: Mapping[str, str], dialect: Dialect) -> None:
     """
     if len(headers) > dialect.headers - 10:  # of the frame: receipt, transaction
         why = (
-            f"It has {len(headers):,} headers and properties, and {dialect.name} takes"
-            f" {dialect.headers - 10:,} at most."
+            f"It has {len(headers):,} headers and properties; {dialect.name} accepts at"
+            f" most {dialect.headers - 10:,}."
         )
         raise Cannot(why)
     for name, value in headers.items():
         size = len(f"{name}:{value}".encode()) + sum(map(value.count, "\\\n:"))
         if size > dialect.header_bytes:
             what = (
-                "What STOMP's headers cannot say of it takes"
+                "Its fields that STOMP has no header for take"
                 if name == more.HEADER
                 else f"Its header or property {name!r} takes"
             )
             why = (
-                f"{what} {size:,} bytes, and {dialect.name} takes"
-                f" {dialect.header_bytes:,} in one header at most."
+                f"{what} {size:,} bytes; {dialect.name} accepts at most"
+                f" {dialect.header_bytes:,} in one header."
             )
             raise Cannot(why)
 

@@ -72,7 +72,7 @@ class Options:
         """
         name = destination.name
         if not name or not {"\0", "\r", "\n"}.isdisjoint(name):
-            why = f"{name!r} is no name of a destination. Correct it."
+            why = f"{name!r} is not a name of a destination. Correct it."
             raise WrongFactory(self.name, why)
         prefix = self.topic_prefix if destination.is_topic else self.queue_prefix
         return prefix + name
@@ -93,20 +93,21 @@ def options_of(factory: Factory) -> Options:
     """
     url = urlsplit(factory.url)
     if url.scheme not in PORTS or not url.hostname:
-        raise wrong(factory, f"{factory.url!r} is no URL like stomp://host:61613")
+        raise wrong(factory, f"{factory.url!r} is not a URL like stomp://host:61613")
     if url.username or url.password:
-        why = "Its URL has a name or a password; they have fields of their own"
+        why = "Its URL has a name or a password. Use the fields for them"
         raise wrong(factory, why)
     if url.query or url.fragment:
-        raise wrong(factory, "Its URL has more than a host, a port and a virtual host")
+        why = "Its URL may have a host, a port and a virtual host only"
+        raise wrong(factory, why)
     check_texts(factory)
     said = {**USUAL, **factory.properties}
     if unknown := said.keys() - USUAL:
         known = ", ".join(USUAL)
-        why = f"There is no property {min(unknown)!r}; these exist: {known}"
+        why = f"There is no property {min(unknown)!r}. These exist: {known}"
         raise wrong(factory, why)
     if said["maps"] not in ("yes", "no"):
-        raise wrong(factory, f"maps is yes or no, and not {said['maps']!r}")
+        raise wrong(factory, f"maps must be yes or no, not {said['maps']!r}")
     return Options(
         factory,
         url.hostname,
@@ -131,7 +132,7 @@ def check_texts(factory: Factory) -> None:
     }
     for name, value in fields.items():
         if not {"\0", "\r", "\n"}.isdisjoint(value):
-            raise wrong(factory, f"Its {name} has a line end or a NUL, as none can")
+            raise wrong(factory, f"Its {name} has a line end or a NUL. Remove it")
 
 
 def seconds(
@@ -143,7 +144,7 @@ def seconds(
         value = -1.0
     if not least <= value <= SLOWEST:
         why = (
-            f"{name} is a number of seconds from {least:g} to {SLOWEST:g}, and not"
+            f"{name} must be a number of seconds from {least:g} to {SLOWEST:g}, not"
             f" {said[name]!r}"
         )
         raise wrong(factory, why)

@@ -50,15 +50,15 @@ def at_login(options: Options, frame: Frame) -> ProviderError:
         ProviderLost,
     )
     what = {
-        AccessRefused: "does not take this name and password",
-        WrongFactory: "cannot be used as this factory says",
-        ProviderLost: "let nobody in",
+        AccessRefused: "refuses this name and password",
+        WrongFactory: "refuses the settings of this factory",
+        ProviderLost: "accepts no login",
     }[kind]
     return kind(options.name, f"{options.place} {what}: {said}")
 
 
 def at_subscription(options: Options, frame: Frame, destination: str) -> WrongFactory:
-    why = f"Nobody can subscribe to {destination} there: {said_by(frame)}"
+    why = f"It refused the subscription to {destination}: {said_by(frame)}"
     return WrongFactory(options.name, why)
 
 
@@ -68,5 +68,7 @@ def at_send(
     """The error of a refused SEND: of the destination, or of one message."""
     said = said_by(frame)
     if OF_A_DESTINATION.search(said):
-        return WrongFactory(options.name, f"Nobody can send to {destination}: {said}")
-    return SendRefused(options.name, f"{destination} does not take it: {said}")
+        return WrongFactory(
+            options.name, f"It refused a message for {destination}: {said}"
+        )
+    return SendRefused(options.name, f"{destination} refused the message: {said}")

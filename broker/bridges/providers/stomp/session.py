@@ -98,7 +98,9 @@ class StompSession:
             headers["transformation"] = "jms-xml"
         if selector:
             if Capability.SELECTORS not in dialect.capabilities:
-                raise self.wrong(f"{dialect.name} has no selectors over STOMP")
+                raise self.wrong(
+                    f"{dialect.name} does not support selectors over STOMP"
+                )
             headers["selector"] = selector
         if destination.is_topic:
             headers |= {"activemq.noLocal": "true", "no-local": "true"}
@@ -117,7 +119,7 @@ class StompSession:
         if not self.dialect.durable_by:
             return {"id": name, "durable": "true", "auto-delete": "false"}
         if not self.options.factory.client_id:
-            raise self.wrong("A durable subscription needs a client id; give it one")
+            raise self.wrong("A durable subscription needs a client id. Set one")
         return {self.dialect.durable_by: name}
 
     def answers_to_subscribe(
@@ -138,9 +140,9 @@ class StompSession:
             if not self.dialect.maps:
                 raise
             hint = (
-                " If this happens again and again, this ActiveMQ lacks XStream, which"
-                " it needs for map messages: give the connection factory the property"
-                " maps=no, and map messages come without their content."
+                " If this happens repeatedly, this ActiveMQ lacks XStream, which it"
+                " needs for map messages. Set the property maps=no of the connection"
+                " factory; map messages then arrive without their content."
             )
             raise ProviderLost(self.options.name, lost.why + hint) from lost
 
@@ -164,8 +166,8 @@ class StompSession:
         """
         if Capability.TRANSACTIONS not in self.capabilities:
             raise self.wrong(
-                f"{self.dialect.name} has no transactions over STOMP that hold when it"
-                " fails; use a link that is not transacted"
+                f"{self.dialect.name} has no transactions over STOMP that survive a"
+                " failure. Use a link that is not transacted"
             )
         assert self.transaction is None, "a transaction is open"
         self.transaction = Transaction(self.connection)

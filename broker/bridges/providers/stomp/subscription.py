@@ -131,7 +131,7 @@ class StompSubscription:
         if found is None:
             found = next((one for one in self.waiting if one.number == number), None)
             if found is None:
-                self.connection.lose("what is acknowledged had been already")
+                self.connection.lose("the messages had already been acknowledged")
             self.waiting.remove(found)
         return found
 
@@ -154,7 +154,7 @@ class StompSubscription:
             self.connection.error = answer
         if self.connection.error is not None and transaction is None:
             said = refusals.said_by(self.connection.error)
-            self.connection.lose(f"it did not take what is acknowledged: {said}")
+            self.connection.lose(f"it refused the acknowledgements: {said}")
 
     def release(self, received: Sequence[Received], *, failed: bool = False) -> None:
         """Keep messages here, to be received again in order.

@@ -44,7 +44,7 @@ class Transaction:
         try:
             answer = self.answer_to_commit()
         except ProviderLost as lost:
-            why = f"{lost.why} Nobody knows whether the transaction was committed."
+            why = f"{lost.why} Whether the transaction was committed is not known."
             raise CommitInDoubt(connection.options.name, why) from lost
         if answer.cmd != "RECEIPT":
             raise self.not_committed(connection.last_error() or answer)

@@ -165,8 +165,8 @@ def test_all_that_is_wrong_with_a_document_is_told_at_once() -> None:
 
     told = str(refusal.value)
     assert "Link 'orders-in': The selector is wrong at character" in told
-    assert "no transactions: both XA, or both not." in told
-    assert "There are no selectors at whatever else kombu reaches" in told
+    assert "has no transactions. Choose a provider that has them" in told
+    assert "whatever else kombu reaches (Redis, SQS, …) has no selectors" in told
 
 
 def test_a_link_that_stays_is_not_made_wrong_by_what_a_document_changes() -> None:

@@ -71,7 +71,7 @@ def test_a_factory_is_not_changed_under_a_link_that_needs_it() -> None:
     to = link.target_factory
     to.provider, to.url = "rabbitmq", "amqp://rabbit.test"
 
-    assert refused(to).startswith("Link 'out': It is transacted, and RabbitMQ")
+    assert refused(to).startswith("Link 'out': It is transacted, but RabbitMQ")
 
     Link.objects.update(enabled=False)  # nothing runs it, and a start looks again
     edits.save(to)

@@ -12,7 +12,7 @@ SOURCE = '<source connection-factory-ref="here" destination-ref="q"/>'
 TARGET = '<target connection-factory-ref="here" destination-ref="r"/>'
 WRONG = {
     "no XML": ("<jmsbridge", "Line 1, column 1: This is no XML"),
-    "another document": ("<broker/>", "<jmsbridge> must be around."),
+    "another document": ("<broker/>", "its root must be <jmsbridge>."),
     "no name": (LEAST.replace(' name="b"', "", 1), "It needs the attribute 'name'."),
     "a reserved name": (
         LEAST.replace('dmq name="d"', 'dmq name="built-in-dmq"'),
@@ -20,11 +20,11 @@ WRONG = {
     ),
     "an unknown element": (
         LEAST.replace(SOURCE, f"{SOURCE}<filter/>"),
-        "Line 3, <filter>: It cannot stand in <link>.",
+        "Line 3, <filter>: It is not allowed in <link>. Remove it.",
     ),
     "an unknown attribute": (
         LEAST.replace('dmq name="d"', 'dmq name="d" client-id="x"'),
-        "There is no attribute 'client-id'; there are: name, enabled",
+        "There is no attribute 'client-id'. These exist: name, enabled",
     ),
     "no truth": (
         LEAST.replace('link name="l"', 'link name="l" enabled="yes"'),
@@ -70,7 +70,7 @@ WRONG = {
             '<connection-factory ref-name="here"><property name="a" value="1"/>'
             '<property name="a" value="2"/></connection-factory>',
         ),
-        "'a' is given twice. Leave one out.",
+        "'a' is given twice. Remove one.",
     ),
     "a property of ours that is none": (
         LEAST.replace(
@@ -78,13 +78,13 @@ WRONG = {
             '<destination ref-name="q" name="q"><property name="backout.x" value="1"/>'
             "</destination>",
         ),
-        "There is no property 'backout.x' here; there are: none.",
+        "There is no property 'backout.x' here. These exist: none.",
     ),
     "a destination of no name": (
         LEAST.replace('ref-name="q" name="q"', 'ref-name="q"'),
         "It needs a name, or a lookup-name.",
     ),
-    "text": (LEAST.replace(SOURCE, f"hello{SOURCE}"), "It cannot have text."),
+    "text": (LEAST.replace(SOURCE, f"hello{SOURCE}"), "It cannot contain text."),
     "an entity": (
         f'<!DOCTYPE jmsbridge [<!ENTITY a "b">]>{LEAST}',
         "It declares entities or a document type.",

@@ -194,7 +194,7 @@ def test_what_only_java_can_find_is_left_open_and_its_links_are_disabled() -> No
         "bills-out": False,
     }
     (one,) = found.left_open
-    assert "Say which provider reaches 'mq', and its URL." in one.what
+    assert "Choose the provider of 'mq', and enter its URL." in one.what
     assert one.where.startswith("line ")
 
 
@@ -203,15 +203,15 @@ def test_what_only_java_can_find_is_left_open_and_its_links_are_disabled() -> No
     [
         (
             '<property name="imqAddressList" value="mq://other:7676/jms"/>',
-            "Say which provider reaches 'f', and its URL.",
+            "Choose the provider of 'f', and enter its URL.",
         ),
         (
             '<property name="java.naming.security.credentials" value="pw"/>',
-            "The property 'java.naming.security.credentials' goes",
+            "The property 'java.naming.security.credentials' is removed",
         ),
         (
             '<property name="imqDefaultUsername" value="till"/>',
-            "Give 'f' its password, unless it is stored already.",
+            "Enter the password of 'f', unless it is stored already.",
         ),
     ],
 )
@@ -239,7 +239,7 @@ def test_a_destination_by_its_name_in_jndi_is_left_open() -> None:
     text = LEAST.replace('ref-name="q" name="q"', 'ref-name="q" lookup-name="cn=q"')
     found = read(text)
 
-    assert "Say what 'q' is called at its provider" in found.left_open[0].what
+    assert "Enter the name of 'q' at its provider" in found.left_open[0].what
     assert [one.enabled for one in found.links] == [False]
     assert said(read(write(found))) == said(found)
 
@@ -249,7 +249,7 @@ def test_a_durable_subscription_to_a_queue_means_nothing_as_in_open_mq() -> None
     found = read(text)
 
     assert found.links[0].durable_name == ""
-    assert "its durable-sub means nothing" in found.left_open[0].what
+    assert "durable-sub has no effect and is removed" in found.left_open[0].what
 
 
 def test_texts_of_any_kind_come_back() -> None:

@@ -22,35 +22,36 @@ PLAIN = {"transacted": False}
 WRONG_LINKS: dict[str, tuple[dict[str, Any], str]] = {
     "foreign to foreign": (
         {"source": "amqp", "target": "stomp"},
-        "neither is this broker. Make two links, over a queue here.",
+        "neither is this broker. Create two links",
     ),
     "mixed, at the target": (
         {"target": "rabbitmq"},
-        "has no transactions: both XA, or both not. Choose a provider that has them",
+        "has no transactions. Choose a provider that has them",
     ),
     "mixed, at the source": (
         {"source": "kombu", "target": "this-broker"},
-        "has no transactions: both XA, or both not. Choose a provider that has them",
+        "has no transactions. Choose a provider that has them",
     ),
     "a factory of another bridge": (
         {"source_factory": factory(OTHER)},
-        "'another: here' belongs to another bridge. Choose one of this bridge.",
+        "'another: here' belongs to another bridge. Choose one that belongs to this"
+        " bridge.",
     ),
     "a destination of another bridge": (
         {"target_destination": destination(OTHER, "bills")},
-        "belongs to another bridge. Choose one of this bridge.",
+        "belongs to another bridge. Choose one that belongs to this bridge.",
     ),
     "an unknown provider": (
         {"target": "jms"},
-        "There is no kind of provider 'jms'. These exist: this-broker, backout, amqp",
+        "There is no provider 'jms'. These exist: this-broker, backout, amqp",
     ),
     "no provider yet": (
         {"target_factory": factory(BRIDGE, "to", "")},
-        "Say which provider it reaches.",
+        "Choose its provider.",
     ),
     "a bad URL": (
         {"target_factory": factory(BRIDGE, "to", "stomp", url="mq.test")},
-        "'mq.test' is no URL of STOMP (ActiveMQ, Artemis, RabbitMQ). Write it like"
+        "'mq.test' is not a URL for STOMP (ActiveMQ, Artemis, RabbitMQ). Write it like"
         " this: stomp://host:61613",
     ),
     "a URL of this broker": (
@@ -59,15 +60,15 @@ WRONG_LINKS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a password in a URL": (
         {"target_factory": factory(BRIDGE, "to", "amqp", url="amqp://a:b@mq.test")},
-        "A URL is shown to everybody. Take the name and the password out of it",
+        "A URL is not secret. Remove the name and the password from it",
     ),
     "a password among properties": (
         {"target_factory": factory(BRIDGE, properties={"ssl.keyPassword": "x"})},
-        "'ssl.keyPassword' is shown to everybody, and not encrypted. Give the password",
+        "'ssl.keyPassword' would not be secret: properties are not encrypted.",
     ),
     "a username alone": (
         {"target_factory": factory(BRIDGE, "to", "amqp", username="shop")},
-        "It has a username and no password. Give both, or neither.",
+        "It has a username but no password. Enter both, or neither.",
     ),
     "a selector with an error": (
         {"selector": "colour = "},
@@ -75,63 +76,66 @@ WRONG_LINKS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a selector where there are none": (
         {"source": "rabbitmq", "target": "this-broker", "selector": "a = 1", **PLAIN},
-        "There are no selectors at RabbitMQ (AMQP 0-9-1). Leave it empty, or let a",
+        "RabbitMQ (AMQP 0-9-1) has no selectors. Leave it empty, or let a",
     ),
     "a topic as source where there are none": (
         {"source": "backout", "target": "this-broker", "source_kind": "topic"},
-        "'orders' is a topic, and another Backout has none here. Choose a queue.",
+        "'orders' is a topic, but the provider another Backout supports queues only.",
     ),
     "a topic as target where there are none": (
         {"target": "backout", "target_kind": "topic"},
-        "'bills' is a topic, and another Backout has none here. Choose a queue.",
+        "'bills' is a topic, but the provider another Backout supports queues only.",
     ),
     "the source's topic where there are none": (
         {"target": "backout", "source_kind": "topic", "target_destination": None},
-        "'orders' is a topic, and another Backout has none here. Choose a queue.",
+        "'orders' is a topic, but the provider another Backout supports queues only.",
     ),
     "a durable subscription to a queue": (
         {"durable_name": "till", "source_client_id": "shop"},
-        "A durable subscription is one to a topic, and the source is a queue.",
+        "Only a subscription to a topic can be durable, but the source is a queue.",
     ),
     "a durable subscription of nobody": (
         {"durable_name": "till", "source_kind": "topic"},
-        "Give the source a client id.",
+        "Set a client id for the source.",
     ),
     "duplicates under transactions": (
         {"source": "amqp", "target": "this-broker", "duplicate_detection": True},
-        "It is transacted, so there are no duplicates to detect. Choose one of the two",
+        "A transacted link has no duplicates to detect. Choose one of the two",
     ),
     "duplicates out of this broker": (
         {"duplicate_detection": True, **PLAIN},
-        "Duplicates are detected on the way into this broker only. Take it away.",
+        "Duplicates can be detected only if the target is this broker.",
     ),
     "a loop onto itself": (
         {"target": "this-broker", "target_destination": destination(BRIDGE, "orders")},
-        "each message would go round for ever. Choose another target.",
+        "each message would loop for ever. Choose another target.",
     ),
     "a loop onto itself, as source": (
         {"target": "this-broker", "target_destination": None},
-        "each message would go round for ever. Choose another target.",
+        "each message would loop for ever. Choose another target.",
     ),
     "no batch": ({"batch": 0}, "Give a number from 1."),
     "a batch beyond all": ({"batch": 1001}, "less than or equal to 1000"),
     "a batch beyond a unit of work": (
         {"batch": 600},
-        "A unit of work has 500 messages at most (BROKER_MAX_UNCOMMITTED_MESSAGES).",
+        "A unit of work can have at most 500 messages (BROKER_MAX_UNCOMMITTED_MESSAGES",
     ),
-    "a name of somebody's list": ({"properties": {"a": 1}}, "Properties are texts by"),
+    "a name of somebody's list": (
+        {"properties": {"a": 1}},
+        "Properties must map names to texts",
+    ),
     "a property of ours": (
         {"properties": {"backout.batch": "1"}},
-        "names that begin with 'backout.' are ours. Take another.",
+        "names that begin with 'backout.' are reserved. Use another name.",
     ),
     "no time": ({"transformer_time_limit_s": 0.0}, "Give a time above 0."),
     "a destination without a name": (
         {"source": "this-broker", "source_destination": destination(BRIDGE, "x")},
-        "Say what it is called at its provider.",
+        "Enter its name at the provider.",
     ),
     "a text that no document holds": (
         {"selector": "a = '\x01'"},
-        "It has a character that no document can hold.",
+        "It has a control character, which a document cannot contain. Remove it.",
     ),
 }
 
@@ -209,7 +213,7 @@ def test_the_built_in_dead_message_queue_is_nobody_s_destination() -> None:
     (found,) = faults_of(destination(BRIDGE, "dead", "imq.bridge.jms.dmq"))
 
     assert found.field == "name"
-    assert "is the dead message queue that each bridge has" in found.sentence
+    assert "is the built-in dead message queue of each bridge" in found.sentence
 
 
 @pytest.mark.parametrize("name", ["a/b", " a", "a\u200b", ""])

@@ -201,8 +201,8 @@ def test_rabbitmq_is_told_the_rest_of_the_time_to_live() -> None:
     [
         ("long", "x" * 10_240, "'long' takes 10,245 bytes"),
         ("colons", ":" * 5_120, "'colons' takes 10,247 bytes"),
-        ("numbers", list(range(5000)), "STOMP's headers cannot say"),
-        ("infinite", float("inf"), "a value that JSON has not"),
+        ("numbers", list(range(5000)), "fields that STOMP has no header for"),
+        ("infinite", float("inf"), "a value that JSON cannot represent"),
     ],
 )
 def test_what_no_header_can_carry_is_refused(name: str, value: Any, why: str) -> None:

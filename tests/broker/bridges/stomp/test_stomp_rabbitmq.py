@@ -76,7 +76,9 @@ def test_what_it_cannot_do_is_told(
     assert not session.capabilities & (Capability.TRANSACTIONS | Capability.SELECTORS)
     with pytest.raises(WrongFactory, match="RabbitMQ has no transactions over STOMP"):
         session.begin()
-    with pytest.raises(WrongFactory, match="RabbitMQ has no selectors over STOMP"):
+    with pytest.raises(
+        WrongFactory, match="RabbitMQ does not support selectors over STOMP"
+    ):
         session.subscribe(queue, selector="a = 1")
 
 
