@@ -22,7 +22,7 @@ PEOPLE = ("user", "created_by", "revoked_by")
 
 
 class CredentialForm(forms.ModelForm):
-    """What a new credential is to be."""
+    """The properties of a new credential."""
 
     user = forms.ModelChoiceField(
         User.objects.filter(is_active=True).order_by("username"),
@@ -82,7 +82,7 @@ class CredentialForm(forms.ModelForm):
         return at
 
     def clean_patterns(self) -> str:
-        """One a line, whatever the browser ends lines with."""
+        """One pattern per line, whatever line ends the browser sends."""
         patterns: str = self.cleaned_data["patterns"]
         return "\n".join(patterns.split())
 

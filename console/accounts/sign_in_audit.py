@@ -30,7 +30,7 @@ WRONG = "The password was wrong, or attempts were blocked for a while."
 
 class SignInForm(AuthenticationForm):
     def clean_username(self) -> str:
-        """Longer than any name is: it is not tried, nor counted as somebody's."""
+        """Refuse a name longer than any name can be: it is not tried or counted."""
         name: str = self.cleaned_data["username"]
         if len(name) > LONGEST:
             raise self.get_invalid_login_error()

@@ -52,7 +52,7 @@ class EndWords:
     destination: str  # its name there; empty: that of each message at its source
     kind: str  # queue or topic
     factory: str
-    provider: str  # what kind of provider that is
+    provider: str  # the kind of provider
     is_here: bool
 
     @property

@@ -11,10 +11,10 @@ from console.messages.detail import Story
 def require(
     request: HttpRequest, authority: authorities.Authority, story: Story
 ) -> authorities.GrantedAuthorities:
-    """Go on only with an authority on a queue where the message is or was.
+    """Require an authority on a queue where the message is or was.
 
     Raises:
-        NotAuthorized: it may not be known, or read, by this person.
+        NotAuthorized: the user may not see, or not read, the message.
     """
     held = authorities.held_by(request.user)
     if not covers(held, authority, story):

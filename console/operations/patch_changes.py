@@ -12,29 +12,29 @@ from broker.security import authorities
 from console.operations import results
 from console.operations.permissions import require_ways
 
-# What is looked at before the page answers; the worker has the rest.
+# Messages checked before the page answers; the worker checks the rest.
 AT_ONCE, AT_ONCE_S = 3, 1.0  # chunks, and for how long
 
 
 def require(request: HttpRequest, plan: Operation) -> None:
-    """Go on only if a person may send these messages, and read them: what a patch
-    tests for tells what is in them.
+    """Require the authority to send these messages, and to read them: the tests of a
+    patch reveal their content.
 
     Raises:
-        NotAuthorized: nothing is changed.
+        NotAuthorized: an authority is missing; nothing is changed.
     """
     require_ways(request.user, plan, results.ledger_of(plan))
     require_reading(request, plan)
 
 
 def require_reading(request: HttpRequest, plan: Operation) -> None:
-    """The same of who only looks."""
+    """Require the authority to read these messages."""
     sources = results.ledger_of(plan).sources
     authorities.require(request.user, "browse", *(one or "#" for one in sources))
 
 
 def give(request: HttpRequest, plan: Operation, document: str) -> None:
-    """Give a plan a patch; of a small set it is known then what it would change."""
+    """Set the patch of a plan; a small set is checked at once."""
     operations.set_patch(plan.pk, document, by=request.user)
     ends = time.monotonic() + AT_ONCE_S
     for _ in range(AT_ONCE):

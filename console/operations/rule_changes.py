@@ -14,7 +14,7 @@ CHANGE_RULES = "broker.change_ruletable"
 
 @transaction.atomic
 def save(request: HttpRequest, name: str, text: str, revision: int | None) -> RuleTable:
-    """Keep rules, and write down who wrote them; for pages and the API."""
+    """Save rules, with a record of their author; for pages and the API."""
     authorities.require(request.user, "inquire", name)
     authorities.require(request.user, "set", name)
     return standing.save(name, text, request.user, revision=revision)
@@ -22,7 +22,7 @@ def save(request: HttpRequest, name: str, text: str, revision: int | None) -> Ru
 
 @transaction.atomic
 def change_mode(request: HttpRequest, name: str, mode: str) -> RuleTable:
-    """Switch rules, and write down who did; for pages and the API."""
+    """Switch rules, with a record of who did it; for pages and the API."""
     authorities.require(request.user, "inquire", name)
     authorities.require(request.user, "set", name)
     return standing.switch(name, mode, request.user)

@@ -18,7 +18,7 @@ from console.layout import pagination
 LISTENERS_ANSWER_WITHIN = timedelta(seconds=5)
 
 CLOSE = "broker.close_clientconnection"
-LONGEST_TEXT = 200  # that is looked for
+LONGEST_TEXT = 200  # of a text to search for
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ConnectionRow:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the client, or anything that it has open, is to be closed."""
+        """Whether a close of the client, or of one of its endpoints, is requested."""
         is_asked = any(one.close_requested_at for one in self.client.endpoints)
         return is_asked or self.client.connection.close_requested_at is not None
 
@@ -49,17 +49,17 @@ class ConnectionRow:
 
     @property
     def more(self) -> int:
-        """Endpoints that the list leaves out."""
+        """The number of endpoints that the list does not show."""
         return self.client.used.endpoints - len(self.client.endpoints)
 
 
 def ask(
     request: HttpRequest, what: ClientConnection | ClientEndpoint, reason: str
 ) -> datetime | None:
-    """Ask for a close; since when it is asked for, if it is there at all.
+    """Request a close, and return since when it is requested; None if it has ended.
 
     Raises:
-        NotAuthorized: nothing is asked for.
+        NotAuthorized: an authority is missing; nothing is requested.
     """
     is_end = isinstance(what, ClientEndpoint)
     close = clients.close_endpoint if is_end else clients.close_connection
@@ -73,8 +73,8 @@ def seen(
     after: int = 0,
     limit: int = clients.ENDPOINTS,
 ) -> ConnectionRow | None:
-    """A client that one may see, with some of its endpoints; None if it is gone, or
-    is there for others."""
+    """A client that the user may see, with some of its endpoints; None if it has ended,
+    or is hidden from the user."""
     if connection_id > pagination.LARGEST or after >= pagination.LARGEST:
         return None
     wanted = ClientQuery(ids=[connection_id], endpoints_after=after, endpoints=limit)

@@ -25,24 +25,24 @@ from broker.transactions.prepared import (
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-DECIDE = "broker.resubmit_message"  # to bring messages on, or back, is one permission
+DECIDE = "broker.resubmit_message"  # one permission to commit and to back out
 BACKED_OUT = "An operator backed out its prepared unit of work: "
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRow:
-    """A unit of work that waits for its coordinator, and what it is about."""
+    """A unit of work that waits for its coordinator, with its queues and addresses."""
 
     work: PreparedUnitOfWork
-    got: list[str]  # queues that it has entries of; empty for one that is gone
+    got: list[str]  # queues of its entries; empty for a deleted queue
     to: list[str]  # addresses that it sends to
-    queues: frozenset[str]  # all that its end changes, by name
+    queues: frozenset[str]  # all queues that its end changes, by name
     may_decide: bool
 
 
 @transaction.atomic
 def end(request: HttpRequest, found: PreparedRow, why: str, *, commits: bool) -> None:
-    """Do what was decided, with its record; both or none.
+    """Commit or back out, with the audit record, in one transaction.
 
     Raises:
         BrokerError: as ``commit_prepared`` and ``back_out_prepared``.
@@ -58,7 +58,9 @@ def end(request: HttpRequest, found: PreparedRow, why: str, *, commits: bool) ->
 
 
 def waiting(held: authorities.GrantedAuthorities) -> list[PreparedRow]:
-    """What waits on queues that may all be inquired, the oldest first. Four queries."""
+    """Waiting units of work whose queues the user may all inquire, the oldest first.
+
+    Four queries."""
     works = prepared()
     if not works:
         return []
@@ -83,7 +85,7 @@ def waiting(held: authorities.GrantedAuthorities) -> list[PreparedRow]:
 def named(
     queue_ids: Iterable[int], addresses: Iterable[str]
 ) -> tuple[dict[int, str], dict[str, set[str]]]:
-    """The names of queues, and those of the queues that addresses feed."""
+    """The names of queues, and of the queues that addresses feed."""
     chosen = Q(pk__in=set(queue_ids)) | Q(address__name__in=set(addresses))
     rows = list(Queue.objects.filter(chosen).values_list("pk", "name", "address__name"))
     return (

@@ -30,7 +30,7 @@ OPEN = {
     *(SET_UP, "mfa_activate_totp", "mfa_add_webauthn"),
     *("account_reauthenticate", "logout"),
 }
-SIGN_IN = "account_login"  # it would ask again
+SIGN_IN = "account_login"  # it would ask for the factor again
 
 
 class PeopleBackend(ModelBackend):

@@ -19,7 +19,7 @@ from console.audit_form import WantedForm
 from console.layout import pagination
 
 PAGE = 50
-MOST = 50_000  # records of one file
+MOST = 50_000  # records in one file
 FILES = {
     "csv": ("text/csv", audit_form.as_table),
     "ndjson": ("application/x-ndjson", audit_form.as_lines),
@@ -28,7 +28,7 @@ FILES = {
 
 @dataclass(frozen=True, slots=True)
 class AuditedField:
-    """One field of what was changed; None where there was no such thing."""
+    """One changed field; None where the object did not exist."""
 
     name: str
     before: Any
@@ -38,7 +38,7 @@ class AuditedField:
 @require_safe
 @permission_required(AUDIT, raise_exception=True)
 def audit(request: HttpRequest) -> HttpResponse:
-    """The records, the newest first; which, is in the URL."""
+    """The records, the newest first; the filter is in the URL."""
     form = WantedForm(request.GET)
     if not form.is_valid():
         return redirect("console:audit")
@@ -61,7 +61,7 @@ def audit(request: HttpRequest) -> HttpResponse:
 @require_safe
 @permission_required(AUDIT, raise_exception=True)
 def record(request: HttpRequest, record_id: int) -> HttpResponse:
-    """One record, with what was before and what after."""
+    """One record, with the values before and after."""
     one = get_object_or_404(AuditRecord, pk=min(record_id, pagination.LARGEST))
     detail = one.details
     changed = detail.pop("changed", {})
@@ -100,7 +100,7 @@ def file_of(kind: str, rows: Iterable[AuditRecord]) -> HttpResponse:
 
 
 def said(value: Any) -> str | None:
-    """A value of a record in words; None where there is none."""
+    """A value of a record as text; None if there is none."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):

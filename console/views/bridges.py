@@ -1,4 +1,4 @@
-"""Bridges: all links and how they do, one link, what is ordered of it, and its dead."""
+"""Bridges: the list of links, one link, its commands and its dead messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from console.views.operations.order import planned
 
 RECORDS = 5
 BRANCHES = 50
-DONE = {  # what is said once it is ordered; it takes until the message in hand is done
+DONE = {  # after a command is given; it takes effect after the current message
     Command.START: "is ordered to start",
     Command.PAUSE: "is ordered to pause",
     Command.RESUME: "is ordered to resume",
@@ -40,7 +40,7 @@ DONE = {  # what is said once it is ordered; it takes until the message in hand 
 
 
 class BranchReasonForm(forms.Form):
-    """Why a transaction is ended by hand."""
+    """The reason for ending a transaction by hand."""
 
     reason = forms.CharField(
         max_length=500,
@@ -53,7 +53,7 @@ class BranchReasonForm(forms.Form):
 @require_safe
 @permission_required(sight.VIEW, raise_exception=True)
 def bridges(request: HttpRequest) -> HttpResponse:
-    """Every link, those that have failed first, then by bridge."""
+    """All links: those that have failed first, then by bridge."""
     held = authorities.held_by(request.user)
     listed = rows.listed(held, request.GET.get("page"))
     every = held.everywhere("inquire")
@@ -69,7 +69,7 @@ def bridges(request: HttpRequest) -> HttpResponse:
 @require_safe
 @permission_required(sight.VIEW, raise_exception=True)
 def link(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
-    """One link: the way of its messages, how it is set, its dead, what is in doubt."""
+    """One link: its steps, settings, dead messages and transactions in doubt."""
     one = sight.found(request.user, bridge, link)
     (row,) = rows.rows_of([one])
     branches = list(Branch.objects.filter(link=one).order_by("began_at")[:BRANCHES])
@@ -92,13 +92,13 @@ def link(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
 
 
 def settings_url(request: HttpRequest, permission: str, view: str, *key: object) -> str:
-    """Where this person can set something; empty where they cannot."""
+    """The page where the user can change it; empty without the permission."""
     may = request.user.is_staff and request.user.has_perm(permission)
     return url_of(view, *key) if may else ""
 
 
 def records_of(request: HttpRequest, one: Link) -> list[AuditRecord] | None:
-    """What was ordered of a link lately; None for those who may not read the audit."""
+    """The latest commands to a link; None for users who may not read the audit."""
     if not request.user.has_perm("broker.view_auditrecord"):
         return None
     of_link = AuditRecord.objects.filter(object_kind="link", object_name=str(one))
@@ -122,7 +122,7 @@ def pause(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @permission_required(sight.OPERATE, raise_exception=True)
 def resume(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
-    """Let a paused link go on."""
+    """Resume a paused link."""
     return ordered(request, bridge, link, Command.RESUME)
 
 
@@ -136,7 +136,7 @@ def stop(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
 def ordered(
     request: HttpRequest, bridge: str, link: str, what: Command
 ) -> HttpResponse:
-    """Say on GET what an order does; on POST give it, with its record in the audit."""
+    """On GET explain a command; on POST give it, with a record in the audit."""
     one = sight.found(request.user, bridge, link)
     sight.require(request.user, "set", one)
     if request.method != "POST":
@@ -162,7 +162,7 @@ def redirect_to(one: Link) -> HttpResponse:
 @permission_required(permissions.CHANGE, raise_exception=True)
 @permission_required(sight.VIEW, raise_exception=True)
 def resubmit_through(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
-    """Plan that dead messages of a link go through it again: one of them, those of one
+    """Plan to resubmit dead messages of a link through it: one of them, those of one
     group, or all."""
     one = sight.found(request.user, bridge, link)
     form = PlanForm(request.POST)
@@ -180,8 +180,8 @@ def plan(request: HttpRequest, one: Link, form: PlanForm) -> HttpResponse:
     """Freeze the set, and show the plan of its move to the link's own queue.
 
     Raises:
-        NothingChosen: none of it lies there.
-        NotAuthorized: this person may not take them there, or not send them on.
+        NothingChosen: none of these messages is on the queue.
+        NotAuthorized: the user lacks the authority to get or to put them.
     """
     names = names_for(request.user)
     number, fingerprint = (form.cleaned_data[one] for one in ("message", "fingerprint"))
@@ -207,7 +207,7 @@ def plan(request: HttpRequest, one: Link, form: PlanForm) -> HttpResponse:
 def commit_branch(
     request: HttpRequest, bridge: str, link: str, xid: str
 ) -> HttpResponse:
-    """Say what committing does, and do it when that is confirmed."""
+    """Explain the commit, and do it when it is confirmed."""
     return decided(request, sight.found(request.user, bridge, link), xid, commits=True)
 
 
@@ -216,14 +216,14 @@ def commit_branch(
 def roll_back_branch(
     request: HttpRequest, bridge: str, link: str, xid: str
 ) -> HttpResponse:
-    """Say what rolling back does, and do it when that is confirmed."""
+    """Explain the rollback, and do it when it is confirmed."""
     return decided(request, sight.found(request.user, bridge, link), xid, commits=False)
 
 
 def decided(
     request: HttpRequest, one: Link, xid: str, *, commits: bool
 ) -> HttpResponse:
-    """Confirm on GET; on POST end the branch, and write down who did, and why."""
+    """Confirm on GET; on POST end the branch, and record who did it, and why."""
     sight.require(request.user, "set", one)
     branch = Branch.objects.filter(link=one, xid=xid).first()
     if branch is None:

@@ -1,4 +1,4 @@
-"""Going somewhere by its name: a place, a queue, a link, a message, a unit of work."""
+"""The search by name or number: a page, queue, link, message or unit of work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST = 10  # queues
 
 @dataclass(frozen=True, slots=True)
 class GoToTarget:
-    """Somewhere one may have meant."""
+    """One search result."""
 
     name: str
     what: str  # a page, a queue …
@@ -34,9 +34,9 @@ class GoToTarget:
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def go(request: HttpRequest) -> HttpResponse:
-    """What is called like that; there at once, if it is one thing by its whole name.
+    """The results of a search; a redirect if exactly one has this full name.
 
-    The bar asks for the list alone, while one types.
+    The search bar requests only the list, while the user types.
     """
     wanted = request.GET.get("q", "").strip()[:255]
     ways = list(ways_to(request, wanted)) if wanted else []
@@ -49,7 +49,7 @@ def go(request: HttpRequest) -> HttpResponse:
 
 
 def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
-    """Places first, then queues; a number may be that of a message."""
+    """Pages first, then queues; a number may be that of a message."""
     for place in Frame(request).destinations:
         if wanted.casefold() in place.name.casefold():
             yield GoToTarget(place.name, "page", place.icon, place.url)
@@ -89,7 +89,7 @@ def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
 def ways_to_links(
     held: authorities.GrantedAuthorities, wanted: str
 ) -> Iterator[GoToTarget]:
-    """Links of bridges that are called so, with the name of their bridge or without."""
+    """Links of bridges with this name, with the name of their bridge or without."""
     part = wanted.casefold()
     names = [one for one in sight.visible(held) if part in str(one).casefold()]
     for one in names[:MOST]:

@@ -1,4 +1,4 @@
-"""The health of the broker: what should be put right, and what waits for a decision."""
+"""The health of the broker: settings to fix, and transactions that need a decision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST = 200  # of each list; the rest is counted
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def health(request: HttpRequest) -> HttpResponse:
-    """Everything that was found on the queues that this person may inquire."""
+    """All findings on the queues that the user may inquire."""
     held = authorities.held_by(request.user)
     found = settings_problems.all_for(request.user, held)
     waiting = prepared.waiting(held)

@@ -1,4 +1,4 @@
-"""The first page: whether anything is wrong, and where to go about it."""
+"""The first page: the problems, with links to the pages where to act."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dashboards.live import depths
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def overview(request: HttpRequest) -> HttpResponse:
-    """What needs a person now, what can wait, and how much goes through."""
+    """The problems that need attention now, those that can wait, and the rates."""
     held = authorities.held_by(request.user)
     queues = depths.queues(user=request.user)
     context = {
@@ -29,6 +29,6 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def rate(rates: list[float | None]) -> float | None:
-    """All together; unknown where none is known."""
+    """The sum of the known rates; None if none is known."""
     known = [one for one in rates if one is not None]
     return sum(known) if known else None

@@ -1,6 +1,6 @@
-"""What needs a person, the most urgent first, each with the page where to act.
+"""The problems that need a person, the most urgent first, with the page for each.
 
-Everything is bounded: however much lies on the queues, it costs the same few queries.
+Its few queries cost the same however many messages are on the queues.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from console.bridge_pages import needing, sight
 from console.layout import settings_problems
 from dashboards.live.depths import QueueDepth
 
-MOST = 5  # of one kind; the rest is counted
-LOOKED_AT = 200  # queues, those with most on them, and units of work
+MOST = 5  # of one kind; more are only counted
+LOOKED_AT = 200  # queues, those with the most entries, and units of work
 NOW, LATER = "now", "later"
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One thing that a person should look at."""
+    """One problem, or another fact that needs a person."""
 
     when: str  # NOW, or LATER: it can wait until the morning
     state: str  # of the chip
     chip: str
-    what: str  # a sentence; may have names that anybody chose
+    what: str  # a sentence; may contain untrusted names
     url: str
-    link: str  # what one finds there
+    link: str  # label of the link
     since: datetime | None = None
 
     @property
     def key(self) -> str:
-        """The same for the same thing, however it is told by then."""
+        """An identifier that stays the same when the sentence changes."""
         return f"{crc32(f'{self.chip} {self.url}'.encode()):08x}"
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All of it."""
+    """The data of the page."""
 
     needs: Sequence[Need]
     oldest: tuple[QueueDepth, datetime] | None  # ready message, and its queue
@@ -75,12 +75,12 @@ def overview(
     *,
     now: datetime,
 ) -> Overview:
-    """What needs this person.
+    """The problems that the user may see.
 
     Args:
-        queues: those that they may inquire, with their depths.
-        held: what they may do.
-        user: who looks.
+        queues: those that the user may inquire, with their depths.
+        held: the user's authorities.
+        user: the reader.
         now: for what is late, and since when.
     """
     busiest = sorted(queues, key=lambda one: -one.total)[:LOOKED_AT]
@@ -109,7 +109,7 @@ def overview(
 
 
 def cut(needs: Iterable[Need], view: str, what: str) -> Iterator[Need]:
-    """The first few, and one for all others."""
+    """The first few, and one entry for all others."""
     every = list(needs)
     yield from every[:MOST]
     if more := every[MOST:]:
@@ -137,7 +137,7 @@ def stopped(held: GrantedAuthorities) -> Iterator[Need]:
 def of_links(
     user: Principal, held: GrantedAuthorities, now: datetime
 ) -> Iterator[Need]:
-    """Links of bridges that failed, or do not get on, and what is in doubt."""
+    """Links that failed or transfer nothing, and transactions in doubt."""
     if not isinstance(user, User) or not user.has_perm(sight.VIEW):
         return
     found = needing.failed(held)
@@ -320,7 +320,7 @@ def to_put_right(count: int) -> Iterator[Need]:
 def oldest_of(
     queues: Iterable[QueueDepth], waits: Mapping[int, wait_times.QueueWait]
 ) -> tuple[QueueDepth, datetime] | None:
-    """The message that waits longest on a queue that consumers should empty."""
+    """The oldest message on a queue that consumers should empty."""
     found = [
         (one, wait.oldest_at)
         for one in queues

@@ -1,5 +1,5 @@
-"""What machines ask of a web process: whether it lives, whether it can work, and its
-numbers. Nobody signs in for it, and no answer holds a secret."""
+"""Probes of a web process for machines: liveness, readiness and metrics. They need no
+sign-in, and no answer contains a secret."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dashboards.metrics import collector
 
 logger = logging.getLogger(__name__)
 
-FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP")  # a proxy stands between
+FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP")  # sent through a proxy
 NO_DATABASE = "The database does not answer."
 
 
@@ -32,7 +32,7 @@ NO_DATABASE = "The database does not answer."
 @require_safe
 @never_cache
 def alive(request: HttpRequest) -> HttpResponse:
-    """Whether this process answers at all; nothing else is asked."""
+    """Liveness: the process answers; nothing else is checked."""
     return JsonResponse({"alive": True})
 
 
@@ -40,14 +40,14 @@ def alive(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 def ready(request: HttpRequest) -> HttpResponse:
-    """Whether it can work: 200, or 503 and what is missing."""
+    """Readiness: 200, or 503 with what is missing."""
     missing = lacks()
     answer = {"ready": not missing, "missing": missing}
     return JsonResponse(answer, status=503 if missing else 200)
 
 
 def lacks() -> list[str]:
-    """What has to be there before requests can be answered, in sentences."""
+    """What is missing before requests can be answered, in sentences."""
     try:
         applied = MigrationRecorder(connection).applied_migrations()
         refuse_unsafe_server()
@@ -64,7 +64,7 @@ def lacks() -> list[str]:
 
 @cache
 def known_migrations() -> set[tuple[str, str]]:
-    """All that this code brings along, which does not change while it runs."""
+    """All migrations of this code; constant while the process runs."""
     return set(MigrationLoader(None).disk_migrations)
 
 
@@ -72,8 +72,8 @@ def known_migrations() -> set[tuple[str, str]]:
 @require_safe
 @never_cache
 def numbers(request: HttpRequest) -> HttpResponse:
-    """The metrics, as Prometheus reads them; for whoever has the token or, where none
-    is set, for this machine alone."""
+    """The metrics in the format of Prometheus, for clients with the token; if no token
+    is set, only for this machine."""
     if not may_scrape(request):
         return refused()
     try:
@@ -85,7 +85,8 @@ def numbers(request: HttpRequest) -> HttpResponse:
 
 
 def may_scrape(request: HttpRequest) -> bool:
-    """What comes through a proxy is of another machine, wherever the proxy is."""
+    """Whether the client may read the metrics. A request through a proxy counts as one
+    from another machine, wherever the proxy is."""
     token: str = settings.BACKOUT_METRICS_TOKEN
     if token:
         given = request.headers.get("Authorization", "")
@@ -94,7 +95,7 @@ def may_scrape(request: HttpRequest) -> bool:
         return False
     try:
         return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
-    except ValueError:  # a socket of the file system has no address
+    except ValueError:  # a Unix socket has no address
         return False
 
 

@@ -134,7 +134,7 @@ def test_what_is_gone_meanwhile_is_said(sign_in: SignIn) -> None:
     done = client.post(RESTORE, {"item": wanted}, follow=True).content.decode()
 
     assert "The messages that you chose are no longer in the discard bin." in asked
-    assert f"The discard bin no longer has message {message_id}" in words(done)
+    assert f"The discard bin does not have message {message_id}" in words(done)
     assert "You chose no message." in words(client.get(RESTORE).content.decode())
 
 

@@ -146,7 +146,7 @@ def test_who_counts_is_the_policy_s_to_say(vera: Client) -> None:
 
     assert "After the 5th failed delivery the message is discarded" in by_queue
     assert (
-        "On queue orders a consumer moves the message to poison when it meets it after"
+        "On queue orders a consumer moves the message to poison when it gets it after"
         " its 3rd backout. The broker does not count here." in by_queue
     )
     assert "On queue plain" not in by_queue

@@ -148,7 +148,7 @@ def test_what_cannot_be_put_off_so_is_said(
 ) -> None:
     said = say(sign_in("operator"), letter, "snooze", **fields)
 
-    assert "Choose how long to put it off" in said
+    assert "Choose how long to snooze it" in said
     assert not DeadLetterGroup.objects.exists()
 
 
@@ -266,7 +266,7 @@ def test_what_would_not_be_archived_but_gone_is_said_before(
         follow=True,
     )
 
-    assert "DLQ archives nothing: 1 message would be gone for good." in (
+    assert "DLQ archives nothing: 1 message would be lost." in (
         words(plan.content.decode())
     )
 

@@ -70,7 +70,7 @@ def test_payloads_are_not_asked_for_by_who_may_not_read_them(sign_in: SignIn) ->
     make_queue("orders")
     put("orders", b"x")
     seen = said(sign_in("viewer"), "queue:orders", "body:x", status=403)
-    assert "needs the permission broker.browse_queue" in seen
+    assert "need the permission broker.browse_queue" in seen
     assert "Remove that term" in seen
 
 

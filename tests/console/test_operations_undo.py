@@ -81,7 +81,7 @@ def test_a_resubmit_is_taken_back_as_far_as_nobody_had_it(
         (
             Kind.COPY,
             {"to": "billing"},
-            "Undo: take 2 messages away again",
+            "Undo: remove the copies of 2 messages",
             "2 removed again",
         ),
         (Kind.REMOVE, {}, "Undo: put 2 messages back", "2 put back"),

@@ -89,7 +89,7 @@ def test_looking_at_the_form_plans_nothing(sign_in: SignIn, orders: Queue) -> No
     seen = said(client, FORM, which="ticked", message=str(one), kind="remove")
 
     assert f"Act on message {one} on orders" in seen
-    assert "Nothing is done here." in seen
+    assert "Nothing is done on this page." in seen
     assert not Operation.objects.exists()
 
 

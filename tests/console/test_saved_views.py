@@ -97,7 +97,7 @@ def test_a_view_of_bodies_is_refused_to_who_may_not_read_them(
     answer = vera.get("/views/bodies/", follow=True)
 
     assert answer.status_code == 403
-    assert "needs the permission broker.browse_queue" in words(answer.content.decode())
+    assert "need the permission broker.browse_queue" in words(answer.content.decode())
 
 
 def test_a_view_is_renamed_and_shared_and_keeps_its_url(vera: Client) -> None:

@@ -1,4 +1,4 @@
-"""Credentials of applications: which there are, making one, and ending one for good."""
+"""Credentials of applications: the list, creating one, and revoking one for good."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from console.layout import pagination
 from console.queues import listeners
 
 PAGE = 100
-LONGEST_TEXT = 200  # that is looked for
+LONGEST_TEXT = 200  # of a text to search for
 
 
 class RevokeForm(forms.Form):
-    """Why a credential is ended."""
+    """The reason for revoking a credential."""
 
     reason = forms.CharField(max_length=200, required=False)
 
@@ -40,7 +40,7 @@ class CredentialRow:
     """A credential as the list shows it."""
 
     credential: Credential
-    connections: int  # that are logged in with it now
+    connections: int  # logged in with it now
     now: datetime
 
     @property
@@ -89,13 +89,13 @@ def credentials(request: HttpRequest) -> HttpResponse:
 @never_cache
 @sensitive_variables("secret")
 def create(request: HttpRequest) -> HttpResponse:
-    """Ask what it is to be; on POST make it, and show its secret, this once."""
+    """Ask for its properties; on POST create it, and show its secret once."""
     user = cast("User", request.user)  # the permission implies a sign-in
     form = CredentialForm(request.POST if request.method == "POST" else None, by=user)
     if form.is_valid():
         try:
             credential, secret = verbs.create(**form.cleaned_data, by=user)
-        except ValidationError as error:  # somebody was quicker
+        except ValidationError as error:  # another request created it first
             form.add_error(None, error)
         else:
             context = {
@@ -113,7 +113,7 @@ def create(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @permission_required(REVOKE, raise_exception=True)
 def revoke(request: HttpRequest, credential_id: int) -> HttpResponse:
-    """Say what revoking does; on POST do it."""
+    """Show the effects of revoking; on POST revoke it."""
     if credential_id > pagination.LARGEST:
         credential_id = 0
     credential = get_object_or_404(

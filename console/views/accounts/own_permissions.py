@@ -1,4 +1,4 @@
-"""Your rights: what one may, on which queues, why, and what the rest would take."""
+"""Your rights: permitted actions, on which queues, why, and what others would need."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SHOWN = 100  # queues
 
 @require_safe
 def rights(request: HttpRequest) -> HttpResponse:
-    """For whoever has signed in, of themselves; ``q`` is a queue's name, or a part of
-    some. What one would have on a queue is told whether there is one of the name."""
+    """The rights of the signed-in user; ``q`` is the name of a queue, or a part of
+    names. Rights on a name are shown whether or not a queue of that name exists."""
     assert isinstance(request.user, User), "only those who have signed in get here"
     wanted = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST]
     grants = own_permissions.grants_of(request.user)

@@ -1,4 +1,4 @@
-"""What people set for themselves, kept in their browser."""
+"""Preferences of a user, stored in the browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ YEAR = timedelta(days=365)
 
 @require_safe
 def preferences(request: HttpRequest) -> HttpResponse:
-    """All of it on one page; the menu has the most wanted."""
+    """All preferences on one page; the menu has the most used."""
     assert isinstance(request.user, User), "only those who have signed in get here"
     context = {
         "zones": sorted(time_zones.names()),
@@ -39,7 +39,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def end_session(request: HttpRequest) -> HttpResponse:
-    """End one of one's own sessions, or all but this one."""
+    """End one of the user's own sessions, or all but this one."""
     assert isinstance(request.user, User), "only those who have signed in get here"
     own, meant = request.session.session_key, request.POST.get("session", "")
     ended = sessions.end(
@@ -65,20 +65,20 @@ def theme(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def density(request: HttpRequest) -> HttpResponse:
-    """Remember how close the rows of tables stand."""
+    """Remember the density of table rows."""
     return remembering(request, "density", DENSITIES)
 
 
 @require_POST
 def zone(request: HttpRequest) -> HttpResponse:
-    """Remember the time zone of all times on pages."""
+    """Remember the time zone of times on pages."""
     return remembering(request, time_zones.COOKIE, time_zones.names())
 
 
 def remembering(
     request: HttpRequest, name: str, possible: Container[str]
 ) -> HttpResponse:
-    """The way back to the page of the form, with what was chosen, if it is possible."""
+    """Redirect to the page of the form, with the choice in a cookie if it is valid."""
     answer = HttpResponseRedirect(way_back(request))
     if (chosen := request.POST.get(name, "")) in possible:
         answer.set_cookie(
@@ -93,7 +93,7 @@ def remembering(
 
 
 def way_back(request: HttpRequest) -> str:
-    """The page that the form was on, if it is one of ours."""
+    """The page that the form was on, if it is a page of the console."""
     url = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(url, allowed_hosts={request.get_host()})
     return url if is_ours else "/"

@@ -1,4 +1,4 @@
-"""The second factor: asked for after the password, and set up under Preferences.
+"""The second factor: required after the password, and set up under Preferences.
 
 Each page is one of django-allauth, in the console's frame, and one transaction.
 """
@@ -55,11 +55,11 @@ from console.second_factors.forms import (
 )
 
 SHOWN = "_codes_shown"  # key: recovery codes, on a page
-HASH = "hash"  # key: of the password, which has to be the same still
+HASH = "hash"  # key: of the password, which must not have changed
 
 
 class SignInView(LoginView):
-    """The password; whoever has a second factor is nobody until it is given, too."""
+    """The password; a user with a second factor is not signed in before giving it."""
 
     authentication_form = SignInForm
 
@@ -67,7 +67,7 @@ class SignInView(LoginView):
         user, url = form.get_user(), self.get_success_url()
         if self.request.user.is_authenticated:
             logout(self.request)
-        self.request.session.cycle_key()  # nobody has planted the one of this half
+        self.request.session.cycle_key()  # against session fixation
         record_authentication(self.request, user, "password", reauthenticated=True)
         state = {HASH: user.get_session_auth_hash()}
         login = Login(user=user, redirect_url=url, state=state)
@@ -76,7 +76,7 @@ class SignInView(LoginView):
 
 
 class CodeView(AuthenticateView):
-    """What comes after the password: a code, or a security key."""
+    """The step after the password: a code, or a security key."""
 
     form_class = CodeForm
     webauthn_form_class = KeyForm
@@ -106,7 +106,7 @@ class CodeView(AuthenticateView):
 
 
 class FactorsView(IndexView):
-    """What somebody has set up."""
+    """The second factors of the user."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         found: dict[str, Any] = super().get_context_data(**kwargs)
@@ -120,7 +120,7 @@ class FactorsView(IndexView):
 
 
 class AppView(ActivateTOTPView):
-    """An authenticator app is set up; the code that shows it is used up by that."""
+    """Set up an authenticator app; the code that confirms it cannot be used again."""
 
     def form_valid(self, form: Form) -> HttpResponse:
         answer: HttpResponse = super().form_valid(form)
@@ -129,7 +129,7 @@ class AppView(ActivateTOTPView):
 
 
 class KeyView(AddWebAuthnView):
-    """A security key is added."""
+    """Add a security key."""
 
     form_class = NewKeyForm
 
@@ -139,7 +139,7 @@ class KeyView(AddWebAuthnView):
 
 
 class CodesView(ViewRecoveryCodesView):
-    """Recovery codes, when they are new; after that, only how many are left."""
+    """New recovery codes are shown once; later only the number that is left."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         found: dict[str, Any] = super().get_context_data(**kwargs)
@@ -150,7 +150,7 @@ class CodesView(ViewRecoveryCodesView):
 @require_safe
 @never_cache
 def download(request: HttpRequest) -> HttpResponse:
-    """The same as a file: once, of those that are on the page before it."""
+    """The recovery codes of the previous page as a file, once."""
     raise_if_reauthentication_required(request, app="allauth.mfa")
     if not request.session.pop(SHOWN, False):
         raise Http404
@@ -168,7 +168,7 @@ METHODS = require_http_methods(["GET", "HEAD", "POST"])
 def page(
     view: type[View], template: str, **how: Any
 ) -> Callable[..., HttpResponseBase]:
-    """A page of which browsers keep nothing, and which changes all or nothing."""
+    """A view that is never cached, and runs in one transaction."""
     made = view.as_view(template_name=f"console/second_factor/{template}.html", **how)
     return METHODS(never_cache(transaction.atomic(made)))
 

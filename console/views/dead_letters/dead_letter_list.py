@@ -87,14 +87,14 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def dead_letter_group(request: HttpRequest, fingerprint: str) -> HttpResponse:
-    """One group, what is said of it, and a page of its letters, the newest first."""
+    """One group, its work state, and a page of its letters, the newest first."""
     return shown(request, fingerprint)
 
 
 def shown(
     request: HttpRequest, fingerprint: str, *, status: int = 200, **more: Any
 ) -> HttpResponse:
-    """The page of a group, with what is to be said besides."""
+    """The page of a group, with further context."""
     form = SelectionForm({**request.GET.dict(), "fingerprint": fingerprint})
     if "fingerprint" in form.errors:
         raise Http404(fingerprint)
@@ -142,7 +142,7 @@ def about(
     names: Mapping[int, str],
     trends: Mapping[str, dead_letter_groups.Trend],
 ) -> dict[str, Any]:
-    """What is said of a group, how it grows, and what was done with it."""
+    """The work state of a group, its growth, and its earlier resubmits."""
     at = database_now()
     said = dead_letter_groups.said_of([fingerprint]).get(fingerprint)
     last = dead_letter_groups.last_resubmit(fingerprint, names)
@@ -166,7 +166,7 @@ def about(
 
 
 def counted(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    """What there is to choose from, by name, each with its dead letters."""
+    """The choices of a filter by name, each with its number of dead letters."""
     sums: Counter[str] = Counter()
     for name, count in pairs:
         sums[name] += count

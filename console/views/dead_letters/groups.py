@@ -1,4 +1,4 @@
-"""What people say of groups of dead letters."""
+"""The work state of groups of dead letters: owner, note, acknowledgement, snooze."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from console.messages.dead_letter_query import names_for
 from console.views.dead_letters.dead_letter_list import shown
 from dashboards.live import attention
 
-SPANS = {  # of a snooze, by what a form says
+SPANS = {  # of a snooze, by the value in the form
     "1h": timedelta(hours=1),
     "4h": timedelta(hours=4),
     "1d": timedelta(days=1),
@@ -36,7 +36,7 @@ LARGEST = 2**31 - 1
 
 
 class DescribeForm(forms.Form):
-    """Who looks after a group, what is known, and where that is written down."""
+    """The owner, note and ticket of a group."""
 
     owner = forms.ModelChoiceField(User.objects.filter(is_active=True), required=False)
     note = forms.CharField(max_length=dead_letter_groups.LONGEST_NOTE, required=False)
@@ -44,7 +44,7 @@ class DescribeForm(forms.Form):
 
 
 class SnoozeForm(forms.Form):
-    """For how long, and unless it grows."""
+    """The duration of a snooze, and the number of letters that ends it earlier."""
 
     span = forms.ChoiceField(choices=[(one, one) for one in SPANS])
     above = forms.IntegerField(min_value=0, max_value=LARGEST, required=False)
@@ -59,7 +59,7 @@ class DeedForm(forms.Form):
 @require_POST
 @permission_required(CHANGE, raise_exception=True)
 def say(request: HttpRequest, fingerprint: str) -> HttpResponse:
-    """Write down what a person says of a group that they see."""
+    """Change the work state of a group that the user may see."""
     deed = DeedForm(request.POST)
     if not deed.is_valid():
         return redirect("console:dead_letter_group", fingerprint)
@@ -133,7 +133,7 @@ def wake(fingerprint: str) -> str:
 
 
 def back(request: HttpRequest, fingerprint: str) -> str:
-    """The page from which it was said."""
+    """The page that the form was on."""
     if request.POST.get("from") == "list":
         return reverse("console:dead_letters")
     return reverse("console:dead_letter_group", args=[fingerprint])

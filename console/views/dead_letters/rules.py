@@ -29,7 +29,7 @@ from console.operations.rule_changes import CHANGE_RULES, change_mode, save
 from dashboards.live import depths
 
 PASSES = 20
-WIDEST = 160  # characters of a line that is shown with its fault
+WIDEST = 160  # characters of a line shown with its fault
 MODES = [
     (RuleTable.Mode.OFF, "Off", "Passes do not run."),
     (
@@ -46,7 +46,7 @@ MODES = [
 
 
 class TextForm(forms.Form):
-    """A table as somebody typed it, and the revision that they had read."""
+    """A table as typed, and the revision that the user had read."""
 
     text = forms.CharField(max_length=LENGTH, strip=False, required=False)
     revision = forms.IntegerField(min_value=0, max_value=2**31 - 1)
@@ -59,7 +59,7 @@ class ModeForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A fault with the line it is in, cut in three."""
+    """A fault in its line, cut in three parts."""
 
     fault: RuleFault
     before: str
@@ -70,7 +70,7 @@ class Shown:
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def rules(request: HttpRequest) -> HttpResponse:
-    """The tables of all queues that one may see, and the queues that have none."""
+    """The tables of all queues that the user may see, and the queues without one."""
     names = names_for(request.user)
     tables = RuleTable.objects.select_related("queue", "changed_by", "acts_for")
     found = [one for one in tables.order_by("queue__name") if one.queue_id in names]
@@ -91,7 +91,7 @@ def count(row: RuleTable) -> int:
 @require_http_methods(["GET", "HEAD", "POST"])
 @permission_required("broker.view_queue", raise_exception=True)
 def rule_table(request: HttpRequest, name: str) -> HttpResponse:
-    """The rules of one queue: their text, what they would do, and what they did."""
+    """The rules of one queue: their text, their preview, and their results."""
     queue = get_object_or_404(Queue, name=name)
     authorities.require(request.user, "inquire", name)
     row = RuleTable.objects.select_related("changed_by", "acts_for")
@@ -110,7 +110,7 @@ def rule_table(request: HttpRequest, name: str) -> HttpResponse:
 def saved(
     request: HttpRequest, queue: Queue, kept: RuleTable | None, text: str, revision: int
 ) -> HttpResponse:
-    """Keep what was typed, if that can be; else show it with what is wrong."""
+    """Save the typed rules if they are valid; else show them with their faults."""
     try:
         row = save(request, queue.name, text, revision)
     except InvalidRules:
@@ -130,7 +130,7 @@ def saved(
 @require_POST
 @permission_required(CHANGE_RULES, raise_exception=True)
 def switch(request: HttpRequest, name: str) -> HttpResponse:
-    """Turn rules off, observe what they would do, or let them act."""
+    """Switch the mode of rules: off, observe or act."""
     form = ModeForm(request.POST)
     if form.is_valid():
         change_mode(request, name, form.cleaned_data["mode"])
@@ -158,7 +158,7 @@ def shown(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    """The page, with the text as it is kept or was typed, and what it would do."""
+    """The page, with the saved or typed text, and its preview."""
     faults: list[Shown] = []
     preview, why_not = None, ""
     if text.strip():
@@ -186,7 +186,7 @@ def shown(
 
 
 def passes_of(request: HttpRequest, kept: RuleTable | None) -> dict[str, Any]:
-    """A page of what passes did, the newest first."""
+    """A page of the results of passes, the newest first."""
     form = PageForm(request.GET)
     every = RulePass.objects.filter(table=kept) if kept else RulePass.objects.none()
     if form.is_valid() and form.cleaned_data["after"]:
@@ -202,7 +202,7 @@ def passes_of(request: HttpRequest, kept: RuleTable | None) -> dict[str, Any]:
 
 
 def in_its_line(text: str, fault: RuleFault) -> Shown:
-    """A fault, and what stands around it."""
+    """A fault with the text around it."""
     lines = text.split("\n")
     line = lines[fault.line - 1] if fault.line <= len(lines) else ""
     place = fault.column - 1

@@ -1,4 +1,4 @@
-"""From an id that a sender gave to the messages that have it."""
+"""The messages with an id that a sender gave."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from console.messages.rights import covers
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def by_client_id(request: HttpRequest, client_message_id: str) -> HttpResponse:
-    """The page of the message with this id; a choice, where several have it. What is
-    older than a million others is looked for only if nothing newer has it."""
+    """The page of the message with this id, or a list if several have it. Messages that
+    are older than a million others are searched only if no newer message has it."""
     if "\0" in client_message_id:
         raise Http404("no message can have this id")
     said = request.GET.get("before", "")
@@ -37,7 +37,7 @@ def by_client_id(request: HttpRequest, client_message_id: str) -> HttpResponse:
 
 
 def seen(request: HttpRequest, found: Incarnations) -> list[Story]:
-    """Those that this person may know of."""
+    """Those that the user may see."""
     held = authorities.held_by(request.user)
     stories = map(story_of, found.message_ids)
     return [one for one in stories if one and covers(held, "inquire", one)]

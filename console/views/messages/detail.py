@@ -36,7 +36,7 @@ from console.messages.rights import covers, require
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def message(request: HttpRequest, message_id: int) -> HttpResponse:
-    """What there is to know of a message; its body, for those who may read bodies."""
+    """All facts of a message; its body only for users who may read bodies."""
     story = known(message_id)
     held = require(request, "inquire", story)
     return shown(request, story, held, masking.veil_for(request.user, message_id))
@@ -46,7 +46,7 @@ def message(request: HttpRequest, message_id: int) -> HttpResponse:
 @permission_required("broker.browse_queue", raise_exception=True)
 @cache_control(private=True, no_store=True)
 def unmask(request: HttpRequest, message_id: int) -> HttpResponse:
-    """The same, or the body as a file, with what redaction rules hide: this once."""
+    """The same page, or the body as a file, once without masks of redaction rules."""
     story = known(message_id)
     held = require(request, "browse", story)
     why = request.POST.get("reason", "")
@@ -64,7 +64,7 @@ def shown(
     veil: Veil,
     why: str = "",
 ) -> HttpResponse:
-    """The page of a message, as far as this person may see it."""
+    """The page of a message, as far as the user may see it."""
     seen, _ = veil.properties(story.message.properties if story.message else {})
     properties = sorted_out(seen)
     is_reader = request.user.has_perm("broker.browse_queue")
@@ -96,8 +96,8 @@ def shown(
 def carried_of(
     request: HttpRequest, story: Story, told: dict[str, str]
 ) -> Carried | None:
-    """What a message tells of a link that could not carry it, if that is why it is
-    here."""
+    """The facts about a link that could not transfer the message, if that is the cause
+    of this dead letter."""
     letter = story.letter
     if letter is None or letter.cause != DeadLetter.Cause.LINK:
         return None
@@ -122,7 +122,7 @@ def repairs_of(
 def in_view(
     request: HttpRequest, found: Message, head: bytes, size: int, veil: Veil
 ) -> dict[str, object]:
-    """The body as its sender declared it, or as this person takes it."""
+    """The body as its sender declared it, or as the user chose to view it."""
     wanted = request.GET.get("as", "")
     if veil:
         return {"body": behind(veil, head, found.content_type, wanted)}
@@ -141,7 +141,7 @@ def in_view(
 
 
 def behind(veil: Veil, body: bytes, content_type: str, wanted: str) -> Shown:
-    """What may be seen of a body: never unpacked, which rules do not look into."""
+    """A masked body. It is not unpacked, because rules do not read packed data."""
     seen = veil.body(body, content_type)
     if seen.is_withheld or wanted == "text":
         return viewers.as_sent(seen.body)
@@ -151,7 +151,7 @@ def behind(veil: Veil, body: bytes, content_type: str, wanted: str) -> Shown:
 
 
 def encoding_of(found: Message) -> str:
-    """What its sender says that a body is packed in; empty where that is not said."""
+    """The encoding of a body as declared by its sender; empty if not declared."""
     if found.envelope and (said := content_encoding(bytes(found.envelope))):
         return said
     names = {name.lower(): value for name, value in found.properties.items()}
@@ -162,7 +162,7 @@ def encoding_of(found: Message) -> str:
 def explanations(
     held: authorities.GrantedAuthorities, story: Story
 ) -> list[Explanation]:
-    """Why it is not being delivered, on the queues that this person may browse."""
+    """Why it is not being delivered, on the queues that the user may browse."""
     return [
         one
         for one in explain(story.message_id)
@@ -174,7 +174,7 @@ def explanations(
 @permission_required("broker.browse_queue", raise_exception=True)
 @cache_control(private=True, no_store=True)
 def body(request: HttpRequest, message_id: int) -> HttpResponse:
-    """The bytes of a body as a file, without what is masked of them."""
+    """The bytes of a body as a file; masked parts stay masked."""
     found = get_object_or_404(
         Message.objects.only("body", "content_type"), pk=message_id
     )
@@ -188,7 +188,7 @@ def body(request: HttpRequest, message_id: int) -> HttpResponse:
 @permission_required("broker.browse_queue", raise_exception=True)
 @cache_control(private=True, no_store=True)
 def data(request: HttpRequest, message_id: int) -> HttpResponse:
-    """What a client of IBM MQ gets: the headers and the body, as a file."""
+    """The headers and the body as a file, as a client of IBM MQ gets them."""
     found = get_object_or_404(Message.objects.only("headers", "body"), pk=message_id)
     require(request, "browse", known(message_id))
     if veil := masking.veil_for(request.user, message_id):
@@ -198,7 +198,7 @@ def data(request: HttpRequest, message_id: int) -> HttpResponse:
 
 
 def attached(content: bytes, name: str) -> HttpResponse:
-    """A file that no browser takes for anything else."""
+    """A file that browsers download and never execute."""
     return HttpResponse(
         content,
         content_type="application/octet-stream",
@@ -218,8 +218,8 @@ def known(message_id: int) -> Story:
 
 
 def heads_of(message_id: int, veil: Veil) -> tuple[bytes, bytes]:
-    """As much of a message's headers, and of its body, as is shown; all of a body in
-    which something is masked, and none of its headers."""
+    """The beginnings of the headers and the body that are shown. Of a masked message:
+    the whole body, and no headers."""
     if veil:
         bodies = Message.objects.values_list("body", flat=True)
         return b"", bytes(bodies.get(pk=message_id))

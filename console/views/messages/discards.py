@@ -1,4 +1,4 @@
-"""The discard bin: what left every queue, why, and how it comes back."""
+"""The discard bin: discarded messages, why they were discarded, and restoring them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from console.layout import pagination
 from console.messages.dead_letter_query import LARGEST
 
 PAGE = 50
-AT_ONCE = 500  # entries that are restored in one go
+AT_ONCE = 500  # entries restored at once
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-RESTORE = "broker.resubmit_message"  # to bring back what was dead is one permission
+RESTORE = "broker.resubmit_message"  # one permission for restore and resubmit
 
 
 class BinForm(forms.Form):
-    """Which part of the bin is shown."""
+    """The filter of the bin."""
 
     queue = forms.CharField(max_length=255, required=False, strip=False)
     reason = forms.IntegerField(min_value=0, max_value=LARGEST, required=False)
@@ -41,7 +41,7 @@ class BinForm(forms.Form):
 
     @property
     def fingerprint(self) -> str:
-        """The group of dead letters that is meant, if there is one."""
+        """The chosen group of dead letters, if any."""
         return str(self.cleaned_data.get("group", "")) if self.is_valid() else ""
 
 
@@ -59,7 +59,7 @@ class DiscardedRow:
 
     @property
     def obstacle(self) -> str:
-        """Why nobody can restore it; empty where somebody can."""
+        """Why it cannot be restored; empty if it can."""
         expires_at = self.binned.expires_at
         if self.binned.is_orphan:
             return "Its queue is gone."
@@ -73,12 +73,12 @@ class DiscardedRow:
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def discards(request: HttpRequest) -> HttpResponse:
-    """What is in the bin, the newest first."""
+    """The messages in the bin, the newest first."""
     form = BinForm(request.GET)
     page = pagination.Trail.of(request)
     try:
         before = position(page.after)
-    except (ValueError, OverflowError):  # a cursor that nobody gave out
+    except (ValueError, OverflowError):  # not a cursor of this list
         return redirect("console:discards")
     if not form.is_valid():
         return redirect("console:discards")
@@ -105,7 +105,7 @@ def discards(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @permission_required(RESTORE, raise_exception=True)
 def restore(request: HttpRequest) -> HttpResponse:
-    """Say what restoring does, and do it when that is confirmed."""
+    """Explain the restore, and do it when it is confirmed."""
     said = request.POST if request.method == "POST" else request.GET
     entries = [entry_of(item) for item in said.getlist("item")[:AT_ONCE]]
     held = authorities.held_by(request.user)
@@ -130,7 +130,7 @@ def restore(request: HttpRequest) -> HttpResponse:
 
 
 def seen(held: authorities.GrantedAuthorities) -> list[str] | None:
-    """The queues of the bin that somebody may look at; None for all."""
+    """The queues of the bin that the user may inquire; None for all."""
     if held.everywhere("inquire"):
         return None
     names = Discarded.objects.values_list("queue", flat=True).distinct()
@@ -148,7 +148,7 @@ def rows_of(
 
 
 def still_there(entries: Sequence[Entry], names: list[str] | None) -> list[Binned]:
-    """Those of the entries that are in the bin now and may be seen."""
+    """The chosen entries that are still in the bin and that the user may see."""
     found = bin_of.discarded(
         within=names, message_ids=[one for one, _ in entries], limit=NEWEST
     )
@@ -156,7 +156,7 @@ def still_there(entries: Sequence[Entry], names: list[str] | None) -> list[Binne
 
 
 def counted(column: str, names: list[str] | None) -> list[tuple[str | int | None, int]]:
-    """What there is to choose from, each with how many."""
+    """The choices of a filter, each with its number of messages."""
     every = Discarded.objects.all()
     if names is not None:
         every = every.filter(queue__in=names)
@@ -164,7 +164,7 @@ def counted(column: str, names: list[str] | None) -> list[tuple[str | int | None
 
 
 def entry_of(item: str) -> Entry:
-    """The message and queue that a checkbox stands for."""
+    """The message and the queue of a checkbox."""
     message_id, _, queue_id = item.partition(".")
     try:
         entry = int(message_id), int(queue_id)
@@ -181,10 +181,10 @@ def cursor_of(one: Binned) -> str:
 
 
 def position(cursor: str) -> Cursor | None:
-    """Where a page begins.
+    """The position of the first entry of a page.
 
     Raises:
-        ValueError, OverflowError: it is no cursor of the bin.
+        ValueError, OverflowError: not a cursor of the bin.
     """
     if not cursor:
         return None
@@ -195,7 +195,7 @@ def position(cursor: str) -> Cursor | None:
 
 
 def report(request: HttpRequest, outcomes: Sequence[Restored]) -> None:
-    """Say what became of it."""
+    """Show the result."""
     done = sum(one.error is None for one in outcomes)
     if done:
         what = "1 message is" if done == 1 else f"{done} messages are"

@@ -1,4 +1,4 @@
-"""One message, repaired by a person: edited, looked at as a difference, sent on."""
+"""Repair of one message: edit, preview as a difference, send."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from console.operations import results
 from console.operations.permissions import require_ways
 from console.views.messages.detail import known
 
-WAITS = ("dead", "ready", "delayed", "redelivery")  # where it can be taken from
+WAITS = ("dead", "ready", "delayed", "redelivery")  # places from which it can be taken
 TOLD = (errors.NoSuchQueue, errors.NotResubmittable, NothingChosen, NotRepaired)
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What would be sent."""
+    """The preview of an edit."""
 
     difference: MessageDifference
-    fault: str  # why the body is not what it is declared as
+    fault: str  # why the body does not match its declared type
     seal: str
 
 
@@ -56,7 +56,7 @@ class Looked:
 @permission_required("broker.browse_queue", raise_exception=True)
 @cache_control(private=True, no_store=True)
 def edit(request: HttpRequest, message_id: int) -> HttpResponse:
-    """Edit a message where it waits; see what differs; send it."""
+    """Edit a message on its queue; preview the differences; send it."""
     story = known(message_id)
     require(request, "browse", story)
     said = request.POST if request.method == "POST" else request.GET
@@ -78,10 +78,10 @@ def edit(request: HttpRequest, message_id: int) -> HttpResponse:
 
 
 def is_veiled(request: HttpRequest, message_id: int, why: str) -> bool:
-    """Whether something is masked which this person may see, but does not say why.
+    """Whether parts are masked that the user may see with a reason, and none is given.
 
     Raises:
-        MaskedMessage: they may not; who does not see a message cannot repair it.
+        MaskedMessage: the user may not unmask it, and so cannot repair it.
     """
     veil = masking.veil_for(request.user, message_id, why)
     if veil and not veil.may_lift:
@@ -90,7 +90,7 @@ def is_veiled(request: HttpRequest, message_id: int, why: str) -> bool:
 
 
 def typed(request: HttpRequest, page: dict[str, Any], form: EditForm) -> HttpResponse:
-    """Show what a person changed; send it once they have seen that."""
+    """Preview the changes; send them after the preview."""
     if not form.is_valid():
         return shown(request, page, status=422)
     message_id, here = page["story"].message_id, page["here"]
@@ -108,7 +108,7 @@ def typed(request: HttpRequest, page: dict[str, Any], form: EditForm) -> HttpRes
 
 
 def place_of(story: Story, queue: str) -> Now | None:
-    """Where the message waits: on the queue that is named, or on the first."""
+    """The place of the message: on the named queue, or on the first one."""
     places = [
         now for now in story.here if now.place and now.state in WAITS and now.road.queue
     ]
@@ -117,7 +117,7 @@ def place_of(story: Story, queue: str) -> Now | None:
 
 
 def look(subject: Subject, wanted: Edit) -> Looked:
-    """What an edit comes to."""
+    """The preview of an edit."""
     body = None if wanted.body is None else Whole(wanted.body)
     repair = patches.apply(Patch(tuple(wanted.headers), body), subject)
     after = repair_form.repaired(subject, repair)
@@ -139,7 +139,7 @@ def sent(
     """Send the edited copy, or nothing; return its number.
 
     Args:
-        through: the link through which it goes, in place of back to its queue.
+        through: the link to send it through, instead of back to its queue.
     """
     said = form.cleaned_data
     plan = operations.plan_edit(

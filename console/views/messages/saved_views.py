@@ -24,7 +24,7 @@ from console.models import SavedView
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def view(request: HttpRequest, slug: str) -> HttpResponse:
-    """Go to what a view looks for. What is found there is what this person may see."""
+    """Redirect to the filter of a view. The results depend on the user's rights."""
     opened = get_object_or_404(saved_views.open_to(request.user), slug=slug)
     query = urlencode([("f", text) for text in saved_views.texts_of(opened)])
     return redirect(f"{reverse('console:messages')}?{query}")
@@ -33,7 +33,7 @@ def view(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @permission_required("broker.view_queue", raise_exception=True)
 def save(request: HttpRequest) -> HttpResponse:
-    """Give a filter a name; the messages page goes on with it."""
+    """Save a filter under a name, and show the page of messages with it."""
     wanted = search_form.search(request.user, request.POST.getlist("f")).filter
     form = saved_views.SaveForm(request.POST, owner=owner(request))
     if form.is_valid():
@@ -56,7 +56,7 @@ def save(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @permission_required("broker.view_queue", raise_exception=True)
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
-    """Rename one's own view, or share it; its URL stays."""
+    """Rename or share a view of the user; its URL stays."""
     own = owned(request, slug)
     said = request.POST if request.method == "POST" else None
     form = saved_views.SaveForm(said, owner=own.owner, view=own)
@@ -73,7 +73,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @permission_required("broker.view_queue", raise_exception=True)
 def delete(request: HttpRequest, slug: str) -> HttpResponse:
-    """Delete one's own view. No message changes."""
+    """Delete a view of the user. No message changes."""
     own = owned(request, slug)
     saved_views.delete(own)
     messages.success(request, f"The view “{own.name}” is deleted. No message changed.")

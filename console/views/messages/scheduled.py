@@ -1,4 +1,4 @@
-"""Messages that wait for their time: when, why, and what comes after."""
+"""Delayed messages: until when, why, and the delays of later attempts."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from console.accounts import permissions
 from console.layout import pagination
 
 PAGE = 50
-AHEAD = 4  # further attempts that are told
+AHEAD = 4  # later attempts shown
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRow:
-    """One message that waits."""
+    """One delayed message."""
 
     entry: Scheduled
     queue: str
-    address: str  # of the queue
-    limit: int | None  # of attempts; None: there is none
+    address: str  # that feeds the queue
+    limit: int | None  # of attempts; None: no limit
     is_late: bool
-    ahead: list[timedelta]  # the waits after the next attempts, if all fail
-    is_cut: bool  # more than these
+    ahead: list[timedelta]  # the delays after the next attempts, if all fail
+    is_cut: bool  # there are more delays
 
     @property
     def is_flat(self) -> bool:
-        """Whether no further attempt waits for anything."""
+        """Whether no later attempt has a delay."""
         return bool(self.ahead) and not any(self.ahead)
 
     @property
     def attempt(self) -> int:
-        """That comes next."""
+        """The number of the next attempt."""
         return self.entry.backout_count + 1
 
 
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def scheduled(request: HttpRequest) -> HttpResponse:
-    """What is delayed on every queue that one sees, or on one; the next due first."""
+    """The delayed messages of all visible queues, or of one; the next due first."""
     held = authorities.held_by(request.user)
     wanted = request.GET.get("queue", "")
     names = {
@@ -62,7 +62,7 @@ def scheduled(request: HttpRequest) -> HttpResponse:
     page = pagination.Trail.of(request)
     try:
         found = delayed.scheduled(names, after=page.after, limit=PAGE + 1)
-    except (ValueError, OverflowError):  # a cursor that nobody gave out
+    except (ValueError, OverflowError):  # not a cursor of this list
         return redirect("console:scheduled")
     shown = found[:PAGE]
     context = {

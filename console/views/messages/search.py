@@ -26,14 +26,14 @@ from console.messages import autocomplete, saved_views, search_form, search_resu
 from console.messages import export as exports
 
 PAGE = 50
-DRAFT = 2000  # characters of a text that is put into the field
+DRAFT = 2000  # characters of a text in the field
 QUICK_S = 0.25  # a search that a page may repeat by itself
 
 
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def messages(request: HttpRequest) -> HttpResponse:
-    """What a filter finds, the newest first; ``f`` is said once for each term."""
+    """The messages that match a filter, the newest first; each ``f`` is one term."""
     texts = request.GET.getlist("f")
     began_s = perf_counter()
     try:
@@ -49,7 +49,7 @@ def messages(request: HttpRequest) -> HttpResponse:
                 limit=PAGE,
                 effort=search_results.SEARCH,
             )
-        except ValueError:  # a cursor that nobody gave out
+        except ValueError:  # not a cursor of this list
             return redirect(search_results.url_of(search.filter))
         count = search_results.counted(search, page, is_first=trail.is_first)
     except InvalidFilter as error:
@@ -88,7 +88,7 @@ def stopped(
     error: BrokerError | PermissionDenied,
     **more: Any,
 ) -> HttpResponse:
-    """The page, when nothing was found because nothing could be looked for."""
+    """The page with the error when a filter could not be searched."""
     context = context_of(request, wanted) | {"error": error, "rows": []} | more
     context["is_forbidden"] = isinstance(error, PermissionDenied)
     status = 403 if isinstance(error, PermissionDenied) else status_of(error)
@@ -96,7 +96,7 @@ def stopped(
 
 
 def context_of(request: HttpRequest, wanted: Filter) -> dict[str, Any]:
-    """What stands above the list, whatever is found."""
+    """The context of the parts above the list."""
     views = saved_views.seen_by(request.user)
     return {
         "wanted": wanted,
@@ -113,7 +113,7 @@ def context_of(request: HttpRequest, wanted: Filter) -> dict[str, Any]:
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def export(request: HttpRequest) -> HttpResponseBase:
-    """All that a filter finds, as a file; bodies only where one may read them."""
+    """All messages that match a filter as a file; bodies only for their readers."""
     bodies = "bodies" in request.GET
     texts = request.GET.getlist("f")
     search = search_form.search(request.user, texts, for_payloads=bodies)
@@ -126,7 +126,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 @permission_required("broker.view_queue", raise_exception=True)
 @cache_control(private=True, max_age=30)
 def complete(request: HttpRequest) -> HttpResponse:
-    """What could stand at the end of a text; it adds to the filters in ``f``."""
+    """Completions of a text that is added to the filter terms in ``f``."""
     told = autocomplete.complete(
         request.user, request.GET.getlist("f"), request.GET.get("text", "")
     )

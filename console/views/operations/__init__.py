@@ -1,1 +1,1 @@
-"""Pages of operations: what is ordered, how far it is, who approves."""
+"""Pages of operations: choosing messages, the plan, progress, approval."""

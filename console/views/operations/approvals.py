@@ -1,4 +1,4 @@
-"""Agreeing to what somebody else has planned."""
+"""Approval of plans of other users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from console.views.operations.operations import seen
 @permission_required(MAY, raise_exception=True)
 @transaction.atomic
 def approve(request: HttpRequest, operation_id: int) -> HttpResponse:
-    """Agree to exactly the plan that was shown."""
+    """Approve exactly the plan that was shown."""
     found, _ = seen(request, operation_id)
     said = request.POST
     agree(request, found, said.get("seal", ""), said.get("reason", "")[:500].strip())
@@ -32,7 +32,7 @@ def approve(request: HttpRequest, operation_id: int) -> HttpResponse:
 @require_POST
 @permission_required(CHANGE, raise_exception=True)
 def explain(request: HttpRequest, operation_id: int) -> HttpResponse:
-    """Say why one's plan should be approved."""
+    """Save the reason why a plan should be approved."""
     seen(request, operation_id)
     reason = request.POST.get("reason", "")[:500].strip()
     operations.explain(operation_id, request.user, reason)

@@ -1,4 +1,4 @@
-"""Operations: started, watched, taken back, and kept as a record."""
+"""Operations: start, progress, cancel, undo, and the list of all."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from console.operations.permissions import require_sight, require_ways, seen_by
 
 PAGE = 20  # operations; the items of each are counted
 ITEMS = 50
-LOOKED_AT = 5000  # messages of a plan at most whose outlook a page asks for by itself
+LOOKED_AT = 5000  # messages; of larger plans the outlook is shown only on request
 State, Status = Operation.State, OperationItem.Status
 
 
@@ -47,7 +47,7 @@ class HtmxRequest(HttpRequest):
 
 
 class StartForm(forms.Form):
-    """Why, and how: what is not said is as fast as it goes, and nothing tried first."""
+    """The reason, the pace and the trial; empty: no limit of the pace, and no trial."""
 
     pace = forms.IntegerField(
         min_value=1,
@@ -91,7 +91,7 @@ class ItemsForm(PageForm):
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def operations(request: HttpRequest) -> HttpResponse:
-    """The operations that one may see, the newest first."""
+    """The operations that the user may see, the newest first."""
     form = PageForm(request.GET)
     if not form.is_valid():
         return redirect("console:operations")
@@ -113,7 +113,7 @@ def operations(request: HttpRequest) -> HttpResponse:
 @vary_on_headers("HX-Request")
 @permission_required("broker.view_queue", raise_exception=True)
 def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
-    """The plan of an operation, its progress or its result, and its items."""
+    """One operation: its plan, its progress or result, and its items."""
     return shown(request, operation_id)
 
 
@@ -121,7 +121,8 @@ def operation(request: HtmxRequest, operation_id: int) -> HttpResponse:
 @permission_required(CHANGE, raise_exception=True)
 @transaction.atomic
 def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
-    """Begin a planned operation; a large one, and a hard one, needs a reason."""
+    """Start a planned operation; a large one, or one that may drop messages, needs a
+    reason."""
     planned, ledger = seen(request, operation_id)
     form = StartForm(request.POST, results.to_type(planned, ledger))
     asks_why = approvals.asks_why(planned, ledger) and not planned.reason
@@ -141,7 +142,7 @@ def start(request: HtmxRequest, operation_id: int) -> HttpResponse:
 @permission_required(CHANGE, raise_exception=True)
 @transaction.atomic
 def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
-    """End an operation where it is; of a plan, nothing is done."""
+    """Cancel an operation. A cancelled plan does nothing."""
     found, ledger = seen(request, operation_id)
     orders.cancel(operation_id)
     if found.state != State.PLANNED:
@@ -151,7 +152,7 @@ def cancel(request: HttpRequest, operation_id: int) -> HttpResponse:
 
 
 def whence(found: Operation, ledger: results.Ledger) -> str:
-    """The page from which a plan was made."""
+    """The page on which the plan was made."""
     if found.undoes_id:
         return reverse("console:operation", args=[found.undoes_id])
     if found.kind == Operation.Kind.RESUBMIT:
@@ -166,7 +167,7 @@ def whence(found: Operation, ledger: results.Ledger) -> str:
 @permission_required(CHANGE, raise_exception=True)
 @transaction.atomic
 def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
-    """Freeze what is to be taken back of an operation, and show that plan."""
+    """Plan the undo of an operation, and show that plan."""
     seen(request, operation_id)
     planned = orders.plan_undo(request.user, operation_id)
     require_ways(request.user, planned, results.ledger_of(planned))
@@ -176,10 +177,10 @@ def undo(request: HttpRequest, operation_id: int) -> HttpResponse:
 def seen(
     request: HttpRequest, operation_id: int, *about: str
 ) -> tuple[Operation, results.Ledger]:
-    """An operation that this person may see, with what it is about.
+    """An operation that the user may see, with its queues.
 
     Raises:
-        Http404, NotAuthorized: there is none for them; both are answered alike.
+        Http404, NotAuthorized: none, or hidden from the user; the answer is the same.
     """
     every = Operation.objects.select_related(*about)
     found = get_object_or_404(every, pk=operation_id)
@@ -195,7 +196,7 @@ def shown(
     status: int = 200,
     patch_form: PatchForm | None = None,
 ) -> HttpResponse:
-    """An operation as a page, or as the part of it that changes while it runs."""
+    """An operation as a page, or only the part that changes while it runs."""
     about = ("created_by", "undoes", "undone_by", "approval__approved_by", "course")
     found, ledger = seen(request, operation_id, *about)
     course = courses.course_of(found)
@@ -224,7 +225,7 @@ def shown(
 
 
 def goes_on(context: dict[str, Any]) -> bool:
-    """Whether something of an operation changes without anybody's doing."""
+    """Whether the state of an operation changes without an action of a user."""
     if context["operation"].state == State.RUNNING:
         return True
     aftermath, repair = context.get("aftermath"), context["repair"]
@@ -235,17 +236,17 @@ def goes_on(context: dict[str, Any]) -> bool:
 def ahead_of(
     request: HttpRequest, found: Operation, ledger: results.Ledger, course: Course
 ) -> dict[str, Any]:
-    """What a plan would come to; of what is begun, what became of it since.
+    """The expected result of a plan; of a started operation, the outcomes so far.
 
-    At a large plan it is looked when that is asked for, but for the kinds that may drop
-    messages: whether they would is always said.
+    For a large plan it is computed only on request, except for kinds that may drop
+    messages: whether they would is always shown.
     """
     if found.state != State.PLANNED:
         return live_progress.since(found, ledger, course)
     looks = ledger.total <= LOOKED_AT or found.kind in wording.ADDRESSES
     looks = looks or "look" in request.GET
     seen = orders.preview(found.pk) if looks else None
-    course.canaries = course.canaries or orders.usual_canary(found)  # as is proposed
+    course.canaries = course.canaries or orders.usual_canary(found)  # the default
     return {
         "stages": list(courses.stages_of(found, course, ledger, None)),
         "undo_window": settings.BROKER_UNDO_WINDOW_S,
@@ -261,7 +262,7 @@ def ahead_of(
 def items_of(
     request: HttpRequest, found: Operation, ledger: results.Ledger
 ) -> dict[str, Any]:
-    """A page of an operation's items, in the order in which they are worked on."""
+    """A page of an operation's items, in the order of work."""
     form = ItemsForm(request.GET)
     said = form.cleaned_data if form.is_valid() else {"status": "", "after": None}
     items = found.items.order_by("pk")

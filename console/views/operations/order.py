@@ -1,4 +1,4 @@
-"""Orders: what is to be done with which messages, chosen by a person; then the plan."""
+"""New operations: the user chooses an action for messages; then the plan is shown."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ from console.operations.permissions import require_target, require_ways
 
 Kind = Operation.Kind
 NO_QUOTES = str.maketrans("", "", "“”")
-AMONG = {  # in which states messages have to be, for some kinds
+AMONG = {  # states that messages must have, for some kinds
     Kind.RESUBMIT: {"dead"},
     Kind.DELIVER: {"delayed"},
     Kind.DEAD_LETTER: {"ready", "delayed"},
 }
-WRONG: dict[type[errors.BrokerError], str | None] = {  # said at a field, or above all
+WRONG: dict[type[errors.BrokerError], str | None] = {  # at a field, or above the form
     errors.NoSuchQueue: "to",
     errors.NotResubmittable: None,
     InvalidPriority: "priority",
@@ -61,21 +61,21 @@ WRONG: dict[type[errors.BrokerError], str | None] = {  # said at a field, or abo
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The messages that an order is about."""
+    """The messages of a new operation."""
 
     title: str
     scope: str
-    back: str  # the page from which they were chosen
-    pairs: Sequence[tuple[str, object]]  # that choose them again
-    states: frozenset[str]  # of ready, delayed and dead: those that some may be in
-    whence: str = ""  # what that page is called
-    queue: str = ""  # where all of them lie, if it is one
+    back: str  # the page on which they were chosen
+    pairs: Sequence[tuple[str, object]]  # form fields that choose them again
+    states: frozenset[str]  # of ready, delayed and dead: the possible ones
+    whence: str = ""  # title of that page
+    queue: str = ""  # the queue of all of them, if it is one
     is_open: bool = False  # a selector may narrow them
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One thing that could be done, and why this person may not."""
+    """One kind of operation, and why the user may not do it."""
 
     kind: str
     words: wording.Words
@@ -87,7 +87,7 @@ class Offer:
 @permission_required(permissions.CHANGE, raise_exception=True)
 @transaction.atomic
 def order(request: HttpRequest, name: str) -> HttpResponse:
-    """Choose what is to be done with messages on one queue."""
+    """Choose an action for messages on one queue."""
     queue = get_object_or_404(Queue, name=name)
     authorities.require(request.user, "inquire", name)
     said = request.POST if request.method == "POST" else request.GET
@@ -112,7 +112,7 @@ def order(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def states_on(queue: Queue, place: Place | None) -> frozenset[str]:
-    """What may lie in a place on a queue; a dead letter may be delayed, too."""
+    """The states of messages in a place on a queue; dead letters may be delayed, too."""
     places = {Place.READY: "ready", Place.DELAYED: "delayed"}
     here = {places[place]} if place else set(places.values())
     letters = DeadLetter.objects.filter(queue_id=queue.pk)
@@ -123,8 +123,8 @@ def states_on(queue: Queue, place: Place | None) -> frozenset[str]:
 @permission_required(permissions.CHANGE, raise_exception=True)
 @transaction.atomic
 def order_found(request: HttpRequest) -> HttpResponse:
-    """Choose what is to be done with messages that a filter finds, of those one sees:
-    with some of them, by their numbers, or with all that match when it is planned."""
+    """Choose an action for messages that a filter finds and the user may see: for some
+    of them, by number, or for all that match at the time of the plan."""
     said = request.POST if request.method == "POST" else request.GET
     search = search_form.search(request.user, said.getlist("f"))
     page = [("f", str(term)) for term in search.filter.terms]
@@ -163,7 +163,7 @@ def order_found(request: HttpRequest) -> HttpResponse:
 @permission_required(permissions.CHANGE, raise_exception=True)
 @transaction.atomic
 def order_letters(request: HttpRequest) -> HttpResponse:
-    """Choose what is to be done with dead letters, of those one sees."""
+    """Choose an action for dead letters that the user may see."""
     said = request.POST if request.method == "POST" else request.GET
     form = SelectionForm(said)
     if not form.is_valid():
@@ -181,7 +181,7 @@ def order_letters(request: HttpRequest) -> HttpResponse:
 @permission_required(permissions.CHANGE, raise_exception=True)
 @transaction.atomic
 def plan_resubmit(request: HttpRequest) -> HttpResponse:
-    """Freeze what is to be resubmitted, of the dead letters one sees."""
+    """Plan a resubmit of dead letters that the user may see."""
     form = PlanForm(request.POST)
     if not form.is_valid():
         raise BadRequest("This is no set of dead letters.")
@@ -196,7 +196,7 @@ def plan_resubmit(request: HttpRequest) -> HttpResponse:
 def ordered(
     request: HttpRequest, subject: Subject, chosen: Chosen | Sought
 ) -> HttpResponse:
-    """Ask what is to be done; once that is said, freeze the set and show the plan."""
+    """Show the form; when it is sent and valid, plan the operation and show it."""
     is_sent = request.method == "POST"
     said = request.POST if is_sent else request.GET
     offers = list(offers_for(request.user, subject, said.get("kind", "")))
@@ -223,11 +223,11 @@ def ordered(
 def planned(
     request: HttpRequest, what: Order, chosen: Chosen | Sought, scope: str
 ) -> HttpResponse:
-    """Freeze the set, and show the plan to whom it is.
+    """Plan the operation, and redirect to the plan.
 
     Raises:
-        NoSuchQueue: there is none to send to, that this person may know of.
-        NotAuthorized: this person may not do that; nothing is planned.
+        NoSuchQueue: the target does not exist, or is hidden from the user.
+        NotAuthorized: an authority is missing; nothing is planned.
     """
     require_target(request.user, what)
     plan = operations.plan(request.user, what, chosen, scope=scope)
@@ -238,7 +238,7 @@ def planned(
 def offers_for(
     user: authorities.Principal, subject: Subject, chosen: str
 ) -> Iterator[Offer]:
-    """What can be done with such messages, the harmless first."""
+    """The kinds of operations for these messages, the harmless first."""
     held = authorities.held_by(user)
     for kind, words in wording.WORDS.items():
         if not subject.states & AMONG.get(Kind(kind), subject.states):
@@ -252,6 +252,6 @@ def offers_for(
 
 
 def names_for_put(user: authorities.Principal) -> list[str]:
-    """The queues to which a person may send, by name."""
+    """The queues to which the user may send, by name."""
     names = Queue.objects.order_by("name").values_list("name", flat=True)
     return sorted(authorities.allowed(user, "put", names))

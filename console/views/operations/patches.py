@@ -1,4 +1,4 @@
-"""The repair of a plan: given, looked at over its whole set, taken away again."""
+"""The patch of a plan: set, checked against all messages, removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from console.views.operations.operations import HtmxRequest, seen, shown
 @permission_required("broker.browse_queue", raise_exception=True)
 @transaction.atomic
 def repair(request: HtmxRequest, operation_id: int) -> HttpResponse:
-    """Give a plan a patch, or take it away."""
+    """Set or remove the patch of a plan."""
     plan, _ = seen(request, operation_id)
     require(request, plan)
     if "drop" in request.POST:

@@ -1,4 +1,4 @@
-"""Changing how an operation goes on: its pace, a rest, and what of its plan goes."""
+"""Changes to an operation: pace, pause, continue, and which messages it includes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PaceForm(forms.Form):
 
 
 class NarrowForm(forms.Form):
-    """Not all of a plan."""
+    """The first messages of a plan, or a sample."""
 
     messages = forms.IntegerField(
         min_value=1,
@@ -56,7 +56,7 @@ Change = Callable[[HttpRequest, Operation], None]
 
 
 def changes(change: Change) -> Callable[[HttpRequest, int], HttpResponse]:
-    """A view that changes an operation that one may see, and leads back to it."""
+    """Make a view that changes an operation the user may see, and returns to it."""
 
     @require_POST
     @permission_required(permissions.CHANGE, raise_exception=True)
@@ -77,14 +77,14 @@ def pause(request: HttpRequest, found: Operation) -> None:
 
 @changes
 def carry_on(request: HttpRequest, found: Operation) -> None:
-    """Go on after a rest, or after it stopped itself; for who may start it, too."""
+    """Continue after a pause or a halt; needs the rights to start the operation."""
     require_ways(request.user, found, results.ledger_of(found))
     operations.carry_on(found.pk, at_once="at_once" in request.POST)
 
 
 @changes
 def pace(request: HttpRequest, found: Operation) -> None:
-    """Faster, or slower."""
+    """Change the pace."""
     form = PaceForm(request.POST)
     if not form.is_valid():
         refuse(request, form)
@@ -94,7 +94,7 @@ def pace(request: HttpRequest, found: Operation) -> None:
 
 @changes
 def narrow(request: HttpRequest, found: Operation) -> None:
-    """Keep so many of a plan."""
+    """Keep only a number of messages in a plan."""
     form = NarrowForm(request.POST)
     if not form.is_valid():
         refuse(request, form)
@@ -104,7 +104,7 @@ def narrow(request: HttpRequest, found: Operation) -> None:
 
 @changes
 def take_in(request: HttpRequest, found: Operation) -> None:
-    """Take those above the ceiling, too."""
+    """Include the messages above the ceiling."""
     form = CeilingForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     operations.take_in(found.pk, reason)

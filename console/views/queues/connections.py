@@ -1,4 +1,4 @@
-"""Clients on the wire: who is connected, what they have open, and closing it."""
+"""Connections: the clients, their endpoints, and closing them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENDPOINTS = 100  # of one connection, on its own page
 
 
 class CloseReasonForm(forms.Form):
-    """Why something is closed."""
+    """The reason for closing."""
 
     reason = forms.CharField(
         max_length=200,
@@ -43,10 +43,10 @@ class CloseReasonForm(forms.Form):
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def connections(request: HttpRequest) -> HttpResponse:
-    """Every client that one may see; ``q`` is a part of what names it."""
+    """Every client that the user may see; ``q`` is a part of one of its names."""
     text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_TEXT]
     page = pagination.Trail.of(request)
-    if page.after and not page.after.isdecimal():  # a cursor that nobody gave out
+    if page.after and not page.after.isdecimal():  # not a cursor of this list
         return redirect("console:connections")
     limit = clients.CONNECTIONS
     wanted = ClientQuery(text=text, after=int(page.after or 0), limit=limit + 1)
@@ -67,7 +67,7 @@ def connections(request: HttpRequest) -> HttpResponse:
 
 
 def emptiness(request: HttpRequest, text: str) -> dict[str, Any]:
-    """What explains a list without rows."""
+    """The context of an empty list: why it is empty."""
     return {
         "others": clients.count(request.user) if text else 0,
         "sees_all": authorities.held_by(request.user).everywhere("inquire"),
@@ -79,7 +79,7 @@ def emptiness(request: HttpRequest, text: str) -> dict[str, Any]:
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
-    """One client, with all that it has open."""
+    """One client, with its endpoints."""
     page = pagination.Trail.of(request)
     after = page.after if page.after.isdecimal() else "0"
     row = seen(request, connection_id, after=int(after), limit=ENDPOINTS + 1)
@@ -100,7 +100,7 @@ def connection(request: HttpRequest, connection_id: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @permission_required(CLOSE, raise_exception=True)
 def close_connection(request: HttpRequest, connection_id: int) -> HttpResponse:
-    """Say what closing a connection does; on POST ask its listener for it."""
+    """Explain the close of a connection; on POST request it from its listener."""
     row = seen(request, connection_id)
     if row is None:
         return ended(request, connection_id)
@@ -112,7 +112,7 @@ def close_connection(request: HttpRequest, connection_id: int) -> HttpResponse:
 def close_endpoint(
     request: HttpRequest, connection_id: int, endpoint_id: int
 ) -> HttpResponse:
-    """Say what closing an endpoint does; on POST ask its listener for it."""
+    """Explain the close of an endpoint; on POST request it from its listener."""
     row = seen(request, connection_id, after=endpoint_id - 1, limit=1)
     if row is None:
         return ended(request, connection_id)
@@ -125,7 +125,7 @@ def close_endpoint(
 def close(
     request: HttpRequest, row: ConnectionRow, what: ClientConnection | ClientEndpoint
 ) -> HttpResponse:
-    """Confirm on GET; on POST ask for it, and write down who did, and why."""
+    """Confirm on GET; on POST request it, and record who did, and why."""
     is_endpoint = isinstance(what, ClientEndpoint)
     form = CloseReasonForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
@@ -143,7 +143,7 @@ def close(
 
 
 def ended(request: HttpRequest, connection_id: int) -> HttpResponse:
-    """Say that a client is gone; to a page that asks again, without an error."""
+    """Show that a client has disconnected; without an error for automatic refreshes."""
     status = 200 if "HX-Request" in request.headers else 404
     context = {"connection_id": connection_id}
     return render(request, "console/connections/ended.html", context, status=status)

@@ -1,4 +1,4 @@
-"""ConnectionConsumers: which run, which had to stop, and how they start again."""
+"""ConnectionConsumers: those that run, stopped delivery, and starting it again."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from broker.models import ConnectionConsumer, Owner, Queue, Stoppage
 from broker.queueing.journal import Depth, depths
 from broker.security import authorities
 
-EARLIER = 20  # stoppages that are over
-START = "broker.pause_queue"  # to stop and to start a queue is one permission
+EARLIER = 20  # ended stoppages shown
+START = "broker.pause_queue"  # one permission to stop and to start a queue
 REMEDIES: dict[int, str] = {  # of what the dead letter queue refused
     Reason.UNKNOWN_OBJECT_NAME: "Create the queue {} with an address of that name.",
     Reason.Q_FULL: "Make room on {}: resubmit or discard messages there, or raise its"
@@ -38,7 +38,7 @@ OTHERWISE = "Remove the obstacle named above, so that {} accepts the message."
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A queue that stands still for its ConnectionConsumers, as the page shows it."""
+    """A queue with stopped delivery to ConnectionConsumers, as the page shows it."""
 
     stoppage: Stoppage
     waiting: int
@@ -52,7 +52,7 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """One ConnectionConsumer, and whose it is."""
+    """One ConnectionConsumer, and its process."""
 
     consumer: ConnectionConsumer
     owner: Owner | None
@@ -67,7 +67,7 @@ class Running:
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def consumers(request: HttpRequest) -> HttpResponse:
-    """What has stopped comes first, with what to do; then all that there are."""
+    """Stopped queues first, with what to do; then all ConnectionConsumers."""
     held = authorities.held_by(request.user)
     counts = depths()
     rows = ConnectionConsumer.objects.select_related("queue").order_by(
@@ -102,7 +102,7 @@ def consumers(request: HttpRequest) -> HttpResponse:
 
 
 def dead_letter_queue(held: authorities.GrantedAuthorities) -> Queue | None:
-    """The broker's, if it is there and this person may see it."""
+    """The broker's dead letter queue, if it exists and the user may see it."""
     found = Queue.objects.filter(name=settings.BROKER_DEAD_LETTER_QUEUE).first()
     return found if found is not None and held.on("inquire", found.name) else None
 
@@ -110,7 +110,7 @@ def dead_letter_queue(held: authorities.GrantedAuthorities) -> Queue | None:
 @require_POST
 @permission_required(START, raise_exception=True)
 def start(request: HttpRequest, name: str) -> HttpResponse:
-    """Start delivery again, and write down who did; refused while the cause remains."""
+    """Start delivery again, and record who did it; refused while the cause remains."""
     assert request.user.pk, "only those who have signed in get here"
     chosen = local_queue(name)
     authorities.require(request.user, "inquire", chosen.name)

@@ -1,4 +1,4 @@
-"""Resetting the counters of a queue: what that does is said first."""
+"""Reset of the counters of a queue, after a confirmation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHOICES = [(name, WORDS[name][0]) for name in counters.RESETTABLE]
 
 
 class ResetForm(forms.Form):
-    """Which counters begin anew, and why."""
+    """The counters to reset, and the reason."""
 
     counters = forms.MultipleChoiceField(
         choices=CHOICES,
@@ -31,7 +31,7 @@ class ResetForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @permission_required(RESET, raise_exception=True)
 def reset(request: HttpRequest, name: str) -> HttpResponse:
-    """Say what each counter has come to; on POST count the chosen ones anew."""
+    """Show the value of each counter; on POST reset the chosen ones to 0."""
     queue = get_object_or_404(Queue, name=name)
     authorities.require(request.user, "set", name)
     form = ResetForm(request.POST if request.method == "POST" else None)

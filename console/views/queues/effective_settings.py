@@ -20,7 +20,7 @@ LISTED = 200  # addresses to choose from
 
 
 class AddressForm(forms.Form):
-    """Which address is asked about."""
+    """The chosen address."""
 
     address = forms.CharField(max_length=255)
 
@@ -28,7 +28,8 @@ class AddressForm(forms.Form):
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def settings(request: HttpRequest) -> HttpResponse:
-    """Each field of an address: its value, who decided it, what was passed over."""
+    """Each field of an address: its value, the setting that decides it, and overridden
+    settings."""
     form = AddressForm(request.GET if request.GET.get("address") else None)
     held = authorities.held_by(request.user)
     context: dict[str, Any] = {"form": form, "addresses": listed(held)}
@@ -44,10 +45,10 @@ def settings(request: HttpRequest) -> HttpResponse:
 
 
 def of_address(address: str, queues: list[Queue]) -> dict[str, Any]:
-    """All that the page says of an address.
+    """The context of the page of an address.
 
     Args:
-        queues: those it feeds, as far as they may be seen.
+        queues: the queues it feeds that the user may see.
     """
     every = list(AddressSetting.objects.all())
     merged = merge(address, every)
@@ -72,6 +73,6 @@ def exists(address: str) -> bool:
 
 
 def listed(held: authorities.GrantedAuthorities) -> list[str]:
-    """Addresses to choose from, as far as they may be seen."""
+    """Addresses to choose from that the user may see."""
     names = Address.objects.order_by("name").values_list("name", flat=True)
     return [name for name in names if held.on("inquire", name)][:LISTED]

@@ -1,4 +1,4 @@
-"""Prepared units of work: which wait, and deciding in the place of a coordinator."""
+"""Prepared units of work: the list, and ending one in place of its coordinator."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class ReasonForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @permission_required(DECIDE, raise_exception=True)
 def commit(request: HttpRequest, uow: int) -> HttpResponse:
-    """Say what committing does, and do it when that is confirmed."""
+    """Explain the commit, and do it when it is confirmed."""
     return decide(request, uow, commits=True)
 
 
 @require_http_methods(["GET", "POST"])
 @permission_required(DECIDE, raise_exception=True)
 def back_out(request: HttpRequest, uow: int) -> HttpResponse:
-    """Say what backing out does, and do it when that is confirmed."""
+    """Explain the backout, and do it when it is confirmed."""
     return decide(request, uow, commits=False)
 
 
 def decide(request: HttpRequest, uow: int, *, commits: bool) -> HttpResponse:
-    """Confirm on GET; on POST end the unit of work, and write down who did, and why."""
+    """Confirm on GET; on POST end the unit of work, and record who did it, and why."""
     held = authorities.held_by(request.user)
     found = next((one for one in waiting(held) if one.work.uow == uow), None)
     if found is None:

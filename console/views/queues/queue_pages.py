@@ -1,4 +1,4 @@
-"""The queues: all of them with their depths, and one of them with what lies on it."""
+"""The queues: the list with depths, and one queue with its entries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dashboards.live import ages, attention, topics
 from dashboards.live import depths as counting
 
 PAGE = 50
-PLACES = {  # by their name in the URL, in the order of the tabs
+PLACES = {  # by name in the URL, in the order of the tabs
     "ready": Place.READY,
     "in-flight": Place.CLAIMED,
     "delayed": Place.DELAYED,
@@ -52,8 +52,8 @@ def queues(request: HttpRequest) -> HttpResponse:
 @cache_control(private=True, no_cache=True)
 @conditional_page
 def depths(request: HttpRequest) -> HttpResponse:
-    """The same numbers that the socket sends, for when there is no socket; ``shown``
-    names the queues of the page."""
+    """The numbers that the socket sends, for pages without a socket; ``shown`` names
+    the queues of the page."""
     held = authorities.held_by(request.user)
     every = counting.queues(user=request.user)
     ids = counting.named(request.GET.get("shown", ""))
@@ -84,7 +84,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
         entries = browse(
             found[0].queue_id, PLACES[place], after=page.after, limit=PAGE + 1
         )
-    except (ValueError, OverflowError):  # a cursor that nobody gave out
+    except (ValueError, OverflowError):  # not a cursor of this list
         return redirect(f"{request.path}?place={place}")
     may_browse = may("broker.browse_queue") and held.on("browse", name)
     about = Queue.objects.get(pk=found[0].queue_id)
@@ -113,7 +113,7 @@ def queue(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def fresh(depth: counting.QueueDepth, place: str) -> dict[str, object]:
-    """The number that tells when a list is out of date, and what it is now."""
+    """The number whose change makes the list out of date, and its value now."""
     match PLACES[place]:
         case Place.CLAIMED:
             return {"what": "claimed", "count": depth.claimed}
@@ -125,19 +125,19 @@ def fresh(depth: counting.QueueDepth, place: str) -> dict[str, object]:
 @require_http_methods(["GET", "POST"])
 @permission_required("broker.pause_queue", raise_exception=True)
 def pause(request: HttpRequest, name: str) -> HttpResponse:
-    """Say what pausing does, and do it when that is confirmed."""
+    """Explain the pause, and do it when it is confirmed."""
     return switch(request, name, paused=True)
 
 
 @require_http_methods(["GET", "POST"])
 @permission_required("broker.pause_queue", raise_exception=True)
 def resume(request: HttpRequest, name: str) -> HttpResponse:
-    """Say what resuming does, and do it when that is confirmed."""
+    """Explain the resume, and do it when it is confirmed."""
     return switch(request, name, paused=False)
 
 
 def switch(request: HttpRequest, name: str, *, paused: bool) -> HttpResponse:
-    """Confirm on GET; on POST change the queue and write down who did, and why."""
+    """Confirm on GET; on POST change the queue, and record who did it, and why."""
     chosen = get_object_or_404(Queue, name=name)
     authorities.require(request.user, "set", name)
     if request.method != "POST":

@@ -1,4 +1,4 @@
-"""Open units of work: whose they are, what they hold, and what would become of that."""
+"""Open units of work: their holders, their messages, and the expected outcomes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from console.layout import pagination
 from console.queues import backout_preview
 
 PAGE = 50
-FORCE = "broker.resubmit_message"  # to bring messages back is one permission
+FORCE = "broker.resubmit_message"  # the permission to resubmit, too
 FORCED = "An operator backed out its unit of work: "
-ENDINGS: Mapping[Nature, Sequence[Ending]] = {  # the likeliest first
+ENDINGS: Mapping[Nature, Sequence[Ending]] = {  # the most likely first
     Nature.LEASED: (Ending.BACK_OUT, Ending.LOST),
     Nature.AHEAD: (Ending.LOST, Ending.RELEASE),
     Nature.PREPARED: (Ending.BACK_OUT,),
@@ -31,7 +31,7 @@ ENDINGS: Mapping[Nature, Sequence[Ending]] = {  # the likeliest first
 
 
 class ForceForm(forms.Form):
-    """The number of the unit of work, typed, and why."""
+    """The typed number of the unit of work, and the reason."""
 
     number = forms.IntegerField(
         error_messages={
@@ -60,7 +60,7 @@ class ForceForm(forms.Form):
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def units(request: HttpRequest) -> HttpResponse:
-    """Those that hold something, the oldest first."""
+    """The units of work that hold messages, the oldest first."""
     held = authorities.held_by(request.user)
     page = pagination.Trail.of(request)
     after = int(page.after) if page.after.isdecimal() else 0
@@ -81,7 +81,7 @@ def units(request: HttpRequest) -> HttpResponse:
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def unit(request: HttpRequest, uow: int) -> HttpResponse:
-    """One of them, and what would become of what it holds."""
+    """One unit of work, and the expected outcome of each message it holds."""
     held = authorities.held_by(request.user)
     names = names_seen(held)
     found = seen(held, uow, names)
@@ -113,7 +113,7 @@ def unit(request: HttpRequest, uow: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @permission_required(FORCE, raise_exception=True)
 def back_out(request: HttpRequest, uow: int) -> HttpResponse:
-    """Say what forcing it does, and do it when its number and a reason are given."""
+    """Explain the forced backout, and do it when its number and a reason are given."""
     held = authorities.held_by(request.user)
     names = names_seen(held)
     found = seen(held, uow, names)
@@ -139,7 +139,7 @@ def back_out(request: HttpRequest, uow: int) -> HttpResponse:
 
 
 def names_seen(held: authorities.GrantedAuthorities) -> dict[int, str]:
-    """The queues that may be inquired, by id."""
+    """The queues that the user may inquire, by id."""
     rows = Queue.objects.values_list("pk", "name")
     return {pk: name for pk, name in rows if held.on("inquire", name)}
 
@@ -147,7 +147,7 @@ def names_seen(held: authorities.GrantedAuthorities) -> dict[int, str]:
 def seen(
     held: authorities.GrantedAuthorities, uow: int, names: Mapping[int, str]
 ) -> OpenUnit | None:
-    """A unit of work, if this person may see something of it."""
+    """A unit of work, if the user may see one of its queues."""
     found = administration.open_unit(uow)
     if found is None or held.everywhere("inquire"):
         return found
@@ -155,7 +155,7 @@ def seen(
 
 
 def queues_of(unit: OpenUnit, names: Mapping[int, str]) -> list[str]:
-    """The names of those queues of it that one may know; empty for the others."""
+    """The names of its queues that the user may inquire; empty for the others."""
     return sorted(names.get(one, "") for one in unit.queue_ids)
 
 
