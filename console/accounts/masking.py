@@ -15,12 +15,12 @@ from broker.security.redaction import CLEAR, Sight, Veil
 
 
 def sight_for(user: Principal, why: str, on: audit.Thing, **detail: Any) -> Sight:
-    """Masks for several messages. A user who gives a reason and has the authority to
-    unmask sees everything.
+    """What a user may see of several messages. With a reason, the rules that the user
+    may lift are lifted, and the audit records it; other masks stay.
 
     Args:
         user: the reader.
-        why: reason for unmasking; empty to keep the masks.
+        why: reason for unmasking; empty to keep all masks.
         on: the object named in the audit record.
         detail: further facts for the audit record.
     """
@@ -30,10 +30,10 @@ def sight_for(user: Principal, why: str, on: audit.Thing, **detail: Any) -> Sigh
 
 
 def veil_for(user: Principal, message_id: int, why: str = "") -> Veil:
-    """The mask of one message; no mask for a user who may unmask and gives a reason.
+    """The mask of one message; it is lifted if a reason is given.
 
     Raises:
-        MaskedMessage: a reason is given without the authority to unmask.
+        MaskedMessage: a reason is given, but the user may not lift the mask.
     """
     if why.strip():
         return lifted_by(user, message_id, why)
@@ -41,10 +41,10 @@ def veil_for(user: Principal, message_id: int, why: str = "") -> Veil:
 
 
 def lifted(sight: Sight, veil: Veil, message_id: int, why: str) -> Veil:
-    """A message without its mask; the unmasking is recorded in the audit.
+    """Lift the mask of one message, with a record in the audit; return the empty mask.
 
     Raises:
-        MaskedMessage: this principal lacks the authority to unmask.
+        MaskedMessage: the user may not lift every rule of the mask.
         UnmaskingNeedsReason: no reason is given.
     """
     if not veil.may_lift:
@@ -54,11 +54,10 @@ def lifted(sight: Sight, veil: Veil, message_id: int, why: str) -> Veil:
 
 
 def lifted_by(user: Principal, message_id: int, why: str) -> Veil:
-    """A message as this user may see it when they give a reason; unchanged if nothing
-    is masked.
+    """Lift the mask of one message, if it has one; return the empty mask.
 
     Raises:
-        MaskedMessage: the authority to unmask is missing.
+        MaskedMessage: the user may not lift every rule of the mask.
         UnmaskingNeedsReason: no reason is given.
     """
     sight = redaction.sight_of(user)
@@ -69,13 +68,13 @@ def lifted_by(user: Principal, message_id: int, why: str) -> Veil:
 def without_heads(
     user: Principal, entries: Sequence[Browsed], *, is_read: bool
 ) -> list[Browsed]:
-    """A list without the beginnings of masked bodies: a part of a body cannot be
-    masked.
+    """The entries of a list, with a mark in place of the beginning of each masked body:
+    rules can mask only a whole body.
 
     Args:
         user: the reader.
-        entries: of the list.
-        is_read: whether the list shows beginnings of bodies.
+        entries: the entries.
+        is_read: whether the list shows beginnings of bodies; if not, nothing changes.
     """
     sight = redaction.sight_of(user) if is_read else None
     if sight is None or not sight.rules:
@@ -92,7 +91,8 @@ def without_heads(
 def seen_by_taker(
     user: Principal, deliveries: Sequence[Delivery]
 ) -> Iterator[tuple[Delivery, Veil]]:
-    """A message that was got. Users see it masked; applications get what was sent."""
+    """Each message that was got, with its mask for the user. A credential has no masks:
+    applications get what was sent."""
     if authorities.credential_of(user) is not None:
         yield from ((one, CLEAR) for one in deliveries)
         return

@@ -1,12 +1,12 @@
 """Transaction branches for an external coordinator, such as another Backout.
 
-A client gets messages in a branch. One request then names the messages to accept and
-the messages to put, and *prepares* the branch. A prepared branch waits for the
-coordinator's decision and survives restarts and expired leases. A client without other
-participants commits in one phase.
+A client gets messages in a branch and holds them by a lease. One request then names the
+messages to accept and the messages to put, and *prepares* the branch. A prepared branch
+has no lease: it waits for the coordinator's decision, also over restarts. A client
+without other participants commits in one phase instead.
 
-An open branch is identified by its token, as a settlement is. A prepared branch is
-identified by its xid. Xids are separate per coordinator.
+An open branch is identified by a token, as a settlement is. A prepared branch is
+identified by its xid. The xids of different callers are separate.
 
 Source:
     The Open Group, "Distributed Transaction Processing: The XA Specification".
@@ -53,11 +53,11 @@ class GetInBranch(Schema):
     """What to get."""
 
     limit: int = Field(default=100, ge=1, le=MOST)  # messages at most
-    lease_s: int = taking.Lease  # seconds of the lease; a prepared branch has none
+    lease_s: int = taking.Lease  # seconds; a prepared branch has no lease
     wait_s: float = Field(default=0, ge=0, le=20)  # seconds to wait for one
     selector: str = Field(default="", max_length=4000, pattern=NO_NUL)  # JMS selector
     consumer: str = Consumer
-    branch: str | None = Field(default=None, max_length=300)  # that holds them
+    branch: str | None = Field(default=None, max_length=300)  # null: a new one
 
 
 class ConsumerOf(Schema):
@@ -102,9 +102,10 @@ def get_in_branch(
     request: HttpRequest, name: Path[str], wanted: GetInBranch
 ) -> HttpResponse:
     """Gets the first messages of a queue; needs the authority ``get``. The response is
-    a batch. Its head has the token of the ``branch`` and the ``id`` of each message. If
-    the request names a branch of the same queue, that branch holds these messages too.
-    Messages that are masked for the caller cannot be got in a branch.
+    a batch: its head has the token of the ``branch`` and ``until``, the end of its
+    lease; each message has its ``id``. If the request names a branch of the same queue,
+    that branch holds these messages, too, and its lease is renewed. If one of the
+    messages is masked for the caller, the request is refused and nothing is got.
     """
     authorities.require(request.user, "get", name)
     queue = named(name)
@@ -128,9 +129,11 @@ def get_in_branch(
 def taken(
     request: HttpRequest, queue: Queue, wanted: GetInBranch, into: int | None
 ) -> Lease | None:
-    """
+    """Get messages into a branch; None if nothing is ready.
+
     Raises:
-        MaskedMessage: something of it is masked for this person; nothing is taken.
+        LockLost: the lease of the named branch has ended.
+        MaskedMessage: one of them is masked for the user; nothing is got.
     """
     lease = leases.take(
         queue,
@@ -152,15 +155,15 @@ def taken(
 @router.post(
     "/queues/{queue:name}/branches/give-back",
     response={200: GivenBack, **REFUSED},
-    summary="Begin to take under a name",
+    summary="Release the open branches of a consumer",
 )
 def give_back_branches(
     request: HttpRequest, name: Path[str], who: ConsumerOf
 ) -> dict[str, Any]:
-    """Releases, uncounted, the messages that the caller's consumer of this name still
-    holds on the queue in open branches. A consumer that restarts after a crash so keeps
-    order and loses no time. Without a name nothing is released. Needs the authority
-    ``get``.
+    """Releases, uncounted, the messages of the queue that open branches of the caller's
+    consumer of this name hold. A consumer calls this when it restarts after a crash: it
+    gets them again in order, before their leases end. Without a name nothing is
+    released. Needs the authority ``get``.
     """
     authorities.require(request.user, "get", name)
     queue = named(name)
@@ -205,10 +208,10 @@ def prepare_puts(request: HttpRequest, name: Query[Name]) -> dict[str, Any]:
 def prepare_branch(
     request: HttpRequest, branch: Path[str], name: Query[Name]
 ) -> dict[str, Any]:
-    """Prepares the branch: accept the messages it got and put the messages of the
-    batch. The head may list the ids to ``accept``; the others are released, uncounted.
-    From then on only a decision by xid ends the branch. A branch that cannot be
-    committed is refused and backed out.
+    """Prepares the branch: its commit will accept the messages it got, and put the
+    messages of the batch. The head may list the ids to ``accept``; the others are
+    released now, uncounted. From then on only a decision by xid ends the branch. A
+    branch that could not be committed is refused and backed out.
     """
     uow, queue_id = branch_of(request, branch)
     batch = batches.read(request)
@@ -256,13 +259,13 @@ def accept_branch(request: HttpRequest, branch: Path[str]) -> dict[str, Any]:
 @router.post(
     "/branches/{str:branch}/release",
     response={200: StillHeld, **REFUSED},
-    summary="Give messages of a branch back",
+    summary="Release or back out messages of a branch",
 )
 def release_branch(
     request: HttpRequest, branch: Path[str], said: ReleaseOf
 ) -> dict[str, Any]:
-    """Releases the messages, uncounted. With ``failed`` they are backed out and
-    counted, and are redelivered or dead-lettered.
+    """Releases the listed messages, or all, uncounted. With ``failed`` they are backed
+    out and counted, and are redelivered, dead-lettered or discarded.
     """
     uow, queue_id = branch_of(request, branch)
     outcome = BackOut(said.error or FAILED) if said.failed else Release()
@@ -284,7 +287,7 @@ def accepted(batch: MessageBatch) -> list[int] | None:
     if not isinstance(ids, list) or not all(
         type(one) is int and 0 <= one < 2**63 for one in ids
     ):
-        raise InvalidBatch("what it accepts are no ids of messages")
+        raise InvalidBatch("its “accept” is not a list of message ids")
     return ids
 
 
@@ -310,5 +313,5 @@ def actor_of(request: HttpRequest, consumer: str) -> str:
 
 
 def stored_as(request: HttpRequest, xid: str) -> str:
-    """The broker's key of a caller's branch name; other callers cannot form it."""
+    """The xid in the broker for a caller's xid; other callers cannot form it."""
     return f"{authentication.asker(request).replace(' ', '-')}:{xid}"

@@ -82,8 +82,8 @@ def read_counters(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
 def reset_counters(
     request: HttpRequest, name: Path[str], body: Reset
 ) -> dict[str, Any]:
-    """Resets all five counters, or those that are named. The reset is recorded in the
-    audit.
+    """Resets all five counters to 0, or those that are listed; needs the authority
+    ``set``. The response has their values before. The audit records the reset.
     """
     require(request, RESET)
     queue = named(name)

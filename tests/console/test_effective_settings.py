@@ -151,7 +151,7 @@ def test_who_counts_is_the_policy_s_to_say(vera: Client) -> None:
     )
     assert "On queue plain" not in by_queue
     assert "Never: a message that always fails" in ibm
-    assert "On queue plain nobody moves it away" in ibm
+    assert "On queue plain no consumer moves it away" in ibm
     rule = as_counted(make_rule(poison_policy="none"))
     assert staircase(rule).limit is None
 

@@ -191,7 +191,7 @@ def settle_messages(
 @router.post(
     "/settlements/{str:settlement}/renew",
     response={200: HeldUntil, **REFUSED},
-    summary="Go on holding messages",
+    summary="Renew the lease of messages",
 )
 def renew_lease(
     request: HttpRequest, settlement: Path[str], renewal: Renewal

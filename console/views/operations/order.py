@@ -112,7 +112,7 @@ def order(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def states_on(queue: Queue, place: Place | None) -> frozenset[str]:
-    """The states of messages in a place on a queue; dead letters may be delayed, too."""
+    """The states of messages in a place on a queue; dead letters may be delayed."""
     places = {Place.READY: "ready", Place.DELAYED: "delayed"}
     here = {places[place]} if place else set(places.values())
     letters = DeadLetter.objects.filter(queue_id=queue.pk)
