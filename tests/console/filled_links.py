@@ -21,10 +21,7 @@ from tests.console.bridging import (
     stand,
 )
 
-REFUSED = (
-    "amqp-east does not take the name 'bridge' and this password. Correct them under"
-    " Settings."
-)
+REFUSED = "amqp-east refuses this name and password. Correct them under Settings."
 XID = "bk:3f2a:000000000412"
 COUNTS = {
     "received": 184_213,

@@ -52,9 +52,9 @@ def test_what_is_said_counts() -> None:
         (factory(properties={"prefix": "x"}), "no property 'prefix'. These exist"),
         (
             factory(properties={"heartbeat": "often"}),
-            "heartbeat is a number of seconds",
+            "heartbeat must be a number of seconds",
         ),
-        (factory(properties={"reply-timeout": "0"}), "from 0.1 to 3600, and not '0'"),
+        (factory(properties={"reply-timeout": "0"}), "from 0.1 to 3600, not '0'"),
         (factory(properties={"maps": "1"}), "maps must be yes or no"),
         (
             factory("stomps://host", properties={"ca-file": "/nowhere.pem"}),
