@@ -13,7 +13,12 @@ class ConsoleConfig(AppConfig):
         now.
         """
         from console import celery  # noqa: F401, PLC0415 (being loaded)
-        from console.accounts import roles, sessions, sign_in_audit  # noqa: PLC0415
+        from console.accounts import (  # noqa: PLC0415
+            roles,
+            sessions,
+            sign_in_audit,
+            sign_in_limits,  # noqa: F401
+        )
         from console.bridge_pages import live  # noqa: F401, PLC0415
         from console.operations import live_progress  # noqa: F401, PLC0415
         from console.second_factors import records  # noqa: PLC0415

@@ -26,6 +26,15 @@ LOGOUT_REDIRECT_URL = "account_login"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_HANDLER = "console.accounts.sign_in_limits.SignInLimits"
+# Wrong passwords of one name from any address, and from one address for any name.
+BACKOUT_SIGN_IN_FAILURES = (
+    env.int("BACKOUT_SIGN_IN_FAILURES_PER_NAME", default=20),
+    env.int("BACKOUT_SIGN_IN_FAILURES_PER_ADDRESS", default=100),
+)
+# Whose X-Forwarded-For says where a request came from: addresses or networks. The web
+# process is started with it (Procfile).
+BACKOUT_TRUSTED_PROXIES = env.list("BACKOUT_TRUSTED_PROXIES", default=[])
 AXES_LOCKOUT_TEMPLATE = "registration/locked_out.html"
 AXES_VERBOSE = False
 

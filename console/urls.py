@@ -9,6 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path, register_convert
 from django.views.generic import RedirectView
 
 from console import api
+from console.accounts.sign_in_limits import CountedPasswordChangeView
 from console.converters import QueueName, TextConverter
 from console.views import audit, bridges, go_to, health, home, probes
 from console.views.accounts import (
@@ -167,7 +168,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/logout/", accounts.LogoutView.as_view(), name="logout"),
     path(
         "accounts/password/",
-        transaction.atomic(accounts.PasswordChangeView.as_view()),
+        transaction.atomic(CountedPasswordChangeView.as_view()),
         name="password_change",
     ),
     path(

@@ -56,8 +56,8 @@ def signed_out(user: User | None, **_: Any) -> None:
 def failed(
     credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
 ) -> None:
-    """A failed sign-in on a page: wrong user name or password."""
-    if request is None:  # a client of AMQP, which the listener bounds and logs
+    """A failed sign-in: wrong user name or password."""
+    if request is None:  # not from a page or a client
         return
     name = str(credentials.get("username", "")).replace("\0", "")
     user = User.objects.filter(username=name[:LONGEST]).first()

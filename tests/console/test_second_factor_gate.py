@@ -190,12 +190,12 @@ def test_credentials_are_not_people(ada: User, must: Callable[..., None]) -> Non
 def test_a_client_of_amqp_has_no_way_round_with_the_password(
     ada: User, must: Callable[..., None]
 ) -> None:
-    assert authenticate("ada", PASSWORD) == ada
+    assert authenticate("ada", PASSWORD, "192.0.2.1") == ada
     must("administrator")
-    assert authenticate("ada", PASSWORD) is None
+    assert authenticate("ada", PASSWORD, "192.0.2.1") is None
     must()
     give_app(ada)
-    assert authenticate("ada", PASSWORD) is None
+    assert authenticate("ada", PASSWORD, "192.0.2.1") is None
 
 
 def test_settings_have_no_way_in_of_their_own(ada: User) -> None:

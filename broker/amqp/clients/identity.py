@@ -128,7 +128,7 @@ class Identities:
         if not self.failures.begin(host, name, self.loop.time()):
             await asyncio.sleep(SLOWED_BY_S)
             return None
-        user = await self.checked_once(key, name, password)
+        user = await self.checked_once(key, name, password, host)
         if user is not None:
             self.failures.forgive(host, name)
             self.remember(key, user)
@@ -155,26 +155,28 @@ class Identities:
             self.remembered.popitem(last=False)
 
     async def checked_once(
-        self, key: bytes, name: str, password: str
+        self, key: bytes, name: str, password: str, host: str
     ) -> AbstractBaseUser | None:
         """Check a password; simultaneous logins with the same one share the check."""
         if (running := self.checking.get(key)) is None:
-            running = self.passwords.run(authenticate, name, password)
+            running = self.passwords.run(authenticate, name, password, host)
             self.checking[key] = running
             running.add_done_callback(lambda _: self.checking.pop(key))
         return await asyncio.shield(running)
 
 
-def authenticate(name: str, password: str) -> AbstractBaseUser | None:
+def authenticate(name: str, password: str, host: str) -> AbstractBaseUser | None:
     """The user with this password, from the first backend that accepts it.
 
-    Uses the backends of ``BROKER_AMQP_AUTHENTICATION_BACKENDS``; there is no HTTP
-    request to give them.
+    Uses the backends of ``BROKER_AMQP_AUTHENTICATION_BACKENDS``. There is no HTTP
+    request to give them; they get the client's address as ``host``.
     """
     for path in settings.BROKER_AMQP_AUTHENTICATION_BACKENDS:
         backend = load_backend(path)
         try:
-            user = backend.authenticate(None, username=name, password=password)
+            user = backend.authenticate(
+                None, username=name, password=password, host=host
+            )
         except PermissionDenied:
             return None
         if user is not None:

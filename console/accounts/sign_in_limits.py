@@ -1,0 +1,109 @@
+"""Limits of wrong passwords: per name and address together, per name, and per address.
+
+django-axes counts them, on pages and for AMQP clients alike. Its own limit is on a name
+from one address; the other two stop guesses from many addresses, and of many names. All
+end after 15 minutes without a try (``AXES_COOLOFF_TIME``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axes.attempts import get_cool_off_threshold
+from axes.handlers.database import AxesDatabaseHandler
+from axes.helpers import get_client_username
+from axes.models import AccessAttempt
+from django.conf import settings
+from django.contrib.auth import authenticate
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.signals import user_login_failed
+from django.contrib.auth.views import PasswordChangeView
+from django.core.checks import CheckMessage, Tags, register
+from django.core.checks import Warning as Advice
+from django.core.exceptions import ValidationError
+from django.db.models import Sum
+from django.http import HttpRequest
+
+from broker.security import audit
+from broker.security.audit import Actor
+
+
+class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]
+    def is_locked(
+        self, request: HttpRequest, credentials: dict[str, Any] | None = None
+    ) -> bool:
+        if super().is_locked(request, credentials):
+            return True
+        name = get_client_username(request, credentials)
+        address = request.axes_ip_address  # type: ignore[attr-defined]
+        of_name, of_address = settings.BACKOUT_SIGN_IN_FAILURES
+        return bool(
+            failures(request, username=name) >= of_name
+            or failures(request, ip_address=address) >= of_address
+        )
+
+
+def failures(request: HttpRequest, **whose: str) -> int:
+    """Wrong passwords within the cool-off time. One query."""
+    recent = AccessAttempt.objects.filter(
+        attempt_time__gte=get_cool_off_threshold(request), **whose
+    )
+    found = recent.aggregate(sum=Sum("failures_since_start"))
+    return int(found["sum"] or 0)
+
+
+def of_client(host: str) -> HttpRequest:
+    """A request in place of that which an AMQP client has not: its address alone."""
+    request = HttpRequest()
+    request.META = {"REMOTE_ADDR": host, "HTTP_USER_AGENT": "AMQP 1.0"}
+    return request
+
+
+def count(request: HttpRequest, name: str) -> None:
+    """Count and audit a wrong password of an AMQP client."""
+    nobody = Actor.of(None, request.META["REMOTE_ADDR"])
+    with audit.acting(lambda: nobody):
+        user_login_failed.send(
+            __name__, credentials={"username": name}, request=request
+        )
+
+
+@register(Tags.security)
+def proxy_is_trusted(**_: Any) -> list[CheckMessage]:
+    """Behind a proxy that is not trusted, all users have its address, and one limit."""
+    if not settings.HTTPS or settings.BACKOUT_TRUSTED_PROXIES:
+        return []
+    return [
+        Advice(
+            "HTTPS=1 says that a proxy is in front, but BACKOUT_TRUSTED_PROXIES does"
+            " not name it: the limit of wrong passwords takes all users for one.",
+            hint="Set BACKOUT_TRUSTED_PROXIES to the address of the proxy, for example"
+            " 127.0.0.1. Let the proxy set X-Forwarded-For, not add to it.",
+            id="console.W001",
+        )
+    ]
+
+
+class CountedPasswordChangeForm(PasswordChangeForm):
+    """Checks the old password as a sign-in does: failures are counted and audited."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        old: str = self.cleaned_data["old_password"]
+        name = self.user.get_username()
+        known = authenticate(self.request, username=name, password=old)
+        if known is None or known.pk != self.user.pk:
+            raise ValidationError(
+                self.error_messages["password_incorrect"], code="password_incorrect"
+            )
+        return old
+
+
+class CountedPasswordChangeView(PasswordChangeView):
+    form_class = CountedPasswordChangeForm
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return super().get_form_kwargs() | {"request": self.request}
