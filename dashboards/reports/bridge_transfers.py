@@ -40,8 +40,8 @@ COLUMNS = (
         "queue",
         "Queue here",
         "queue",
-        note="The source. Of what came from elsewhere: where it was put, the target or"
-        " a dead message queue.",
+        note="The source; for messages from elsewhere: the target or the dead message"
+        " queue.",
     ),
     Column("transferred", "Transferred", "count", note="To the target of the link."),
     Column(
@@ -54,7 +54,7 @@ COLUMNS = (
         "transformed",
         "Transformed",
         "count",
-        note="By a transformer; each of them is in another column, too.",
+        note="By a transformer; each is counted in another column, too.",
     ),
     Column(
         "not_transferred",
@@ -90,8 +90,8 @@ COLUMNS = (
         "Half within",
         "number",
         unit="ms",
-        note="From the put at the source to the transfer, of what was transferred or"
-        " branched and whose put is known.",
+        note="From the put at the source to the transfer, of messages that were"
+        " transferred or branched and whose put is known.",
     ),
     Column("p99_ms", "99 of 100 within", "number", unit="ms"),
 )

@@ -35,23 +35,25 @@ COLUMNS = (
         "cluster",
         "Cluster",
         "fingerprint",
-        note="The commonest fingerprint of all that are alike, on whatever queue.",
+        note="The most frequent fingerprint of similar errors, on all queues.",
     ),
-    Column("queue", "Queue", "queue", note="That they died on."),
-    Column("label", "What went wrong", "text", note="Without what varies."),
+    Column("queue", "Queue", "queue", note="The queue they died on."),
+    Column(
+        "label", "What went wrong", "text", note="The error without its variable parts."
+    ),
     Column("error", "Example", "text", note="The last one on this queue."),
     Column(
         "fingerprint",
         "Fingerprint",
         "fingerprint",
         link="origin:{queue} fingerprint:{fingerprint}",
-        note="The commonest of the cluster on this queue.",
+        note="The most frequent one of the cluster on this queue.",
     ),
     Column(
         "fingerprints",
         "Fingerprints",
         "count",
-        note="Merged, on this queue.",
+        note="In the cluster, on this queue.",
         adds_up=False,
     ),
     Column("causes", "Causes", "text"),
@@ -59,7 +61,7 @@ COLUMNS = (
         "queues",
         "Queues",
         "count",
-        note="Where the cluster is found.",
+        note="With errors of the cluster.",
         adds_up=False,
     ),
     Column("dead_letters", "Dead letters", "count", note="On this queue."),
@@ -67,7 +69,7 @@ COLUMNS = (
     Column("last_at", "Last", "moment"),
     Column("former", "Former half", "count", note="Of the period."),
     Column("latter", "Latter half", "count"),
-    Column("change", "Change", "count", note="The latter half less the former."),
+    Column("change", "Change", "count", note="The latter half minus the former half."),
 )
 
 

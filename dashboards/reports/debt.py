@@ -38,8 +38,8 @@ COLUMNS = (
         "count",
         link="origin:{queue} cause:{cause} died:{day}",
     ),
-    Column("cleared", "Cleared", "count", note="By whatever way it left."),
-    Column("net", "Net", "count", note="Arrived without cleared."),
+    Column("cleared", "Cleared", "count", note="In any way."),
+    Column("net", "Net", "count", note="Arrived minus cleared."),
     Column(
         "oldest",
         "Oldest",
@@ -66,12 +66,12 @@ def check(inputs: Inputs, rows: Rows) -> None:
 @report(
     "debt",
     title="Dead letter debt",
-    question="How many dead letters wait for somebody, and is it getting better?",
+    question="How many dead letters are open, and is it getting better?",
     inputs=("lifelines", "open"),
     columns=COLUMNS,
     charts=(
         Chart("Open at the end of the day", "bars", "day", "open", "cause"),
-        Chart("Arrived without cleared", "bars", "day", "net", "queue"),
+        Chart("Arrived minus cleared", "bars", "day", "net", "queue"),
     ),
     check=check,
 )

@@ -33,7 +33,9 @@ AHEAD = 7  # days
 FARTHEST = 3650  # days; there is no forecast beyond
 COLUMNS = (
     Column("queue", "Died on", "queue"),
-    Column("day", "Last day", "day", note="That is known; perhaps not over yet."),
+    Column(
+        "day", "Last day", "day", note="The last day with data; it may not be over yet."
+    ),
     Column(
         "open",
         "Open",
@@ -68,7 +70,9 @@ def check(inputs: Inputs, rows: Rows) -> None:
     question="When will the dead letters be cleared, at the present rate?",
     inputs=("lifelines", "open"),
     parameters=(
-        Parameter(DAYS, "count", 14, "Days", "That are looked at.", least=2, most=400),
+        Parameter(
+            DAYS, "count", 14, "Days", "Days that the forecast uses.", least=2, most=400
+        ),
     ),
     columns=COLUMNS,
     charts=(

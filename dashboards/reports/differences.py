@@ -88,38 +88,40 @@ def tells(cells: Mapping[str, Any]) -> Mapping[str, Any]:
 
 COLUMNS = (
     Column("cluster", "Cluster", "fingerprint", note="As in Causes of dead letters."),
-    Column("queue", "Queue", "queue", note="That they died on."),
-    Column("label", "What went wrong", "text", note="Without what varies."),
-    Column("field", "Field", "text", note="As filters name it."),
+    Column("queue", "Queue", "queue", note="The queue they died on."),
+    Column(
+        "label", "What went wrong", "text", note="The error without its variable parts."
+    ),
+    Column("field", "Field", "text", note="Its name in filters."),
     Column("how", "How", "text"),
     Column(
         "value",
         "Value",
         "text",
-        note="Numbers by quarters of all, or several that follow each other.",
+        note="Numbers as quartiles, or as several neighbouring quartiles.",
     ),
     Column(
         "failed",
         "Failed with it",
         "count",
         link=alike,
-        note="Linked to dead letters from this queue with it, of whatever cluster.",
+        note="The link leads to dead letters of this queue with it, of any cluster.",
         adds_up=False,
     ),
-    Column("failed_all", "Failed", "count", note="In all.", adds_up=False),
+    Column("failed_all", "Failed", "count", note="In total.", adds_up=False),
     Column("failed_share", "Of the failed", "share"),
     Column("succeeded", "Accepted with it", "count", adds_up=False),
-    Column("succeeded_all", "Accepted", "count", note="In all.", adds_up=False),
+    Column("succeeded_all", "Accepted", "count", note="In total.", adds_up=False),
     Column("succeeded_share", "Of the accepted", "share"),
     Column(
-        "lift", "Times as common", "number", note="A dash where none was accepted so."
+        "lift", "Times as common", "number", note="A dash if none was accepted with it."
     ),
     Column(
         "odds",
         "Against chance",
         "number",
         "to 1",
-        note="At least, with all counted that was asked.",
+        note="At least; corrected for the number of comparisons.",
     ),
     Column(
         "unknown",

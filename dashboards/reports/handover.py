@@ -95,9 +95,9 @@ PARTS = f"""
 COLUMNS = (
     Column("since", "Since", "moment", note="The beginning of the period."),
     Column("what", "What", "text"),
-    Column("queue", "Queue", "queue", note="Of dead letters, where they died."),
+    Column("queue", "Queue", "queue", note="For dead letters: the queue they died on."),
     Column("cause", "Cause", "cause"),
-    Column("how", "How", "text", note="Dead letters were cleared."),
+    Column("how", "How", "text", note="How dead letters were cleared."),
     Column(
         "fingerprint",
         "Fingerprint",
@@ -110,10 +110,12 @@ COLUMNS = (
         "before",
         "Before",
         "count",
-        note="In as many hours before; of what waits, at the beginning.",
+        note="In as many hours before; for waiting work: at the beginning.",
         adds_up=False,
     ),
-    Column("first_at", "First", "moment", note="In the period; of what waits, put."),
+    Column(
+        "first_at", "First", "moment", note="In the period; for waiting work: its put."
+    ),
     Column("last_at", "Last", "moment"),
 )
 

@@ -23,7 +23,7 @@ RESCUED = "rescued_1", "rescued_2", "rescued_3", "rescued_4"
 COLUMNS = (
     Column("day", "Day", "day"),
     Column("queue", "Queue", "queue"),
-    Column("deliveries", "Deliveries", "count", note="That ended on the day."),
+    Column("deliveries", "Deliveries", "count", note="Those that ended on the day."),
     Column("failed_deliveries", "Failed", "count", note="Of these deliveries."),
     Column(
         "held_s",
@@ -35,14 +35,14 @@ COLUMNS = (
         "delayed_s",
         "Delays",
         "seconds",
-        note="That failed deliveries brought, as they were set: an operator may"
-        " have cut some short.",
+        note="After failed deliveries, as scheduled: an operator may have cut some"
+        " short.",
     ),
     Column(
         "failed_entries",
         "Entries that failed",
         "count",
-        note="At least once, and whose stay on the queue ended on the day.",
+        note="At least once, and left the queue on the day.",
     ),
     Column("rescued", "Rescued", "count", note="Accepted in the end."),
     Column("rescued_1", "After 1 failure", "count"),
@@ -60,7 +60,7 @@ COLUMNS = (
         "share",
         "Share rescued",
         "share",
-        note="Of the entries that failed and whose stay ended on the day.",
+        note="Of the entries that failed and left the queue on the day.",
     ),
 )
 

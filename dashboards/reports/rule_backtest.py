@@ -100,13 +100,15 @@ def check(_: Inputs, rows: Rows) -> None:
         Column("number", "Rule", "count", adds_up=False),
         Column("rule", "As it is written", "text"),
         Column("action", "Does", "text"),
-        Column("matched", "Letters", "count", note="That it is the first to match."),
+        Column(
+            "matched", "Letters", "count", note="Those that it is the first to match."
+        ),
         Column(
             "unjudged",
             "Not judged",
             "count",
-            note="It asks what the archive does not keep: all but the queue, the"
-            " broker's name, the fingerprint, and the reason where it is 0.",
+            note="The rule needs fields that the archive does not keep: all but the"
+            " queue, the broker's name, the fingerprint, and a reason of 0.",
         ),
         Column("succeeded", "Resubmitted, went well", "count"),
         Column("died_again", "Resubmitted, died again", "count"),

@@ -55,7 +55,7 @@ def check(inputs: Inputs, rows: Rows) -> None:
 @report(
     "throughput",
     title="Throughput by queue and minute",
-    question="How much goes through each queue, and does what is put get done?",
+    question="How many messages pass each queue, and are they processed?",
     inputs=("deliveries", "lifelines", "open"),
     columns=(
         Column("day", "Day", "day"),

@@ -228,8 +228,8 @@ def check(_: Inputs, rows: Rows) -> None:
             "rescued_most",
             "Rescued at most",
             "count",
-            note="With those of which nobody knows: they were tried at a time between"
-            " the last failure and the first success that were seen.",
+            note="With those whose result is unknown: they were tried between the last"
+            " failure and the first success that were seen.",
             adds_up=False,
         ),
         Column("certain", "Share for certain", "share"),
