@@ -204,7 +204,7 @@ def test_a_transaction_is_rolled_back(
     session.roll_back()
 
     assert depths(other, orders, booked) == [3, 0]
-    with pytest.raises(ProviderLost, match="not held"):
+    with pytest.raises(ProviderLost, match="no longer held"):
         subscription.acknowledge(got)
 
 
