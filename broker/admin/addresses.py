@@ -61,8 +61,8 @@ def how_to_match() -> str:
     syntax = configured()
     literal = f" {'…'.join(syntax.markers)} means its own text." * bool(syntax.markers)
     return (
-        f"Words separated by {syntax.delimiter} – {syntax.single_word} is any one word,"
-        f" {syntax.any_words} at the end any words.{literal}"
+        f"Words separated by {syntax.delimiter} – {syntax.single_word} matches one"
+        f" word, {syntax.any_words} at the end matches any number of words.{literal}"
     )
 
 

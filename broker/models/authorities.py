@@ -25,7 +25,8 @@ class Authority(models.Model):
         max_length=255,
         default="#",
         validators=[check_pattern],
-        help_text="Words separated by dots; * is any one word, # at the end any words.",
+        help_text="Words separated by dots; * matches one word, # at the end matches"
+        " any number of words.",
     )
     may_inquire = models.BooleanField("inquire", default=False)
     may_browse = models.BooleanField("browse", default=False)

@@ -26,14 +26,14 @@ class Bridge(models.Model):
     tag_messages = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Each message gets the property JMS_SUN_JMSBRIDGE_NAME with the name"
-        " of the bridge (message-transfer-tag-bridge-name). A selector on it stops"
-        " loops.",
+        help_text="Adds the property JMS_SUN_JMSBRIDGE_NAME with the name of the"
+        " bridge to each message (message-transfer-tag-bridge-name). A selector on it"
+        " prevents loops.",
     )
     log_transfers = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="Each transfer is one line of the log (log-message-transfer).",
+        help_text="Log each transfer (log-message-transfer).",
     )
 
     class Meta:
@@ -54,7 +54,7 @@ class ConnectionFactory(models.Model):
     description = models.TextField(blank=True, default="", db_default="")
     provider = models.CharField(
         max_length=20,
-        help_text="Which kind of provider; this-broker needs no URL.",
+        help_text="The type of the provider; this-broker needs no URL.",
     )
     url = models.CharField(
         max_length=500, blank=True, default="", help_text="Such as stomp://host:61613."
@@ -66,7 +66,7 @@ class ConnectionFactory(models.Model):
     properties = models.JSONField(
         blank=True,
         default=dict,
-        help_text="More that it needs: texts by name.",
+        help_text="Further properties of the provider: texts by name.",
     )
     lookup_name = models.CharField(
         max_length=255,
@@ -78,24 +78,24 @@ class ConnectionFactory(models.Model):
         default=-1,
         db_default=-1,
         validators=[FOR_EVER],
-        help_text="How often a connection is tried until the link stops; -1: for ever.",
+        help_text="Connection attempts before the link stops; -1: no limit.",
     )
     connect_interval_s = models.PositiveIntegerField(
         default=5,
         db_default=5,
-        help_text="Seconds between two tries (connect-attempt-interval-in-seconds).",
+        help_text="Seconds between two attempts (connect-attempt-interval-in-seconds).",
     )
     idle_timeout_s = models.PositiveIntegerField(
         default=1800,
         db_default=1800,
-        help_text="Seconds without a message after which a connection is closed that"
-        " need not stay open; 0: never (idle-timeout-in-seconds).",
+        help_text="Seconds without a message after which an idle connection is closed,"
+        " unless it stays connected; 0: never (idle-timeout-in-seconds).",
     )
     multi_rm = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="multi-rm: kept for the document; here each factory is one resource"
-        " manager.",
+        help_text="multi-rm: kept for the document only; here each factory is one"
+        " resource manager.",
     )
 
     class Meta:
@@ -152,7 +152,9 @@ class DeadMessageQueue(models.Model):
     name = CheckedCharField(max_length=100, validators=[check_name])
     description = models.TextField(blank=True, default="", db_default="")
     position = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="They are tried from the lowest on."
+        default=0,
+        db_default=0,
+        help_text="Dead message queues are tried in this order, the lowest first.",
     )
     enabled = models.BooleanField(default=True, db_default=True)
     factory = models.ForeignKey(
@@ -165,19 +167,20 @@ class DeadMessageQueue(models.Model):
     time_to_live_ms = models.PositiveBigIntegerField(
         default=0,
         db_default=0,
-        help_text="Of what is sent there; 0: for ever (time-to-live-in-millis).",
+        help_text="Time to live of dead messages, in milliseconds; 0: for ever"
+        " (time-to-live-in-millis).",
     )
     client_id = models.CharField(max_length=255, blank=True, default="")
     send_attempts = models.PositiveIntegerField(
         default=3,
         db_default=3,
         validators=[ONE_OR_MORE],
-        help_text="Exactly so many tries (send-attempts).",
+        help_text="Attempts to send to this queue (send-attempts).",
     )
     send_interval_s = models.PositiveIntegerField(
         default=5,
         db_default=5,
-        help_text="Seconds between two (send-attempt-interval-in-seconds).",
+        help_text="Seconds between two attempts (send-attempt-interval-in-seconds).",
     )
     transformer = models.CharField(max_length=255, blank=True, default="")
     properties = models.JSONField(blank=True, default=dict)

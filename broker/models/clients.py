@@ -36,19 +36,21 @@ class Credential(models.Model):
     """
 
     name = models.CharField(
-        max_length=100, validators=[NAME], help_text="What the application logs in as."
+        max_length=100,
+        validators=[NAME],
+        help_text="The user name with which the application logs in.",
     )
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.CASCADE,
         related_name="credentials",
-        help_text="Whose authorities it has; never more than these.",
+        help_text="The user whose authorities it has. It never has more than these.",
     )
     patterns = CheckedTextField(
         default="#",
         validators=[check_patterns],
-        help_text="The queues and addresses it is for: a pattern a line, as in"
-        " authorities.",
+        help_text="The queues and addresses that it may use: one pattern on each line,"
+        " as in authorities.",
     )
     may_get = models.BooleanField("get", default=True)
     may_browse = models.BooleanField("browse", default=True)
@@ -67,7 +69,7 @@ class Credential(models.Model):
         editable=False,
     )
     expires_at = models.DateTimeField(
-        null=True, blank=True, help_text="Empty: it is good until it is revoked."
+        null=True, blank=True, help_text="Empty: it is valid until it is revoked."
     )
     revoked_at = models.DateTimeField(null=True, editable=False)
     revoked_by = models.ForeignKey(

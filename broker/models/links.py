@@ -48,8 +48,8 @@ class Link(models.Model):
     enabled = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="Without it the link cannot be started; with it, the bridge process"
-        " starts it.",
+        help_text="If enabled, the bridge process starts the link. A disabled link"
+        " cannot be started.",
     )
     transacted = models.BooleanField(
         default=True,
@@ -64,7 +64,9 @@ class Link(models.Model):
     )
     source_description = models.TextField(blank=True, default="", db_default="")
     selector = models.TextField(
-        blank=True, default="", help_text="Only messages that this selector matches."
+        blank=True,
+        default="",
+        help_text="Transfer only messages that match this selector.",
     )
     durable_name = models.CharField(
         max_length=255,
@@ -98,7 +100,7 @@ class Link(models.Model):
     retain_reply_to = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="JMSReplyTo is kept (retain-replyto).",
+        help_text="Keep JMSReplyTo (retain-replyto).",
     )
     transformer = models.CharField(
         max_length=255,
@@ -109,14 +111,14 @@ class Link(models.Model):
     properties = models.JSONField(
         blank=True,
         default=dict,
-        help_text="What the transformer gets: texts by name.",
+        help_text="Properties for the transformer: texts by name.",
     )
     transformer_time_limit_s = models.FloatField(
         null=True,
         blank=True,
         validators=[MinValueValidator(0.01, "Give a time above 0.")],
-        help_text="Seconds that the transformer may take for one message; it then runs"
-        " in a process of its own. Empty: no limit.",
+        help_text="Time limit for one message, in seconds. With a limit, the"
+        " transformer runs in its own process. Empty: no limit.",
     )
     transform_failure = models.CharField(
         max_length=5,
@@ -127,8 +129,8 @@ class Link(models.Model):
     consume_on_transform_error = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="By 4.4u1: a message whose transformer failed goes to the dead"
-        " message queue, and the link goes on"
+        help_text="As in Open MQ 4.4u1: a message whose transformer fails goes to the"
+        " dead message queue, and the link continues"
         " (consume-no-transfer-on-transform-error).",
     )
     on_send_failure = models.CharField(
@@ -140,20 +142,21 @@ class Link(models.Model):
     duplicate_detection = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Without transactions, into this broker: a message that the source"
-        " gives a second time is recognised by its id, and is not stored again.",
+        help_text="For a target on this broker without transactions: a message that"
+        " the source delivers again is recognised by its id and not stored again.",
     )
     loop_guard = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="The property x-opt-bridge-path names the links that carried a"
-        " message. What comes to a link again is a dead message.",
+        help_text="The property x-opt-bridge-path lists the links that have"
+        " transferred a message. A message that comes to the same link again becomes a"
+        " dead message.",
     )
     batch = models.PositiveIntegerField(
         default=100,
         db_default=100,
         validators=[ONE_OR_MORE, MaxValueValidator(LARGEST_BATCH)],
-        help_text="Messages that are settled together, at most.",
+        help_text="The largest number of messages that are settled together.",
     )
 
     class Meta:

@@ -54,25 +54,27 @@ class Limits(models.Model):
         default=0,
         db_default=0,
         validators=[MaxValueValidator(HIGHEST_THRESHOLD)],
-        help_text="Backouts after which consumers move a message away (BOTHRESH);"
-        " 0 is never.",
+        help_text="Backouts after which consumers move a message to the backout queue"
+        " (BOTHRESH); 0: never.",
     )
     backout_queue = models.CharField(
         max_length=255,
         blank=True,
         default="",
         db_default="",
-        help_text="The queue it is moved to (BOQNAME).",
+        help_text="The queue for messages that reached the backout threshold"
+        " (BOQNAME).",
     )
     max_depth = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="Messages it can hold (MAXDEPTH); empty is no limit.",
+        help_text="The largest number of messages (MAXDEPTH); empty: no limit.",
     )
     max_message_bytes = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="Of body and headers (MAXMSGL); empty is the broker's own limit.",
+        help_text="The largest size of body and headers, in bytes (MAXMSGL); empty:"
+        " the limit of the broker.",
     )
 
     class Meta:
@@ -111,55 +113,56 @@ class Queue(Limits):
     paused = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="A paused queue takes messages and gives none.",
+        help_text="A paused queue accepts messages and delivers none.",
     )
     put_inhibited = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="A put-inhibited queue gives messages and takes none.",
+        help_text="A put-inhibited queue delivers messages and accepts none.",
     )
     harden_backout = models.BooleanField(
         default=True,
         db_default=True,
-        help_text="Backout counts outlive a restart of the broker (HARDENBO).",
+        help_text="Backout counts survive a restart of the broker (HARDENBO).",
     )
     counts_when_lost = models.TextField(
         choices=CountsWhenLost,
         default=CountsWhenLost.ALL,
         db_default=CountsWhenLost.ALL,
-        help_text="When a client is lost: which of the deliveries that it had count as"
-        " backed out. The oldest only: what kills its reader is still found, and what"
-        " was merely taken ahead keeps its count.",
+        help_text="If a client is lost: which of its deliveries count as backed out."
+        " Only the oldest: a message that kills its consumer still reaches the"
+        " threshold, and prefetched messages keep their counts.",
     )
     max_resubmits = models.PositiveIntegerField(
         default=3,
         db_default=3,
-        help_text="How often one message may be resubmitted here: what died again that"
-        " often is left out of a plan to resubmit. 0 is no limit.",
+        help_text="How often one message may be resubmitted to this queue. Dead"
+        " letters above the limit are left out of a plan to resubmit. 0: no limit.",
     )
     reason_above = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="An operation on more messages of it is started with a reason only;"
-        " empty is as for any other queue.",
+        help_text="An operation on more messages of this queue needs a reason. Empty:"
+        " the same as for other queues.",
     )
     approval_above = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="An operation on more messages of it is started once a second person"
-        " approved it; empty is never.",
+        help_text="An operation on more messages of this queue needs the approval of a"
+        " second person. Empty: never.",
     )
     stopped = models.BooleanField(
         default=False,
         db_default=False,
         editable=False,
-        help_text="No ConnectionConsumer gets anything; see its stoppage.",
+        help_text="Delivery to ConnectionConsumers has stopped; the stoppage has the"
+        " reason.",
     )
     selector = models.TextField(
         blank=True,
         default="",
         db_default="",
-        help_text="The queue takes only messages that this selector matches.",
+        help_text="The queue accepts only messages that match this selector.",
     )
     guarded = models.GeneratedField(
         expression=Q(put_inhibited=True)  # type: ignore[arg-type]
@@ -174,14 +177,14 @@ class Queue(Limits):
         default="",
         db_default="",
         max_length=1000,
-        help_text="What it is for, in a sentence or two.",
+        help_text="The purpose of the queue, in one or two sentences.",
     )
     contact = models.CharField(
         max_length=200,
         blank=True,
         default="",
         db_default="",
-        help_text="Whom to ask when something is wrong: a team, a person, a channel.",
+        help_text="The contact for problems: a team, a person, or a channel.",
     )
     runbook = models.CharField(
         max_length=500,
@@ -189,7 +192,7 @@ class Queue(Limits):
         default="",
         db_default="",
         validators=[URLValidator(schemes=["http", "https"])],
-        help_text="Where it is written what to do then: a link.",
+        help_text="A link to instructions for problems.",
     )
     auto_created = models.BooleanField(default=False, db_default=False, editable=False)
     idle_since = models.DateTimeField(null=True, editable=False)  # if auto-created
@@ -225,7 +228,7 @@ class ModelQueue(Limits):
     name = models.CharField(max_length=255)
     permanent = models.BooleanField(
         default=False,
-        help_text="Queues made from it outlive the client that asked for them.",
+        help_text="Queues created from it survive the client that requested them.",
     )
 
     class Meta:
@@ -241,7 +244,7 @@ class QueueAlias(models.Model):
 
     name = models.CharField(max_length=255)
     target = models.CharField(
-        max_length=255, help_text="The queue or address that is meant."
+        max_length=255, help_text="The queue or address that the alias stands for."
     )
 
     class Meta:

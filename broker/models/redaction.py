@@ -31,21 +31,22 @@ class RedactionRule(models.Model):
     name = models.CharField(
         max_length=40,
         validators=[NAME],
-        help_text="It stands where a value is masked, such as PII-3.",
+        help_text="Shown in place of masked values, such as PII-3.",
     )
     queues = CheckedCharField(
         max_length=255,
         default="#",
         validators=[check_pattern],
-        help_text="The queues and addresses whose messages are meant: words separated"
-        " by dots; * is any one word, # at the end any words.",
+        help_text="The queues and addresses that the rule applies to: words separated"
+        " by dots; * matches one word, # at the end matches any number of words.",
     )
     kind = models.CharField(max_length=8, choices=Kind)
     target = models.CharField(
         max_length=LONGEST,
-        help_text="/patient/*/name, where ** is any depth; /order/customer/name,"
-        " //name or //customer/@id; PID-5 or PID-5.1; the name of a property, with *"
-        " for any characters; or a regular expression of RE2.",
+        help_text="JSON: /patient/*/name, with ** for any depth. XML:"
+        " /order/customer/name, //name or //customer/@id. HL7: PID-5 or PID-5.1."
+        " Property: its name, with * for any characters. Or a regular expression"
+        " (RE2).",
     )
     is_active = models.BooleanField("active", default=True, db_default=True)
     revision = models.PositiveIntegerField(default=1, db_default=1, editable=False)

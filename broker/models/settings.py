@@ -66,147 +66,154 @@ class AddressSetting(models.Model):
     match = CheckedCharField(
         max_length=255,
         validators=[check_match],
-        help_text="Words separated by dots; * is any one word, # at the end any words.",
+        help_text="Words separated by dots; * matches one word, # at the end matches"
+        " any number of words.",
     )
     max_delivery_attempts = models.IntegerField(
         null=True,
         blank=True,
         validators=[ATTEMPTS],
-        help_text="Deliveries before a message is a dead letter; -1 is no limit. Not"
-        " defined anywhere: 10.",
+        help_text="Deliveries before a message becomes a dead letter; -1: no limit."
+        " Default: 10.",
     )
     dead_letter_address = models.CharField(
         max_length=255,
         null=True,
         blank=True,
-        help_text="Where poison messages go, so that somebody can look at them; defined"
-        " and empty means nowhere, and they are discarded.",
+        help_text="The address for poison messages, where people can inspect them."
+        " Defined but empty: they are discarded.",
     )
     redelivery_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
         validators=[NOT_NEGATIVE],
-        help_text="How long a message that was backed out waits, in milliseconds. It"
-        " gives the client time to recover, and keeps a message that fails at once from"
-        " being tried again and again for nothing (thrashing). Other messages pass it"
-        " meanwhile. 0 is at once.",
+        help_text="The time until a backed out message is redelivered, in"
+        " milliseconds. It gives the client time to recover, and prevents endless"
+        " immediate redelivery of a message that always fails (thrashing). Other"
+        " messages are delivered meanwhile. 0: no delay.",
     )
     redelivery_delay_multiplier = CheckedFloatField(
         null=True,
         blank=True,
         validators=[check_multiplier],
         help_text="The delay is multiplied by this after each further backout, so that"
-        " a client that stays down is asked less and less often. 1 is no growth.",
+        " redeliveries to a client that stays down become rarer. 1: constant delay.",
     )
     redelivery_collision_avoidance_factor = CheckedFloatField(
         null=True,
         blank=True,
         validators=[check_factor],
-        help_text="From 0 to 1: each delay is made longer or shorter, at random, by up"
-        " to this share of it. Consumers that collided on the same resource then do not"
-        " come back to it together; the bigger the factor, the wider the spread.",
+        help_text="From 0 to 1: each delay becomes longer or shorter by a random share"
+        " up to this factor. So consumers that collided on the same resource do not"
+        " retry at the same time. A larger factor gives a wider spread.",
     )
     max_redelivery_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
         validators=[NOT_NEGATIVE],
-        help_text="No delay is longer than this, in milliseconds. Not defined: ten"
-        " times the redelivery delay.",
+        help_text="The longest delay, in milliseconds. Default: ten times the"
+        " redelivery delay.",
     )
     expiry_address = models.CharField(
         max_length=255,
         null=True,
         blank=True,
-        help_text="Where expired messages go; defined and empty means nowhere.",
+        help_text="The address for expired messages. Defined but empty: they are"
+        " discarded.",
     )
     poison_policy = models.CharField(
         max_length=8,
         null=True,
         blank=True,
         choices=PoisonPolicy,
-        help_text="Not defined: ibm where the queue has a threshold, else artemis.",
+        help_text="Default: ibm if the queue has a backout threshold, otherwise"
+        " artemis.",
     )
     discard_retention_s = models.BigIntegerField(
         null=True,
         blank=True,
         validators=[NOT_NEGATIVE],
-        help_text="How long a discarded message can be restored, in seconds; 0 is not"
-        " at all.",
+        help_text="How long a discarded message can be restored, in seconds; 0: not at"
+        " all.",
     )
     send_to_dla_on_no_route = models.BooleanField(
         null=True,
         blank=True,
-        help_text="What reaches no queue goes to the dead letter address, and is not"
-        " lost.",
+        help_text="Messages that reach no queue go to the dead letter address instead"
+        " of being lost.",
     )
     auto_create_dead_letter_resources = models.BooleanField(
         null=True,
         blank=True,
-        help_text="The first dead letter makes the dead letter address, and a queue for"
-        " each address that letters come from. So the casualties of each lie apart,"
-        " without a setting and a queue written by hand for every one of them.",
+        help_text="The first dead letter creates the dead letter address, and one"
+        " queue for each address that dead letters come from. So dead letters of"
+        " different addresses are separate, and no settings or queues need to be"
+        " created by hand.",
     )
     dead_letter_queue_prefix = models.CharField(
         max_length=100,
         null=True,
         blank=True,
-        help_text="How the names of those queues begin, before the address. Not"
-        " defined: DLQ.",
+        help_text="The prefix of the names of these queues, before the address."
+        " Default: DLQ.",
     )
     dead_letter_queue_suffix = models.CharField(
         max_length=100,
         null=True,
         blank=True,
-        help_text="How the names of those queues end, after the address.",
+        help_text="The suffix of the names of these queues, after the address.",
     )
     auto_create_expiry_resources = models.BooleanField(
         null=True,
         blank=True,
-        help_text="The same for the expiry address: what expired lies apart by the"
-        " address that it was sent to.",
+        help_text="The same for the expiry address: expired messages are separate for"
+        " each address that they were sent to.",
     )
     expiry_queue_prefix = models.CharField(
         max_length=100,
         null=True,
         blank=True,
-        help_text="How the names of those queues begin, before the address. Not"
-        " defined: EXP.",
+        help_text="The prefix of the names of these queues, before the address."
+        " Default: EXP.",
     )
     expiry_queue_suffix = models.CharField(
         max_length=100,
         null=True,
         blank=True,
-        help_text="How the names of those queues end, after the address.",
+        help_text="The suffix of the names of these queues, after the address.",
     )
     auto_delete_queues_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
         validators=[NOT_NEGATIVE],
-        help_text="How long a queue that made itself stays when it is empty, in"
-        " milliseconds. The next message for it makes it again.",
+        help_text="How long an empty auto-created queue is kept, in milliseconds. The"
+        " next message for it creates it again.",
     )
     no_expiry = models.BooleanField(
         null=True,
         blank=True,
-        help_text="What arrives never expires, whatever its sender asked for.",
+        help_text="Messages never expire, whatever expiry the sender set.",
     )
     expiry_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
         validators=[UNSET_OR_MORE],
-        help_text="For what arrives without an expiry, in milliseconds; -1 is none.",
+        help_text="The expiry of messages that arrive without one, in milliseconds;"
+        " -1: none.",
     )
     min_expiry_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
         validators=[UNSET_OR_MORE],
-        help_text="What would expire sooner, or never, is given this; -1 is none.",
+        help_text="The minimum expiry, in milliseconds; also given to messages that"
+        " never expire. -1: none.",
     )
     max_expiry_delay_ms = models.BigIntegerField(
         null=True,
         blank=True,
         validators=[UNSET_OR_MORE],
-        help_text="What would expire later, or never, is given this; -1 is none.",
+        help_text="The maximum expiry, in milliseconds; also given to messages that"
+        " never expire. -1: none.",
     )
     rules_arrivals = models.GeneratedField(
         expression=Q(no_expiry__isnull=False)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ class CredentialForm(forms.ModelForm):
     user = forms.ModelChoiceField(
         User.objects.filter(is_active=True).order_by("username"),
         empty_label="Choose a user",
-        help_text="Whose authorities it has; never more than these.",
+        help_text="The user whose authorities it has. It never has more.",
     )
     expires_at = forms.DateTimeField(
         label="Expires",
@@ -35,7 +35,7 @@ class CredentialForm(forms.ModelForm):
         widget=forms.DateTimeInput(
             attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
         ),
-        help_text="In the time zone of the clock above. Empty: it is good until it"
+        help_text="In the time zone of the clock above. Empty: it is valid until it"
         " is revoked.",
     )
 
@@ -48,9 +48,9 @@ class CredentialForm(forms.ModelForm):
         ]
         widgets = {"patterns": forms.Textarea(attrs={"rows": 3})}
         help_texts = {
-            "patterns": "The queues and addresses it is for, one a line. Between dots,"
-            " a * stands for one word, and a # at the end for any number: orders.# is"
-            " orders, and also orders.eu.new."
+            "patterns": "The queues and addresses that it may use, one per line."
+            " Words are separated by dots: * matches one word, # at the end any number."
+            " Example: orders.# matches orders and orders.eu.new."
         }
 
     def __init__(self, *args: Any, by: User, **kwargs: Any) -> None:

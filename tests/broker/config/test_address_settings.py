@@ -205,9 +205,9 @@ def test_what_is_out_of_range_is_refused_with_what_to_do(
         ("redelivery_delay_ms", "gives the client time to recover"),
         ("redelivery_delay_ms", "thrashing"),
         ("redelivery_collision_avoidance_factor", "collided on the same resource"),
-        ("redelivery_collision_avoidance_factor", "bigger the factor, the wider"),
-        ("auto_create_dead_letter_resources", "casualties of each lie apart"),
-        ("auto_create_dead_letter_resources", "without a setting and a queue written"),
+        ("redelivery_collision_avoidance_factor", "larger factor gives a wider"),
+        ("auto_create_dead_letter_resources", "different addresses are separate"),
+        ("auto_create_dead_letter_resources", "no settings or queues need to be"),
     ],
 )
 def test_what_a_setting_is_for_is_said_where_it_is_set(
