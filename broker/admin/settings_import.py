@@ -64,7 +64,7 @@ class ImportForm(forms.Form):
         try:
             cleaned["document"] = self.read(raw)
         except BrokerError as error:
-            raise ValidationError(f"Nothing was taken over. {error}") from None
+            raise ValidationError(f"Nothing was imported. {error}") from None
         return cleaned
 
     def read(self, raw: str | bytes) -> Any:

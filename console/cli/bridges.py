@@ -149,7 +149,7 @@ class BridgeCommands(TyperCommand):
         file: Annotated[Path, Argument(help="An Open MQ's document of a JMS bridge.")],
         *,
         mode: Annotated[
-            str, Option(help="merge; replace also removes what it lacks.")
+            str, Option(help="merge; replace also removes settings not in the file.")
         ] = "merge",
         user: User = None,
         yes: Yes = False,

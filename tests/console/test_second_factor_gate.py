@@ -257,7 +257,7 @@ def test_a_command_lets_back_in_who_lost_it(
 
 
 def test_a_command_says_that_there_is_nobody() -> None:
-    with pytest.raises(CommandError, match="There is nobody of the name x"):
+    with pytest.raises(CommandError, match="There is no user x"):
         call_command("reset_second_factor", "x")
 
 

@@ -326,7 +326,7 @@ def test_a_document_that_is_wrong_is_refused_at_the_form(ada: Client) -> None:
 
     said = words(ada.post(IMPORT, {"text": text, "mode": "merge"}).content.decode())
 
-    assert "Nothing was taken over. Link 'orders-in': The selector is wrong" in said
+    assert "Nothing was imported. Link 'orders-in': The selector is wrong" in said
 
 
 def test_exchange_needs_permissions(client: Client, bridge: Bridge) -> None:

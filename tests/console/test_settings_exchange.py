@@ -123,7 +123,7 @@ def test_what_changed_since_the_preview_is_shown_again_and_not_applied(
     ("text", "said"),
     [
         ("", "Choose a file or paste its text: one of them."),
-        ("<a>", "Nothing was taken over. Line 1, column 4: This is no XML"),
+        ("<a>", "Nothing was imported. Line 1, column 4: This is no XML"),
         (
             XML.replace("orders.#", "<b>.#.x").replace("<b>", "&lt;b&gt;"),
             "# can only be the last word of a pattern.",

@@ -12,7 +12,7 @@ from broker.security.audit import Head
 
 class Command(BaseCommand):
     help = (
-        "Verify that no record of the audit was changed, taken away, put in or moved."
+        "Verify that no audit record was changed, removed, inserted or moved."
         " Prints the head of the chain; keep it where nobody who can write to the"
         " database can, and give it back as --head another time. Exit code 0: all is as"
         " it was; 1: it is not, and the first broken record is named."
@@ -20,7 +20,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--head", help="that was printed before: a number, a colon and a hash"
+            "--head",
+            help="the head printed by an earlier run: a number, a colon and a hash",
         )
 
     def handle(self, *, head: str | None, **_: Any) -> None:
@@ -31,7 +32,7 @@ class Command(BaseCommand):
         found = audit.check(kept)
         if found.fault:
             self.stderr.write(self.style.ERROR(found.fault))
-            self.stderr.write(f"Up to record {found.number} all is as it was written.")
+            self.stderr.write(f"Records up to {found.number} are unchanged.")
             raise SystemExit(1)
         self.stdout.write(
             self.style.SUCCESS(

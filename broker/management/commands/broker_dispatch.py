@@ -24,9 +24,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--concurrency",
             type=int,
-            help="server sessions for each handler; each one's own number by default",
+            help="server sessions of each handler (default: as the handler declares)",
         )
-        parser.add_argument("--queue", action="append", help="only these; repeatable")
+        parser.add_argument(
+            "--queue", action="append", help="only this queue; repeatable"
+        )
 
     def handle(
         self, *, concurrency: int | None, queue: list[str] | None, **_: object
@@ -55,5 +57,5 @@ class Command(BaseCommand):
             self.stdout.write(f"{one.queue}{which} → {one.name} ×{one.concurrency}")
         self.stdout.flush()
         stop.wait()
-        self.stdout.write("Stopping: handlers finish what they have begun.")
+        self.stdout.write("Stopping: waiting for running handlers to finish.")
         dispatcher.stop()

@@ -39,19 +39,19 @@ class Where(NamedTuple):
 
 
 class Command(BaseCommand):
-    help = "Let clients of AMQP 1.0 put and get, until Ctrl-C."
+    help = "Listen for AMQP 1.0 clients that put and get, until Ctrl-C."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--host", help="an address of this machine")
+        parser.add_argument("--host", help="local address to listen on")
         parser.add_argument(
-            "--port", type=int, help="without TLS; 0 is any that is free"
+            "--port", type=int, help="port without TLS; 0: any free port"
         )
-        parser.add_argument("--tls-port", type=int, help="with TLS")
+        parser.add_argument("--tls-port", type=int, help="port with TLS")
         parser.add_argument(
             "--processes",
             type=int,
             default=1,
-            help="how many share the ports; one for each processor, if it is busy",
+            help="processes that share the ports; under load, one for each processor",
         )
 
     def handle(
@@ -104,7 +104,7 @@ class Command(BaseCommand):
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), LOOK_S)
         if not is_shared:
-            self.say("Stopping: what clients have put is stored first.")
+            self.say("Stopping: messages that clients have put are stored first.")
         with suppress(TimeoutError):
             await asyncio.wait_for(listener.stop(), END_WITHIN_S)
 

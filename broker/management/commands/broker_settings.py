@@ -35,7 +35,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         deeds = parser.add_subparsers(dest="deed", required=True)
-        out = deeds.add_parser("export", help="write them to standard output")
+        out = deeds.add_parser("export", help="write the settings to standard output")
         out.add_argument("--format", choices=FORMATS, default="json")
         into = deeds.add_parser("import", help="show what a document would change")
         into.add_argument("file", help="JSON or XML; - is standard input")
@@ -43,9 +43,9 @@ class Command(BaseCommand):
             "--mode",
             choices=MODES,
             default="merge",
-            help="replace also removes what the document lacks (default: merge)",
+            help="replace also removes settings not in the document (default: merge)",
         )
-        into.add_argument("--apply", action="store_true", help="and do it")
+        into.add_argument("--apply", action="store_true", help="apply the changes")
 
     def handle(self, *, deed: str, **options: Any) -> None:
         if deed == "export":
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
         except WrongSettings as error:
-            raise CommandError(f"Nothing was taken over. {error}") from None
+            raise CommandError(f"Nothing was imported. {error}") from None
         done = apply(document, mode) if does else preview(document, mode)
         self.write_changes(done)
         words = ", ".join(f"{count} {deed}" for deed, count in done.counts.items())
@@ -78,7 +78,9 @@ class Command(BaseCommand):
                 if one not in before:
                     self.stderr.write(self.style.WARNING(str(one)))
         elif done.changes_anything:
-            self.stdout.write(f"{words}. Nothing is done yet; --apply does it.")
+            self.stdout.write(
+                f"{words}. Nothing is done yet; use --apply to apply them."
+            )
         else:
             self.stdout.write(f"{words}. There is nothing to do.")
 

@@ -102,17 +102,19 @@ class Command(BridgeCommands):
     @command()
     def put(  # noqa: PLR0913
         self,
-        address: Annotated[str, Argument(help="Where it is sent.")],
-        body: Annotated[str, Argument(help="Its text; - is standard input.")] = "-",
+        address: Annotated[str, Argument(help="The address to send to.")],
+        body: Annotated[
+            str, Argument(help="The text of the body; - is standard input.")
+        ] = "-",
         *,
         file: Annotated[
-            Path | None, Option(help="Its bytes, in place of a text.")
+            Path | None, Option(help="A file with the body, instead of a text.")
         ] = None,
-        content_type: Annotated[str, Option(help="Of the body.")] = "",
+        content_type: Annotated[str, Option(help="The content type of the body.")] = "",
         properties: Annotated[
             list[str] | None, Option("--property", "-p", help="name=text; repeatable.")
         ] = None,
-        priority: Annotated[int, Option(min=0, max=9, help="9 goes first.")] = 4,
+        priority: Annotated[int, Option(min=0, max=9, help="9 is the highest.")] = 4,
         delay: Annotated[float, Option(min=0, help="Seconds before it is ready.")] = 0,
         ttl: Annotated[float, Option(min=0, help="Seconds until it expires.")] = 0,
         subject: Annotated[str | None, Option(help="JMSType.")] = None,
@@ -145,7 +147,7 @@ class Command(BridgeCommands):
     @command()
     def get(
         self,
-        queue: Annotated[str, Argument(help="From which.")],
+        queue: Annotated[str, Argument(help="The queue.")],
         limit: Limit = 1,
         unmask: Unmask = "",
         user: User = None,
@@ -155,7 +157,9 @@ class Command(BridgeCommands):
         """Get the next messages of a queue, and print them."""
         rows = deeds.get(people.acting(user), queue, limit, does=yes, why=unmask)
         if rows and not yes:
-            self.stderr.write("These are next. Nothing was taken; --yes takes them.")
+            self.stderr.write(
+                "These are next. Nothing was taken; use --yes to take them."
+            )
         empty = f"Nothing is ready on {queue}."
         self.tell_rows("messages", rows, as_json=json, empty=empty)
 
@@ -165,9 +169,11 @@ class Command(BridgeCommands):
         queue: Annotated[str, Argument(help="Which.")],
         *,
         place: Annotated[str, Option(help="ready, in-flight or delayed.")] = "ready",
-        after: Annotated[str, Option(help="Where the page before ended.")] = "",
+        after: Annotated[
+            str, Option(help="The cursor that the page before returned.")
+        ] = "",
         limit: Limit = 50,
-        whole: Annotated[bool, Option("--whole", help="With bodies.")] = False,
+        whole: Annotated[bool, Option("--whole", help="Include bodies.")] = False,
         unmask: Unmask = "",
         user: User = None,
         json: Json = False,
@@ -195,10 +201,12 @@ class Command(BridgeCommands):
     def dead_letters(  # noqa: PLR0913
         self,
         *,
-        queue: Annotated[str | None, Option(help="Where they lie.")] = None,
+        queue: Annotated[str | None, Option(help="The dead letter queue.")] = None,
         origin: Annotated[str | None, Option(help="The queue they came from.")] = None,
         cause: Annotated[str | None, Option(help=", ".join(DeadLetter.Cause))] = None,
-        letters: Annotated[bool, Option("--letters", help="One by one.")] = False,
+        letters: Annotated[
+            bool, Option("--letters", help="List each dead letter.")
+        ] = False,
         limit: Limit = 50,
         user: User = None,
         json: Json = False,
@@ -226,7 +234,7 @@ class Command(BridgeCommands):
     @command()
     def move(
         self,
-        queue: Annotated[str, Argument(help="Where they go.")],
+        queue: Annotated[str, Argument(help="The target queue.")],
         filters: Filters,
         reason: Reason = "",
         user: User = None,
@@ -287,10 +295,10 @@ class Command(BridgeCommands):
     @settings.command(name="import")
     def import_settings(
         self,
-        file: Annotated[Path, Argument(help="JSON, or an Artemis' broker.xml.")],
+        file: Annotated[Path, Argument(help="JSON, or Artemis' broker.xml.")],
         *,
         mode: Annotated[
-            str, Option(help="merge; replace also removes what it lacks.")
+            str, Option(help="merge; replace also removes settings not in the file.")
         ] = "merge",
         user: User = None,
         yes: Yes = False,
@@ -306,7 +314,7 @@ class Command(BridgeCommands):
         if not told["changes"]:
             raise typer.Exit(NOTHING)
 
-    @group(help="Messages, out to a file and in from one.")
+    @group(help="Export messages to a file, and import them.")
     def messages(self) -> None:
         pass
 
@@ -330,9 +338,10 @@ class Command(BridgeCommands):
     @messages.command(name="import")
     def import_messages(
         self,
-        file: Annotated[Path, Argument(help="As it was exported.")],
+        file: Annotated[Path, Argument(help="A file that was exported.")],
         to: Annotated[
-            str | None, Option("--to", help="Another address for all.")
+            str | None,
+            Option("--to", help="Send all messages to this address instead."),
         ] = None,
         user: User = None,
         yes: Yes = False,  # noqa: FBT002

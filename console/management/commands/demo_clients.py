@@ -34,7 +34,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--rate", type=float, default=1.0, help="orders a second")
         parser.add_argument(
-            "--count", type=int, help="stop when so many deliveries were decided on"
+            "--count", type=int, help="stop after this many settled deliveries"
         )
 
     def handle(self, *, rate: float, count: int | None, **_: object) -> None:

@@ -11,13 +11,13 @@ from console import second_factors
 
 
 class Command(BaseCommand):
-    help = "Remove all second factors of somebody, and end their sessions."
+    help = "Remove all second factors of a user, and end their sessions."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="with which they sign in")
+        parser.add_argument("name", help="the user name")
 
     def handle(self, *, name: str, **_: object) -> None:
         user = User.objects.filter(username=name).first()
         if user is None:
-            raise CommandError(f"There is nobody of the name {name}.")
+            raise CommandError(f"There is no user {name}. Correct the name.")
         self.stdout.write(second_factors.reset(user))

@@ -44,7 +44,7 @@ class Command(BaseCommand):
             nargs="?",
             const="",
             metavar="DIR",
-            help="put messages all the time, from the files of a directory if named",
+            help="send messages continuously, from the files of a directory if named",
         )
         parser.add_argument(
             "--procfile",
@@ -166,7 +166,7 @@ def wait_until_it_answers(
     while not answers(environment["HOST"], int(environment["PORT"])):
         if web.ends or time.monotonic() > deadline:
             raise CannotStart(
-                "The pages do not answer; what the web process said is above."
+                "The pages do not answer. The output of the web process is above."
             )
         time.sleep(ASK_AGAIN_AFTER_S)
 

@@ -53,16 +53,16 @@ class Command(BaseCommand):
             "--dir",
             dest="folder",
             type=Path,
-            help="send the files in here, not the set made here",
+            help="send the files of this directory instead of the built-in messages",
         )
         parser.add_argument("--count", type=int, help="stop after this many messages")
         parser.add_argument(
             "--rate",
             type=float,
-            help="messages a second, 0 for no pause; 20, or 1 with --forever",
+            help="messages a second; 0: no pause (default: 20, or 1 with --forever)",
         )
         parser.add_argument(
-            "--forever", action="store_true", help="begin again at the end"
+            "--forever", action="store_true", help="start again after the last message"
         )
         parser.add_argument(
             "--mend",

@@ -25,7 +25,9 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("command", nargs=REMAINDER, help="and its arguments")
+        parser.add_argument(
+            "command", nargs=REMAINDER, help="the command and its arguments"
+        )
 
     def handle(self, *, command: list[str], **_: object) -> None:
         if not command:

@@ -30,14 +30,14 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="NAME=VALUE",
-            help="what the report is asked with; may be said several times",
+            help="a parameter of the report; repeatable",
         )
         parser.add_argument(
             "--days",
             type=int,
             choices=PERIODS,
             default=1,
-            help="of a report by day: how many days are printed (default: today)",
+            help="days to print, for a report by day (default: today)",
         )
         parser.add_argument(
             "--json", action="store_true", help="print each row as a line of JSON"
@@ -88,7 +88,7 @@ class Command(BaseCommand):
 def split(said: str) -> tuple[str, str]:
     name, sign, value = said.partition("=")
     if not sign:
-        raise CommandError(f"A parameter is NAME=VALUE, and this is not: {said}")
+        raise CommandError(f"A parameter must be NAME=VALUE, not: {said}")
     return name, value
 
 

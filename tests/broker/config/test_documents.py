@@ -260,7 +260,7 @@ def test_the_command_refuses_what_it_cannot_read_and_says_what_it_leaves_out(
         "<max-size-bytes>1</max-size-bytes></address-setting></address-settings>"
     )
 
-    with pytest.raises(CommandError, match="Nothing was taken over"):
+    with pytest.raises(CommandError, match="Nothing was imported"):
         run("import", str(wrong), "--apply")
     with pytest.raises(CommandError, match="cannot be read"):
         run("import", str(tmp_path / "missing"))

@@ -180,7 +180,7 @@ def test_the_command_names_the_first_broken_record_and_pages_know() -> None:
         assert (checked.number, checked.fault[:8]) == (4, "Record 5")
     assert code == 1
     assert "Record 5 is not what was written" in said
-    assert "Up to record 4" in said
+    assert "Records up to 4" in said
     assert AuditCheck.objects.get().fault == ""
 
 
