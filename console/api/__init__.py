@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, wraps
+from http import HTTPStatus
 from typing import Any, cast
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -47,6 +48,7 @@ from console.api import (
     problems,
     queues,
     reports,
+    requests,
     rules,
     settings,
     views,
@@ -120,10 +122,12 @@ api = Api(
     openapi_url=None,
     docs_url=None,  # it would load scripts from elsewhere
     auth=authentication.WAYS,
+    parser=requests.JsonParser(),
 )
 for part in PARTS:
     for path_view in part.router.path_operations.values():
         for one in path_view.operations:
+            requests.refuse_unknown_parameters(one)
             if "GET" in one.methods:
                 decorate_view(conditional)(one.view_func)
             elif one.methods == ["POST"] and one.view_func.__name__ not in SECRET:
@@ -146,23 +150,34 @@ def openapi(request: HttpRequest) -> HttpResponse:
     return JsonResponse(document())
 
 
-def nothing(request: HttpRequest, rest: str) -> HttpResponse:
-    """The response for a path that has no operation."""
+def nothing(request: HttpRequest, rest: str = "") -> HttpResponse:
+    """The response for a path that has no operation, and for the root."""
     return problems.not_found(request, Http404())
 
 
 def answering_itself(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a view that answers 401 itself instead of a redirect to the sign-in page."""
-    view.login_required = False  # type: ignore[attr-defined]
-    return view
+    """A view that answers 401 itself instead of a redirect to the sign-in page, and 405
+    with problem details.
+    """
+
+    @wraps(view)
+    def answered(request: HttpRequest, **values: Any) -> HttpResponse:
+        answer: HttpResponse = view(request, **values)
+        if answer.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            return problems.not_allowed(request, answer.headers["Allow"])
+        return answer
+
+    answered.login_required = False  # type: ignore[attr-defined]
+    return answered
 
 
 def urls() -> list[URLPattern | URLResolver]:
     """The URL patterns of the API, to be included."""
     patterns, *_ = api.urls
-    patterns.insert(0, path("openapi.json", openapi, name="openapi"))
+    patterns.insert(0, path("", nothing, name="root"))
+    patterns.insert(1, path("openapi.json", openapi, name="openapi"))
     patterns.append(path("<text:rest>", nothing, name="nothing"))
     for one in patterns:
         assert one.callback is not None, "the API includes nothing further"
-        answering_itself(one.callback)
+        one.callback = answering_itself(one.callback)
     return patterns

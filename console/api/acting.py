@@ -25,6 +25,7 @@ from console.api.courses import Canary, Pace
 from console.api.letters import Which, selection_of
 from console.api.operations import OperationState, seen, state_of, told
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from console.messages import search_form
 from console.messages.dead_letter_query import in_words, names_for
 from console.operations import approvals, results
@@ -40,7 +41,7 @@ router = Router(tags=["operations"])
 VIEW = "broker.view_queue"
 
 
-class NewOperation(Schema):
+class NewOperation(RequestBody):
     """The kind of operation and its messages, chosen by exactly one of: a filter, dead
     letters, or message numbers.
     """
@@ -58,13 +59,13 @@ class NewOperation(Schema):
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)  # for the record
 
 
-class Started(Schema):
+class Started(RequestBody):
     """The reason, for the audit."""
 
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
-class Nothing(Schema):
+class Nothing(RequestBody):
     """An empty body."""
 
 

@@ -12,13 +12,13 @@ import json
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from ninja import Schema
 from ninja.errors import ValidationError
 from pydantic import AwareDatetime, Field, JsonValue
 
 from broker.queueing.put import NewMessage
 from broker.settlement.redelivery_policy import LONGEST_MS
 from console.api.problems import NO_NUL
+from console.api.requests import RequestBody
 
 DEFAULT_TYPES = {
     "text": "text/plain; charset=utf-8",
@@ -28,7 +28,7 @@ DEFAULT_TYPES = {
 Word = Field(default=None, max_length=1024, pattern=NO_NUL)
 
 
-class MessageToPut(Schema):
+class MessageToPut(RequestBody):
     """A message to put."""
 
     body: JsonValue = ""

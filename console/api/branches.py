@@ -40,6 +40,7 @@ from console.api.messages.sending import MOST
 from console.api.messages.taking import StillHeld
 from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
+from console.api.requests import RequestBody
 
 router = Router(tags=["branches"])
 
@@ -49,7 +50,7 @@ XID = r"^[A-Za-z0-9._:\-]{1,200}$"
 Consumer = Field(default="", max_length=100, pattern=r"^[^\x00/]*$")  # its name
 
 
-class GetInBranch(Schema):
+class GetInBranch(RequestBody):
     """What to get."""
 
     limit: int = Field(default=100, ge=1, le=MOST)  # messages at most
@@ -60,7 +61,7 @@ class GetInBranch(Schema):
     branch: str | None = Field(default=None, max_length=300)  # null: a new one
 
 
-class ConsumerOf(Schema):
+class ConsumerOf(RequestBody):
     """The consumer that starts."""
 
     consumer: str = Consumer
@@ -72,7 +73,7 @@ class GivenBack(Schema):
     messages: int
 
 
-class ReleaseOf(Schema):
+class ReleaseOf(RequestBody):
     """Which messages to release, and whether the attempt counts as failed."""
 
     messages: list[int] | None = Field(default=None, max_length=MOST)  # null: all

@@ -13,6 +13,7 @@ from broker.models import ClientEndpoint
 from broker.monitoring import connections as clients
 from broker.monitoring.connections import ClientQuery, Connected
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from console.queues.connections import CLOSE, LONGEST_TEXT, ask, seen
 
 router = Router(tags=["connections"])
@@ -73,7 +74,7 @@ class ConnectionQuery(Schema):
     limit: int = Field(default=50, ge=1, le=200)
 
 
-class Close(Schema):
+class Close(RequestBody):
     """The reason, for the audit."""
 
     reason: str = Field(min_length=1, max_length=200)

@@ -16,6 +16,7 @@ from broker.operations import canary, rate_limit
 from console.accounts import permissions
 from console.api.operations import OperationState, seen, state_of
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from console.operations import results
 from console.operations.permissions import require_ways
 
@@ -27,19 +28,19 @@ Canary = Field(default=None, ge=0, le=canary.WATCHED)
 Reason = Field(default="", max_length=500, pattern=NO_NUL)
 
 
-class GivenReason(Schema):
+class GivenReason(RequestBody):
     """The reason, for the audit."""
 
     reason: str = Reason
 
 
-class NewPace(Schema):
+class NewPace(RequestBody):
     """The new rate limit."""
 
     pace: int | None = Pace
 
 
-class Onwards(Schema):
+class Onwards(RequestBody):
     """How the operation continues."""
 
     at_once: bool = False  # true: the whole rest, without a further trial

@@ -18,6 +18,7 @@ from broker.models import Credential
 from broker.security import credentials as verbs
 from console.accounts.credential_form import ADD, PEOPLE, REVOKE, VIEW, CredentialForm
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from console.layout import pagination
 
 router = Router(tags=["credentials"])
@@ -55,7 +56,7 @@ class CredentialQuery(Schema):
     limit: int = Field(default=50, ge=1, le=500)
 
 
-class NewCredential(Schema):
+class NewCredential(RequestBody):
     """The properties of a new credential."""
 
     name: str = Field(max_length=100)
@@ -73,7 +74,7 @@ class CreatedCredential(CredentialState):
     secret: str
 
 
-class Revocation(Schema):
+class Revocation(RequestBody):
     """The reason, for the audit."""
 
     reason: str = Field(default="", max_length=200)

@@ -23,6 +23,7 @@ from broker.transactions.prepared import (
 )
 from console.api.branches import stored_as
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from console.queues import prepared
 
 router = Router(tags=["branches"])
@@ -42,7 +43,7 @@ class Branches(Schema):
     xids: list[str]
 
 
-class Commit(Schema):
+class Commit(RequestBody):
     """The reason of a person who decides in place of the coordinator."""
 
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)

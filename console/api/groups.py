@@ -20,6 +20,7 @@ from broker.monitoring.dead_letters import DeadLetterCount
 from broker.sql.clock import database_now
 from console.accounts.permissions import CHANGE
 from console.api.problems import NO_NUL, REFUSED, Problem, require
+from console.api.requests import RequestBody
 from console.messages.dead_letter_query import names_for
 from dashboards.live import attention
 
@@ -63,7 +64,7 @@ class EveryGroup(Schema):
     groups: list[GroupState]
 
 
-class Description(Schema):
+class Description(RequestBody):
     """The owner of a group, a note, and a link to further documentation."""
 
     owner: str | None = Field(default=None, max_length=150, pattern=NO_NUL)
@@ -73,7 +74,7 @@ class Description(Schema):
     ticket: str = Field(default="", max_length=2000, pattern=NO_NUL)
 
 
-class Snooze(Schema):
+class Snooze(RequestBody):
     """Until when, and the number of dead letters that ends the snooze earlier."""
 
     until: datetime

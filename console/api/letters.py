@@ -14,6 +14,7 @@ from broker.models import DeadLetter, Queue
 from broker.monitoring import dead_letters
 from broker.monitoring.dead_letters import Letter, Selection
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from console.messages.dead_letter_query import names_for
 
 router = Router(tags=["dead letters"])
@@ -21,7 +22,7 @@ router = Router(tags=["dead letters"])
 VIEW = "broker.view_queue"
 
 
-class Which(Schema):
+class Which(RequestBody):
     """Filters for dead letters; an empty field does not filter."""
 
     fingerprint: str | None = Field(default=None, pattern="^[0-9a-f]{12}$")

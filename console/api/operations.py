@@ -13,6 +13,7 @@ from pydantic import Field
 from broker.models import Approval, Course, Operation, OperationItem
 from broker.operations import copy_outcomes
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from console.operations import approvals, results
 from console.operations import course as courses
 from console.operations.permissions import require_sight
@@ -61,7 +62,7 @@ class ApprovalState(Schema):
     approved_at: datetime | None
 
 
-class Consent(Schema):
+class Consent(RequestBody):
     """The seal of the plan, and the reason."""
 
     seal: str = Field(max_length=64, pattern=NO_NUL)

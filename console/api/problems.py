@@ -118,7 +118,7 @@ def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
 
 
 def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    errors = [{"where": list(one["loc"]), "what": one["msg"]} for one in error.errors]
+    errors = [{"where": list(one["loc"]), "what": fault(one)} for one in error.errors]
     return problem(
         422,
         "The request is invalid",
@@ -130,11 +130,35 @@ def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     )
 
 
+def fault(one: dict[str, Any]) -> str:
+    if one.get("type") == "extra_forbidden":
+        return "This field does not exist. Correct its name, or leave it out."
+    return str(one["msg"])
+
+
 def otherwise(request: HttpRequest, error: HttpError) -> HttpResponse:
     code = CODES.get(error.status_code, "refused")
+    detail = str(error)
+    if isinstance(error.__cause__, ValueError):  # from reading the body
+        detail = (
+            f"The body of the request cannot be read: {error.__cause__}."
+            " Correct it and send it again."
+        )
     return problem(
-        error.status_code, "The request is refused", code=code, detail=str(error)
+        error.status_code, "The request is refused", code=code, detail=detail
     )
+
+
+def not_allowed(request: HttpRequest, allowed: str) -> HttpResponse:
+    """The response to a method that a path does not have."""
+    answer = problem(
+        405,
+        "The path does not take this method",
+        code="method-not-allowed",
+        detail=f"This path takes {allowed}, not {request.method}.",
+    )
+    answer.headers["Allow"] = allowed
+    return answer
 
 
 def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:

@@ -14,6 +14,7 @@ from broker.monitoring import counters
 from broker.security import authorities
 from console.accounts.permissions import RESET
 from console.api.problems import REFUSED, require
+from console.api.requests import RequestBody
 
 router = Router(tags=["queues"])
 
@@ -42,7 +43,7 @@ class Counters(Schema):
     since: dict[str, datetime]  # time of the last reset, by counter
 
 
-class Reset(Schema):
+class Reset(RequestBody):
     """The counters to reset, and the reason."""
 
     counters: list[Resettable] = Field(default=list(FIVE), min_length=1)

@@ -15,6 +15,7 @@ from pydantic import Field
 from broker.monitoring.dead_letters import NEWEST
 from console.api.acting import Nothing
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from dashboards.models import ReportRow, ReportRun
 from dashboards.pages import cells, results, run_requests, schedules
 from dashboards.pages.results import ResultsQuery
@@ -111,7 +112,7 @@ class Rows(Schema):
     next: str | None
 
 
-class Wish(Schema):
+class Wish(RequestBody):
     """The parameters of a run; missing ones get their defaults."""
 
     parameters: dict[str, Any] = Field(default_factory=dict, max_length=50)

@@ -14,6 +14,7 @@ from broker.models import Queue, RuleTable
 from broker.operations import rules as standing
 from broker.security import authorities
 from console.api.problems import NO_NUL, REFUSED, Problem, require
+from console.api.requests import RequestBody
 from console.messages.dead_letter_query import names_for
 from console.operations.rule_changes import CHANGE_RULES, change_mode, save
 
@@ -38,7 +39,7 @@ class EveryTable(Schema):
     tables: list[Rules]
 
 
-class NewRules(Schema):
+class NewRules(RequestBody):
     """A rule table to save. With ``revision`` only if that is still the current one; 0
     means that none exists yet.
     """
@@ -47,13 +48,13 @@ class NewRules(Schema):
     revision: int | None = Field(default=None, ge=0, lt=2**31)
 
 
-class Draft(Schema):
+class Draft(RequestBody):
     """A rule table to preview; without a text, the saved one."""
 
     text: str | None = Field(default=None, max_length=200_000, pattern=NO_NUL)
 
 
-class NewMode(Schema):
+class NewMode(RequestBody):
     mode: Literal["off", "observe", "active"]
 
 

@@ -14,6 +14,7 @@ from broker.config.documents import defined
 from broker.config.imports import FORMATS, ImportPreview
 from broker.models import AddressSetting
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 
 router = Router(tags=["settings"])
 
@@ -36,13 +37,13 @@ class StoredSettings(Schema):
     settings: list[StoredSetting]
 
 
-class SettingValues(Schema):
+class SettingValues(RequestBody):
     """The fields to define."""
 
     values: dict[str, JsonValue] = Field(max_length=100)
 
 
-class SettingsDocument(Schema):
+class SettingsDocument(RequestBody):
     """A settings document, as exported, or the broker.xml of an Artemis."""
 
     document: str = Field(max_length=2**20, pattern=NO_NUL)

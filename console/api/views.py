@@ -16,6 +16,7 @@ from pydantic import Field
 
 from broker.security import authorities
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from console.messages import saved_views, search_form
 from console.messages.saved_views import SaveForm
 from console.models import SavedView
@@ -38,7 +39,7 @@ class Views(Schema):
     views: list[View]
 
 
-class Named(Schema):
+class Named(RequestBody):
     """The fields of a view that can be changed."""
 
     name: str = Field(max_length=80, pattern=NO_NUL)

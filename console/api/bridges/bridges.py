@@ -16,6 +16,7 @@ from broker.errors.queues import NotAuthorized
 from broker.models import Bridge, Link
 from broker.security import authorities
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from console.bridge_pages import sight
 from console.bridge_pages.documents import OPERATE, VIEW, bridge_of, told
 
@@ -71,7 +72,7 @@ class Bridges(Schema):
     bridges: list[BridgeStanding]
 
 
-class LinkOrder(Schema):
+class LinkOrder(RequestBody):
     """The reason, for the audit."""
 
     reason: str = Field(default="", max_length=500, pattern=NO_NUL)

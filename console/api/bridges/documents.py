@@ -12,13 +12,14 @@ from broker.bridges.config import bridge_import
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
 from console.api.problems import NO_NUL, REFUSED, require
+from console.api.requests import RequestBody
 from console.api.settings import Difference
 from console.bridge_pages.documents import LOOK, TAKE_OVER, bridge_of, changes_told
 
 router = Router(tags=["bridges"])
 
 
-class BridgeDocument(Schema):
+class BridgeDocument(RequestBody):
     """The document of one bridge: the XML of Open MQ's ``jmsbridge``."""
 
     document: str = Field(max_length=2**20, pattern=NO_NUL)

@@ -31,7 +31,11 @@ from console.api.bridges.schemas import (
     DestinationDefinition,
     FactoryDefinition,
     LinkDefinition,
+    NewBridge,
+    NewDeadQueue,
+    NewDestination,
     NewFactory,
+    NewLink,
     StoredFactory,
 )
 from console.api.problems import REFUSED, require
@@ -67,7 +71,7 @@ def read_bridge_definition(request: HttpRequest, bridge: Path[str]) -> dict[str,
     summary="Define a bridge",
 )
 def define_bridge(
-    request: HttpRequest, bridge: Path[str], said: BridgeDefinition
+    request: HttpRequest, bridge: Path[str], said: NewBridge
 ) -> dict[str, Any]:
     """Creates or replaces the bridge."""
     may_define(request, Bridge)
@@ -155,7 +159,7 @@ def define_destination(
     request: HttpRequest,
     bridge: Path[str],
     destination: Path[str],
-    said: DestinationDefinition,
+    said: NewDestination,
 ) -> dict[str, Any]:
     """Creates or replaces the destination."""
     may_define(request, BridgeDestination)
@@ -199,7 +203,7 @@ def define_dead_queue(
     request: HttpRequest,
     bridge: Path[str],
     dead_queue: Path[str],
-    said: DeadQueueDefinition,
+    said: NewDeadQueue,
 ) -> dict[str, Any]:
     """Creates or replaces the dead message queue."""
     may_define(request, DeadMessageQueue)
@@ -240,7 +244,7 @@ def read_link_definition(
     OF["links"], response={200: LinkDefinition, **REFUSED}, summary="Define a link"
 )
 def define_link(
-    request: HttpRequest, bridge: Path[str], link: Path[str], said: LinkDefinition
+    request: HttpRequest, bridge: Path[str], link: Path[str], said: NewLink
 ) -> dict[str, Any]:
     """Creates or replaces the link."""
     may_define(request, Link)

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from broker.models.links import LARGEST_BATCH
 from console.api.problems import NO_NUL
+from console.api.requests import RequestBody
 
 MOST = 2**31 - 1
 Text = Annotated[str, Field(max_length=10_000, pattern=NO_NUL)]
@@ -26,6 +27,10 @@ class BridgeDefinition(Schema):
     log_transfers: bool = True  # log-message-transfer
 
 
+class NewBridge(RequestBody, BridgeDefinition):
+    """A bridge to define, without its parts."""
+
+
 class FactoryDefinition(Schema):
     """The connection to a provider."""
 
@@ -41,7 +46,7 @@ class FactoryDefinition(Schema):
     multi_rm: bool = False
 
 
-class NewFactory(FactoryDefinition):
+class NewFactory(RequestBody, FactoryDefinition):
     """A connection factory with a password: null keeps the stored one, an empty text
     removes it. Responses never contain it.
     """
@@ -66,6 +71,10 @@ class DestinationDefinition(Schema):
     properties: Properties = {}
 
 
+class NewDestination(RequestBody, DestinationDefinition):
+    """A destination to define."""
+
+
 class DeadQueueDefinition(Schema):
     """A further dead message queue, for messages that cannot be transferred."""
 
@@ -81,6 +90,10 @@ class DeadQueueDefinition(Schema):
     send_interval_s: Number = 5
     transformer: Short = ""
     properties: Properties = {}
+
+
+class NewDeadQueue(RequestBody, DeadQueueDefinition):
+    """A further dead message queue to define."""
 
 
 class LinkDefinition(Schema):
@@ -112,3 +125,7 @@ class LinkDefinition(Schema):
     duplicate_detection: bool = False
     loop_guard: bool = True
     batch: Annotated[int, Field(ge=1, le=LARGEST_BATCH)] = 100
+
+
+class NewLink(RequestBody, LinkDefinition):
+    """A link to define."""

@@ -17,6 +17,7 @@ from broker.security import audit, authorities
 from console.accounts import masking
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
+from console.api.requests import RequestBody
 from console.messages.detail import story_of
 from console.messages.documents import PLACES, BrowsedMessage, FullMessage, told
 from console.messages.rights import require as require_story
@@ -55,7 +56,7 @@ class QueuesPage(Schema):
     limit: int = Field(default=100, ge=1, le=1000)
 
 
-class PauseReason(Schema):
+class PauseReason(RequestBody):
     """The reason, for the audit."""
 
     reason: str = Field(default="", max_length=200, pattern=NO_NUL)

@@ -26,6 +26,7 @@ from broker.security.authorities import Principal
 from console.accounts import permissions
 from console.api.operations import seen
 from console.api.problems import REFUSED, require
+from console.api.requests import RequestBody
 from console.messages import search_form
 from console.messages.dead_letter_query import names_for, seen_by
 from console.messages.search_form import BROWSE
@@ -45,7 +46,7 @@ ANY_PATCH = {
 }
 
 
-class Resubmit(Schema):
+class Resubmit(RequestBody):
     """The messages to resubmit, and the patch. Either ``ids`` or ``f``."""
 
     ids: list[int] = Field(default=[], max_length=MOST_IDS)

@@ -14,13 +14,14 @@ from broker.security import authorities
 from broker.sql.clock import database_now
 from console.api.bodies import MessageToPut, new_message
 from console.api.problems import REFUSED
+from console.api.requests import RequestBody
 
 router = Router(tags=["messages"])
 
 MOST = 1000  # messages of one request
 
 
-class MessagesToSend(Schema):
+class MessagesToSend(RequestBody):
     """Messages that are stored together, all or none."""
 
     messages: list[MessageToPut] = Field(min_length=1, max_length=MOST)

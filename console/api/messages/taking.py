@@ -32,6 +32,7 @@ from console.api.bodies import MessageToPut
 from console.api.messages.sending import MOST, built
 from console.api.problems import NO_NUL, REFUSED
 from console.api.queues import named
+from console.api.requests import RequestBody
 from console.messages.documents import FullMessage, told
 
 router = Router(tags=["messages"])
@@ -41,7 +42,7 @@ TOKEN = r"^[A-Za-z0-9_:\-]{1,300}$"  # noqa: S105  # its characters
 Lease = Field(default=60, ge=1, le=43_200)  # seconds
 
 
-class Get(Schema):
+class Get(RequestBody):
     """What to get."""
 
     limit: int = Field(default=1, ge=1, le=100)  # messages at most
@@ -64,7 +65,7 @@ class PutWith(MessageToPut):
     address: str = Field(min_length=1, max_length=255, pattern=NO_NUL)
 
 
-class Settling(Schema):
+class Settling(RequestBody):
     """The outcome of each delivery."""
 
     outcome: Literal["accept", "release", "back_out", "reject"]
@@ -80,7 +81,7 @@ class StillHeld(Schema):
     held: list[int]
 
 
-class Renewal(Schema):
+class Renewal(RequestBody):
     """The new duration of the lease, from now."""
 
     lease_s: int = Lease
