@@ -7,6 +7,7 @@ import fcntl
 import os
 import shutil
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,9 +44,15 @@ def only_one(var: Path) -> Iterator[None]:
 
 
 def check_directory(var: Path) -> None:
-    """Create ``var``; check that it is writable and has space."""
+    """Create ``var``; check that it is writable and has space.
+
+    It holds messages and logs: from now on no other user can read it, nor what this
+    process and its children create.
+    """
+    os.umask(0o077)
     try:
         (var / "log").mkdir(parents=True, exist_ok=True)
+        close(var)
     except OSError as error:
         raise CannotStart(_unusable(var, error)) from None
     if not os.access(var, os.W_OK | os.X_OK):
@@ -57,6 +64,22 @@ def check_directory(var: Path) -> None:
             f" at least {LEAST_FREE_BYTES // MEGABYTE} MB. Make room, or name a"
             " directory on another disk: BACKOUT_VAR=<directory>."
         )
+
+
+def close(var: Path) -> None:
+    """Take the permissions of other users from ``var`` and from all below it.
+
+    Others may still pass through ``var``: the user of PostgreSQL has to. Its data
+    directory is left to it.
+    """
+    for directory, _, files in os.walk(var):
+        inside = Path(directory)
+        kept = stat.S_IXOTH if inside == var else 0
+        for path in (inside, *(inside / name for name in files)):
+            mode = path.lstat().st_mode
+            is_ours = path.lstat().st_uid == os.geteuid() and not stat.S_ISLNK(mode)
+            if is_ours and mode & 0o077 & ~kept:
+                path.chmod(stat.S_IMODE(mode) & ~0o077 | mode & kept)
 
 
 def check_port(host: str, port: str) -> None:

@@ -43,10 +43,13 @@ POSTGRESQL_SETTINGS = {
     "autovacuum_naptime": "10s",
     "jit": "off",
     "log_checkpoints": "off",
+    "log_min_error_statement": "panic",  # statements have hashes and messages in them
     "log_line_prefix": "%m [%p] ",
     "log_timezone": "UTC",
     "timezone": "UTC",
 }
+# Details of a failed statement have rows in them; those of a failed start are needed.
+LOG_NO_DETAILS = "ALTER ROLE postgres SET log_error_verbosity = terse"
 # Redis carries hints only, so it keeps nothing.
 REDIS_SETTINGS = {
     "port": "0",
@@ -142,6 +145,8 @@ def _postgresql(
     with _running(program, terminal) as kept:
         url = socket_paths.database_url(var)
         _wait_until(lambda: _accepts(url), kept, POSTGRESQL_STARTS_WITHIN_S)
+        with psycopg.connect(url, autocommit=True) as database:
+            database.execute(LOG_NO_DETAILS)
         yield
 
 

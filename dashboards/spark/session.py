@@ -196,5 +196,5 @@ def bundled_java(var: Path) -> Path:
     wrapper = var / "java" / "bin" / "java"
     wrapper.parent.mkdir(parents=True, exist_ok=True)
     wrapper.write_text(WRAPPER.format(java=JAVA))
-    wrapper.chmod(0o755)
+    wrapper.chmod(0o700)
     return wrapper.parent.parent

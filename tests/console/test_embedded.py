@@ -145,6 +145,48 @@ def test_a_command_has_servers_and_its_exit_code_comes_back(var: Path) -> None:
     ]
 
 
+def test_nothing_below_the_directory_can_be_read_by_others(var: Path) -> None:
+    old = var / "exports" / "old.csv"
+    old.parent.mkdir()
+    old.write_text("payload")
+    old.chmod(0o644)
+    var.chmod(0o755)
+    made = f"from pathlib import Path; Path({str(var / 'new.txt')!r}).touch()"
+
+    assert with_servers(var, sys.executable, "-c", made).returncode == 0
+
+    open_to_others = [
+        f"{path} {path.stat().st_mode:o}"
+        for path in (var, *var.rglob("*"))
+        if path.stat().st_mode & (0o076 if path == var else 0o077)
+    ]
+    assert open_to_others == []
+    assert (var / "new.txt").exists()
+    assert (var / "log" / "postgresql.log").exists()
+
+
+def test_no_value_of_a_failing_statement_is_logged(
+    var: Path, terminal: Terminal
+) -> None:
+    with (
+        servers(var, terminal) as addresses,
+        psycopg.connect(addresses["DATABASE_URL"], autocommit=True) as database,
+    ):
+        database.execute("CREATE TABLE account (name text UNIQUE, hash text)")
+        insert = "INSERT INTO account VALUES ('ada', 'argon2$c2VjcmV0')"
+        database.execute(insert)
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            database.execute(insert)
+        database.execute("ALTER TABLE account ADD CHECK (hash > 'argon2$b')")
+        with pytest.raises(psycopg.errors.CheckViolation):
+            database.execute("UPDATE account SET name = 'ada2', hash = 'argon2$a'")
+
+    log = (var / "log" / "postgresql.log").read_text()
+    assert "duplicate key value" in log
+    assert "argon2" not in log
+    assert "ada" not in log
+
+
 def test_a_directory_has_one_launcher_at_a_time(var: Path) -> None:
     with preflight.only_one(var):
         second = with_servers(var, "true")
