@@ -117,7 +117,7 @@ def test_the_keyboard_alone_resubmits_a_dead_letter(page: Page) -> None:
     arrive(page, "ValueError: row {n} is bad")
     press("j")
     press("Enter")
-    expect(page.locator(".drawer")).to_contain_text("as a dead letter")
+    expect(page.locator(".drawer")).to_contain_text("is a dead letter on")
     walk_to(page, "Resubmit…")
     press("Enter")
     arrive(page, "Resubmit 1 message")

@@ -80,7 +80,7 @@ def test_who_is_sent_the_address_sees_the_same(
 ) -> None:
     sign_in(page, f"{LIST}&m={letters[1].message_id}")
 
-    expect(drawer(page)).to_contain_text("as a dead letter")
+    expect(drawer(page)).to_contain_text("is a dead letter on")
     expect(page.locator("main [data-row]")).to_have_count(2)
     assert violations(page) == []
 

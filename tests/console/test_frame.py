@@ -49,7 +49,7 @@ def test_a_name_is_locked_after_five_wrong_passwords(client: Client, db: None) -
     answers = [client.post("/accounts/login/", wrong) for _ in range(5)]
     right = client.post("/accounts/login/", wrong | {"password": "correct horse"})
 
-    assert "do not belong together" in answers[0].content.decode()
+    assert "name or the password is wrong" in answers[0].content.decode()
     assert right.status_code == 429
     assert "locked for now" in right.content.decode()
 

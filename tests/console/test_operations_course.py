@@ -278,7 +278,7 @@ def test_a_plan_says_what_came_of_resubmitting_before(operator: Client) -> None:
 
 def test_a_worker_that_does_not_come_is_missed(operator: Client) -> None:
     operation = begun(operator)
-    assert "No worker has come" not in said(operator, url("operation", operation))
+    assert "No worker has handled" not in said(operator, url("operation", operation))
     long_ago = timezone.now() - timedelta(minutes=1)
     Course.objects.update(stepped_at=long_ago)
     Operation.objects.update(started_at=long_ago)

@@ -1,4 +1,4 @@
-"""Your rights: what one may, on which queues, why, and what the rest would take."""
+"""Your rights: what one may, on which queues, why, and what the others need."""
 
 from __future__ import annotations
 

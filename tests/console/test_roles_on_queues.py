@@ -100,7 +100,7 @@ def test_beginnings_of_bodies_are_for_those_who_may_browse(
     may(omar, "orders", "inquire")
     seen = text(console, queue_url("orders"))
     assert "a secret" not in seen
-    assert "not what is in them" in seen
+    assert "not their content" in seen
 
     may(omar, "orders", "inquire", "browse")
 
