@@ -178,7 +178,7 @@ def cancel_operation(
 @router.post(
     "/operations/{int:operation_id}/undo",
     response={200: OperationState, **REFUSED},
-    summary="Plan to take an operation back",
+    summary="Plan the undo of an operation",
 )
 def undo_operation(
     request: HttpRequest, operation_id: Path[int], said: Nothing

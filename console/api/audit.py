@@ -60,7 +60,9 @@ class AuditQuery(Schema):
     limit: int = Field(default=50, ge=1, le=500)
 
 
-@router.get("/audit", response={200: Records, **REFUSED}, summary="Who did what")
+@router.get(
+    "/audit", response={200: Records, **REFUSED}, summary="The records of the audit"
+)
 def list_records(request: HttpRequest, page: Query[AuditQuery]) -> dict[str, Any]:
     """Matching records, the newest first. ``object`` is a name, or a kind and a name
     such as ``queue:orders``; ``act`` is one action, or the part before its dot.

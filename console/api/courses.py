@@ -49,7 +49,7 @@ class Onwards(RequestBody):
 @router.post(
     "/operations/{int:operation_id}/ceiling",
     response=ANSWERS,
-    summary="Take in what is above the ceiling",
+    summary="Include messages above the ceiling",
 )
 def take_in(
     request: HttpRequest, operation_id: Path[int], why: GivenReason

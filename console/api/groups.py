@@ -110,7 +110,7 @@ def read_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
 @router.put(
     f"{ONE}/description",
     response={200: GroupState, **REFUSED_TOO},
-    summary="Say who looks after a group",
+    summary="Set the owner, note and ticket of a group",
 )
 def describe_group(
     request: HttpRequest, fingerprint: Path[str], body: Description
@@ -148,7 +148,7 @@ def acknowledge_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str,
 @router.post(
     f"{ONE}/snooze",
     response={200: GroupState, **REFUSED_TOO},
-    summary="Put a group off",
+    summary="Snooze a group",
 )
 def snooze_group(
     request: HttpRequest, fingerprint: Path[str], body: Snooze
@@ -167,7 +167,9 @@ def snooze_group(
 
 
 @router.post(
-    f"{ONE}/ask-again", response={200: GroupState, **REFUSED}, summary="Ask again"
+    f"{ONE}/ask-again",
+    response={200: GroupState, **REFUSED},
+    summary="Remove an acknowledgement or a snooze",
 )
 def ask_again_group(request: HttpRequest, fingerprint: Path[str]) -> dict[str, Any]:
     """Removes an acknowledgement or a snooze."""

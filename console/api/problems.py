@@ -167,8 +167,8 @@ def too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
         413,
         "The request is too large",
         code="request-too-large",
-        detail=f"At most {most:,} bytes are taken at once (BACKOUT_MAX_REQUEST_BYTES)."
-        " Send it in parts, or over AMQP.",
+        detail=f"At most {most:,} bytes are accepted at once"
+        " (BACKOUT_MAX_REQUEST_BYTES). Send it in parts, or over AMQP.",
     )
 
 

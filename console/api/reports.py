@@ -159,7 +159,7 @@ def read_report(request: HttpRequest, slug: Path[str]) -> dict[str, Any]:
 @router.get(
     "/reports/{slug:slug}/rows",
     response={200: Rows, **REFUSED},
-    summary="What a report found",
+    summary="The rows of a report",
 )
 def list_rows(
     request: HttpRequest, slug: Path[str], page: Query[RowsPage]

@@ -130,7 +130,7 @@ def read_rules(request: HttpRequest, name: Path[str]) -> dict[str, Any]:
 @router.put(
     WHERE,
     response={200: Rules, 400: Problem, 409: Problem, **REFUSED},
-    summary="Keep rules for a queue",
+    summary="Save the rules of a queue",
 )
 def save_rules(request: HttpRequest, name: Path[str], body: NewRules) -> dict[str, Any]:
     """Saves the table, or returns all errors with line and column. A change of active
@@ -180,7 +180,7 @@ def preview_rules(request: HttpRequest, name: Path[str], body: Draft) -> dict[st
 @router.get(
     f"{WHERE}/passes",
     response={200: Passes, **REFUSED},
-    summary="What the rules did",
+    summary="The results of the rules",
 )
 def read_passes(
     request: HttpRequest, name: Path[str], page: Query[RulesQuery]

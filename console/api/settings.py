@@ -136,7 +136,7 @@ def import_settings(request: HttpRequest, sent: SettingsDocument) -> dict[str, A
 @router.get(
     "/settings/{queue:match}",
     response={200: StoredSetting, **REFUSED},
-    summary="What a pattern defines",
+    summary="The settings of a pattern",
 )
 def read_setting(
     request: HttpRequest, match: Path[str], response: HttpResponse
@@ -155,7 +155,7 @@ def read_setting(
 @router.put(
     "/settings/{queue:match}",
     response={200: StoredSetting, **REFUSED},
-    summary="Define what a pattern defines",
+    summary="Save the settings of a pattern",
 )
 def define_setting(
     request: HttpRequest, match: Path[str], said: SettingValues, response: HttpResponse
@@ -173,7 +173,7 @@ def define_setting(
 @router.delete(
     "/settings/{queue:match}",
     response={200: StoredSetting, **REFUSED},
-    summary="Remove what a pattern defines",
+    summary="Remove the settings of a pattern",
 )
 def remove_setting(request: HttpRequest, match: Path[str]) -> dict[str, Any]:
     """Removes the setting and returns its last value. Less specific settings decide

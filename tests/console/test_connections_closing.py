@@ -71,7 +71,7 @@ def test_an_operator_closes_one_endpoint_and_leaves_the_others(
     answer = client.post(close_url(chosen), REASON, follow=True)
 
     assert "rcv-1: gets from orders" in asks
-    assert "other endpoints go on" in asks
+    assert "other endpoints continue" in asks
     assert text(answer.content.decode()).count("Close… to invoices") == 1
     for row in (one, chosen, other):
         row.refresh_from_db()

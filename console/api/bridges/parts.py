@@ -57,7 +57,7 @@ DEFINED = OF["links"] + "/definition"
 @router.get(
     "/bridges/{queue:bridge}/definition",
     response={200: BridgeDefinition, **REFUSED},
-    summary="What a bridge is",
+    summary="The definition of a bridge",
 )
 def read_bridge_definition(request: HttpRequest, bridge: Path[str]) -> dict[str, Any]:
     """The bridge itself, without its parts."""
@@ -229,7 +229,9 @@ def delete_dead_queue(
 
 
 @router.get(
-    DEFINED, response={200: LinkDefinition, **REFUSED}, summary="What a link is"
+    DEFINED,
+    response={200: LinkDefinition, **REFUSED},
+    summary="The definition of a link",
 )
 def read_link_definition(
     request: HttpRequest, bridge: Path[str], link: Path[str]

@@ -23,7 +23,7 @@ BYTES = {"schema": {"type": "string", "format": "binary"}}
 ASKED = {
     "requestBody": {
         "required": False,
-        "description": "A batch of messages; nothing, where there are none.",
+        "description": "A batch of messages; empty if there are none.",
         "content": {CONTENT_TYPE: BYTES},
     }
 }

@@ -161,7 +161,7 @@ def read_preview(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any
 @router.delete(
     "/operations/{int:operation_id}/patch",
     response={200: Planned, **REFUSED},
-    summary="Take the patch of a plan away",
+    summary="Remove the patch of a plan",
 )
 def drop_patch(request: HttpRequest, operation_id: Path[int]) -> dict[str, Any]:
     """Removes the patch; the plan again contains all its messages unchanged."""
