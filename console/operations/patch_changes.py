@@ -1,4 +1,4 @@
-"""Give a planned repair its patch, or take it away, for the page and the API."""
+"""Set or remove the patch of a plan, for the page and the API."""
 
 from __future__ import annotations
 

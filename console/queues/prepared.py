@@ -1,4 +1,4 @@
-"""Prepared units of work: which wait, and the decision in place of a coordinator."""
+"""Prepared units of work: the list, and ending one in place of its coordinator."""
 
 from __future__ import annotations
 
