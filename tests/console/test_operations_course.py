@@ -332,6 +332,6 @@ def test_what_has_ended_is_steered_no_more(operator: Client, change: str) -> Non
     answer = operator.post(url(change, operation))
 
     assert answer.status_code == 409
-    assert f"Operation {operation.pk} is done already." in words(
+    assert f"Operation {operation.pk} is already done." in words(
         answer.content.decode()
     )
