@@ -19,6 +19,7 @@ from broker.errors.messages import (
     MalformedHeader,
     MissingReplyTo,
     WrongExpiry,
+    WrongPersistence,
     WrongReportOptions,
 )
 from broker.errors.queues import (
@@ -62,6 +63,7 @@ CONDITIONS: dict[type[BrokerError], str] = {
     InvalidSelector: c.INVALID_FIELD,
     MissingReplyTo: c.INVALID_FIELD,
     WrongExpiry: c.INVALID_FIELD,
+    WrongPersistence: c.INVALID_FIELD,
     WrongReportOptions: c.INVALID_FIELD,
     MalformedHeader: c.DECODE_ERROR,
     # Not TRANSACTION_ROLLBACK, which JMS clients take for a commit in doubt.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from broker.errors import BrokerError
 from broker.errors.mq_codes import Reason
@@ -50,6 +51,34 @@ class WrongExpiry(BrokerError):
         return (
             f"An expiry of {self.expiry} tenths of a second is not possible. Give 1 to"
             " 999,999,999, or -1 for never."
+        )
+
+
+class WrongTimeToLive(WrongExpiry):
+    """A time to live is negative or too long; nothing was stored."""
+
+    code = "wrong-time-to-live"
+
+    def __str__(self) -> str:
+        return (
+            f"A time to live of {self.expiry / 10:,} s is not possible. Give at most"
+            " 99,999,999.9 s, or 0 for never."
+        )
+
+
+class WrongPersistence(BrokerError):
+    """A delivery mode does not exist; nothing was stored."""
+
+    code = "wrong-persistence"
+    reason = Reason.PERSISTENCE_ERROR
+
+    mode: Any
+
+    def __str__(self) -> str:
+        return (
+            f"A delivery mode of {self.mode!r} does not exist. Give 0 for not"
+            " persistent, 1 for persistent, or 2 for persistence as the queue defines"
+            " it."
         )
 
 

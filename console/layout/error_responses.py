@@ -57,6 +57,7 @@ STATUS: dict[type[errors.BrokerError], int] = {
     messages.MissingReplyTo: 400,
     messages.SearchTooLong: 503,
     messages.WrongExpiry: 400,
+    messages.WrongPersistence: 400,
     messages.WrongReportOptions: 400,
     operations.InvalidCanary: 400,
     operations.InvalidPace: 400,

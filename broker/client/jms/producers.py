@@ -13,8 +13,9 @@ from django.conf import settings
 from broker.client.jms.interfaces import SessionContext
 from broker.config.names import address_of, local_queue
 from broker.errors import NoSuchQueue
+from broker.errors.messages import WrongPersistence, WrongTimeToLive
 from broker.errors.mq_codes import MsgType, Persistence, Report
-from broker.formats.mq.descriptor import check_put
+from broker.formats.mq.descriptor import is_expiry
 from broker.formats.mq.fixed import padded
 from broker.queueing.put import NewMessage, put_many
 from broker.queueing.store import check
@@ -34,7 +35,7 @@ class SendOptions(TypedDict, total=False):
     """Options of a send, for a producer or for one message."""
 
     priority: int  # 0 to 9; 9 goes first; default 4
-    time_to_live: timedelta | None  # from the put, even in a unit of work; None: ever
+    time_to_live: timedelta | None  # from the put, even in a unit of work; 0: for ever
     delivery_delay: timedelta  # no delivery before
     delivery_mode: Persistence  # as the queue has it: persistent
     correlation_id: str
@@ -75,8 +76,9 @@ class Producer:
         Raises:
             QueueFull: and whatever else ``broker.queueing.put.put`` refuses; in a
                 transacted session its commit does.
-            WrongExpiry: the time to live is not between a tenth of a second and three
-                years; reason 2013.
+            WrongTimeToLive: the time to live is negative, or longer than three years;
+                reason 2013.
+            WrongPersistence: there is no such delivery mode; reason 2047.
             WrongReportOptions: 2061; MissingReplyTo: 2027; at once in every session.
         """
         with self.session.using():
@@ -92,15 +94,15 @@ class Producer:
         return message.message_id
 
     def message(self, body: Content, options: SendOptions) -> NewMessage:
-        lives = options.get("time_to_live")
+        lives = options.get("time_to_live") or None  # as in JMS, 0 never expires
         delay = options.get("delivery_delay")
-        now = self.session.moment() if lives is not None or delay else None
+        now = self.session.moment() if lives or delay else None
         content, content_type = encoded(body)
-        mode = options.get("delivery_mode", Persistence.AS_Q_DEF)
+        mode = persistence(options.get("delivery_mode", Persistence.AS_Q_DEF))
         reply_to = options.get("reply_to")
         descriptor = described(options)
-        if lives is not None:
-            check_put(descriptor, reply_to, expiry=-(-lives // TENTH))
+        if lives:
+            check_lifetime(lives)
         return NewMessage(
             self.address,
             content,
@@ -155,6 +157,31 @@ def described(options: SendOptions) -> dict[str, Any]:
     if msg_type := options.get("msg_type"):
         descriptor["msg_type"] = int(msg_type)
     return descriptor
+
+
+def persistence(mode: object) -> Persistence:
+    """The delivery mode for an option, which may be its number.
+
+    Raises:
+        WrongPersistence: there is no such mode.
+    """
+    try:
+        return Persistence(mode)  # type: ignore[arg-type]
+    except ValueError:
+        raise WrongPersistence(mode) from None
+
+
+def check_lifetime(span: timedelta) -> None:
+    """Refuse a time to live that an MQMD cannot express.
+
+    Raises:
+        WrongTimeToLive: it is negative or too long.
+    """
+    if span < timedelta(0):
+        raise WrongTimeToLive(span // TENTH)
+    tenths = -(-span // TENTH)
+    if not is_expiry(tenths):
+        raise WrongTimeToLive(tenths)
 
 
 def later(now: datetime | None, span: timedelta | None) -> datetime | None:

@@ -12,12 +12,13 @@ from broker.errors import MessageTooLarge, NoSuchAddress, NoSuchQueue
 from broker.errors.messages import (
     MissingReplyTo,
     WrongExpiry,
+    WrongPersistence,
     WrongReportOptions,
 )
-from broker.errors.mq_codes import MsgType, Report
+from broker.errors.mq_codes import MsgType, Persistence, Report
 from broker.errors.queues import NotAuthorized, PutInhibited
 from broker.errors.units_of_work import BackedOut
-from broker.models import Queue, QueueAlias
+from broker.models import Message, Queue, QueueAlias
 from tests.broker.receiving import AUTO, MODES, TRANSACTED, client, received, session
 from tests.make import NOON, make_queue, make_user, minutes, seconds
 
@@ -58,11 +59,68 @@ def test_what_expires_before_its_commit_is_never_received() -> None:
 
 @pytest.mark.spec("MD-3")
 @pytest.mark.parametrize(
-    "span", [timedelta(0), seconds(-1), timedelta(days=1158), timedelta(days=9999)]
+    "span",
+    [
+        *(seconds(-1), timedelta(microseconds=-1)),
+        *(timedelta(days=1158), timedelta(days=9999)),
+    ],
 )
 def test_a_time_to_live_that_is_none_is_refused(span: timedelta) -> None:
-    with pytest.raises(WrongExpiry):
+    with pytest.raises(WrongExpiry) as refused:
         session(TRANSACTED).producer("orders").send(time_to_live=span)
+
+    assert refused.value.reason == 2013
+    assert "An expiry of -0" not in str(refused.value)
+
+
+@pytest.mark.parametrize("span", [timedelta(0), 0, None])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_time_to_live_of_zero_never_ends(mode: SessionMode, span: Any) -> None:
+    connection = client()
+    one = connection.session(mode)
+    one.producer("orders", time_to_live=seconds(1)).send(b"kept", time_to_live=span)
+    one.producer("orders", time_to_live=span).send(b"kept too")
+    if mode is TRANSACTED:
+        one.commit()
+    connection.now = NOON + timedelta(days=5000)
+
+    consumer = one.consumer("orders")
+    for body in (b"kept", b"kept too"):
+        message = consumer.receive_nowait()
+        assert message is not None
+        assert (message.body, message.expiration) == (body, None)
+        assert message.descriptor.expiry == -1
+
+
+@pytest.mark.spec("MD-1")
+@pytest.mark.parametrize(
+    ("mode", "persistence"), [(0, 0), (1, 1), (2, 1), (Persistence.NOT_PERSISTENT, 0)]
+)
+def test_a_delivery_mode_is_a_number_or_its_name(mode: Any, persistence: int) -> None:
+    one = session()
+    one.producer("orders", delivery_mode=mode).send()
+
+    message = one.consumer("orders").receive_nowait()
+
+    assert message is not None
+    assert message.delivery_mode == persistence
+    assert message.descriptor.persistence == persistence
+
+
+@pytest.mark.parametrize("mode", [3, -1, "0", None, "NON_PERSISTENT"])
+@pytest.mark.parametrize("kind", MODES)
+def test_a_delivery_mode_that_does_not_exist_is_refused(
+    kind: SessionMode, mode: Any
+) -> None:
+    with pytest.raises(WrongPersistence) as refused:
+        session(kind).producer("orders").send(delivery_mode=mode)
+
+    assert refused.value.reason == 2047
+    assert str(refused.value) == (
+        f"A delivery mode of {mode!r} does not exist. Give 0 for not persistent, 1 for"
+        " persistent, or 2 for persistence as the queue defines it."
+    )
+    assert not Message.objects.exists()
 
 
 @pytest.mark.parametrize("mode", [AUTO, TRANSACTED])

@@ -64,6 +64,7 @@ def test_report_options_have_their_bits() -> None:
         (2033, "NO_MSG_AVAILABLE"),
         (2035, "NOT_AUTHORIZED"),
         (2046, "OPTIONS_ERROR"),
+        (2047, "PERSISTENCE_ERROR"),
         (2051, "PUT_INHIBITED"),
         (2053, "Q_FULL"),
         (2061, "REPORT_OPTIONS_ERROR"),
