@@ -21,7 +21,10 @@ class ConsoleConfig(AppConfig):
         )
         from console.bridge_pages import live  # noqa: F401, PLC0415
         from console.operations import live_progress  # noqa: F401, PLC0415
-        from console.second_factors import records  # noqa: PLC0415
+        from console.second_factors import (  # noqa: PLC0415
+            records,
+            starting,  # noqa: F401
+        )
 
         autodiscover_modules("viewers")
         sign_in_audit.listen()

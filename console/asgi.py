@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +13,7 @@ from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
+from django.core.checks import run_checks
 from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -19,6 +21,7 @@ from django.http.response import HttpResponseBase
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
+START = "start"  # the tag of checks without which nothing is served
 MOST_IDLE = 20  # threads that are kept
 
 
@@ -55,7 +58,16 @@ class Pages(ASGIHandler):
             thread.shutdown(wait=False)
 
 
+def require_start() -> None:
+    """Exit with a sentence if a check for the start fails."""
+    found = run_checks(tags=[START], include_deployment_checks=True)
+    if found:
+        sys.exit("\n".join(map(str, found)))
+
+
 django.setup(set_prefix=False)
+with ThreadPoolExecutor(max_workers=1) as one:  # the event loop runs in this thread
+    one.submit(require_start).result()
 pages = Pages()  # before what needs the applications to be loaded
 
 from dashboards import routing  # noqa: E402

@@ -122,8 +122,8 @@ def of_people(user: Principal) -> list[Advice]:
         Advice(
             name,
             NO_SUCH_GROUP,
-            f"BACKOUT_SECOND_FACTOR_GROUPS names the group {name}, and there is none:"
-            " nobody is asked for a second factor because of it.",
+            f"BACKOUT_SECOND_FACTOR_GROUPS names the group {name}, which does not"
+            " exist: until it does, every user needs a second factor.",
             "Correct the name in the environment and start the processes again, or"
             " create the group under Settings and put its people into it.",
         )

@@ -12,7 +12,7 @@ from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from broker.models import Act
 from broker.security import audit
@@ -38,20 +38,34 @@ def has_one(user: User) -> bool:
 
 
 def must_have_one(user: User) -> bool:
-    """Whether the user needs a second factor to do anything."""
+    """Whether the user needs a second factor to do anything.
+
+    A missing group exempts nobody: its members are no longer known, so that everybody
+    needs a second factor until it exists, or is not required any more. One query.
+    """
     wanted = set(settings.BACKOUT_SECOND_FACTOR_GROUPS)
-    if not wanted:
-        return False
     if EVERYBODY in wanted or (user.is_superuser and SUPERUSERS in wanted):
         return True
-    return user.groups.filter(name__in=wanted).exists()
+    if not (named := named_groups()):
+        return False
+    mine = User.groups.through.objects.filter(group_id=OuterRef("pk"), user_id=user.pk)
+    groups = Group.objects.filter(name__in=named).values_list(Exists(mine))
+    memberships = [is_in for (is_in,) in groups]
+    return any(memberships) or len(memberships) < len(named)
+
+
+def named_groups() -> list[str]:
+    """The groups that require a second factor; none if everybody needs one."""
+    wanted = dict.fromkeys(settings.BACKOUT_SECOND_FACTOR_GROUPS)
+    if EVERYBODY in wanted:
+        return []
+    return [one for one in wanted if one not in ("", SUPERUSERS)]
 
 
 def missing_groups() -> list[str]:
-    """Groups that require a second factor but do not exist; without effect."""
-    wanted = dict.fromkeys(settings.BACKOUT_SECOND_FACTOR_GROUPS)
-    named = [one for one in wanted if one not in ("", EVERYBODY, SUPERUSERS)]
-    if not named or EVERYBODY in wanted:
+    """Groups that require a second factor but do not exist."""
+    named = named_groups()
+    if not named:
         return []
     there = set(Group.objects.filter(name__in=named).values_list("name", flat=True))
     return [one for one in named if one not in there]

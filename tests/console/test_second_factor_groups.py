@@ -6,14 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, User
+from django.core.checks import run_checks
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 from django.urls import reverse
 from pytest_django import Settings
 
 from console import second_factors
+from console.asgi import require_start
 from tests.console.conftest import SignIn
+from tests.console.second_factors import give_app
 from tests.console.test_health import HEALTH, badge, rows, shown
-from tests.make import make_queue
+from tests.make import make_queue, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -31,13 +36,14 @@ def test_it_is_told_with_what_to_do_until_there_is_such_a_group(
 ) -> None:
     settings.BACKOUT_SECOND_FACTOR_GROUPS = ["administrators", "operator"]
     client = sign_in("administrator")
+    give_app(User.objects.get(username="administrator"))
 
     html = shown(client)
 
     (row,) = rows(html)
     assert row.startswith("administrators")
     assert "BACKOUT_SECOND_FACTOR_GROUPS names the group administrators" in row
-    assert "nobody is asked for a second factor" in row
+    assert "until it does, every user needs a second factor" in row
     assert "Correct the name in the environment" in row
     assert f'href="{reverse("admin:auth_group_changelist")}"' in html
     assert badge(html) == "1"
@@ -59,6 +65,7 @@ def test_it_is_told_on_no_queue_of_that_name(
     settings.BACKOUT_SECOND_FACTOR_GROUPS = ["orders"]
     make_queue("orders")
     client = sign_in("administrator")
+    give_app(User.objects.get(username="administrator"))
 
     (row,) = rows(shown(client))
 
@@ -80,8 +87,38 @@ def test_who_manages_no_groups_is_not_told(sign_in: SignIn, settings: Settings) 
     settings.BACKOUT_SECOND_FACTOR_GROUPS = ["administrators"]
 
     client = sign_in("operator")
+    give_app(User.objects.get(username="operator"))
 
     html = shown(client, HEALTH)
     assert "SECOND_FACTOR" not in html
     assert badge(html) == ""
     assert client.get(API).json()["findings"] == []
+
+
+def test_a_missing_group_exempts_nobody(settings: Settings) -> None:
+    settings.BACKOUT_SECOND_FACTOR_GROUPS = ["payroll", "superusers"]
+    pay = Group.objects.create(name="payroll")
+    member, other = make_user("ada"), make_user("omar")
+    member.groups.add(pay)
+    assert second_factors.must_have_one(member)
+    assert not second_factors.must_have_one(other)
+
+    pay.delete()
+
+    assert second_factors.must_have_one(member)
+    assert second_factors.must_have_one(other)
+
+
+def test_a_misspelt_group_keeps_the_pages_from_starting(settings: Settings) -> None:
+    settings.BACKOUT_SECOND_FACTOR_GROUPS = ["administrators"]
+
+    (error,) = run_checks(tags=["start"], include_deployment_checks=True)
+
+    assert "names the group administrators, which does not exist" in error.msg
+    assert "administrator, auditor, operator, viewer" in (error.hint or "")
+    with pytest.raises(SystemExit, match="the group administrators"):
+        require_start()
+    with pytest.raises(SystemCheckError, match="the group administrators"):
+        call_command("broker_listen", port=0)
+    settings.BACKOUT_SECOND_FACTOR_GROUPS = ["administrator"]
+    require_start()

@@ -65,6 +65,7 @@ class Command(BaseCommand):
     ) -> None:
         try:
             refuse_unsafe_server()
+            self.check(tags=["start"], include_deployment_checks=True)
             certificates = Certificates.from_settings()
             where = find(host, port, tls_port, has_tls=certificates is not None)
             if processes > 1:
