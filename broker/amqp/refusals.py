@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.types.types import Int, Symbol
@@ -40,7 +42,9 @@ from broker.errors.units_of_work import (
     SecondMark,
     TooMuchUncommitted,
 )
+from broker.security.authorities import Authority
 
+SHOWN_BY: tuple[Authority, ...] = ("inquire", "get", "put", "browse")
 LONGEST = 1000  # characters of a description
 
 CONDITIONS: dict[type[BrokerError], str] = {
@@ -72,6 +76,27 @@ CONDITIONS: dict[type[BrokerError], str] = {
     SecondMark: c.PRECONDITION_FAILED,
     UnitOfWorkEnded: c.PRECONDITION_FAILED,
 }
+
+
+class Rights(Protocol):
+    """A client, and what it may do."""
+
+    @property
+    def actor(self) -> str: ...
+
+    def may(self, authority: Authority, name: str) -> bool: ...
+
+
+def lacking(
+    client: Rights, authority: Authority, name: str, missing: BrokerError
+) -> BrokerError:
+    """The error for a client that lacks an authority on a queue or address.
+
+    A client with no authority on it gets the error for a missing one, so that it cannot
+    learn which names exist.
+    """
+    is_shown = any(client.may(one, name) for one in SHOWN_BY)
+    return NotAuthorized(client.actor, authority, name) if is_shown else missing
 
 
 def refusal(error: Exception) -> AmqpError:

@@ -76,11 +76,11 @@ def test_who_may_not_get_or_browse_is_refused() -> None:
     user.set_password(PASSWORD)
     user.save()
     with listener(user=user) as here, speaking(here) as client:
-        assert refused(client, "orders") == "amqp:unauthorized-access"
+        assert refused(client, "orders") == "amqp:not-found"
         browse = refused(client, "bills", distribution_mode="copy")
         assert browse == "amqp:unauthorized-access"
         topic = refused(client, "orders", capabilities=("topic",))
-        assert topic == "amqp:unauthorized-access"
+        assert topic == "amqp:not-found"
         assert client.receiver("bills").attached
 
 

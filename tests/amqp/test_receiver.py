@@ -221,8 +221,8 @@ def test_who_may_not_put_is_refused() -> None:
         relay = client.sender(None)
         outcomes = client.ask(relay, message(to="orders"), message(to="bills"))
 
-        assert refused.value.condition == "amqp:unauthorized-access"
-        assert condition(outcomes[0]) == "amqp:unauthorized-access"
+        assert refused.value.condition == "amqp:not-found"
+        assert condition(outcomes[0]) == "amqp:not-found"
         assert outcomes[1] == p.Accepted()
 
 

@@ -35,10 +35,9 @@ from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Endpoint, Receiver, Sender
 from broker.amqp.receivers.receiver import Puts
-from broker.amqp.refusals import refusal
+from broker.amqp.refusals import lacking, refusal
 from broker.amqp.transactions.coordinator import CAPABILITIES, Coordinates
-from broker.errors import BrokerError
-from broker.errors.queues import NotAuthorized
+from broker.errors import BrokerError, NoSuchAddress
 
 NO_TARGET = "An endpoint that sends needs a target."
 
@@ -105,7 +104,8 @@ async def place_for(client: NodeClient, meant: Meant) -> RelayTarget:
     """The target of a name, if the client may put to it.
 
     Raises:
-        NoSuchAddress: there is no address, queue or alias of this name.
+        NoSuchAddress: there is no address, queue or alias of this name, or the client
+            has no authority on it.
         NotAuthorized: the client lacks the authority to put.
     """
     place: RelayTarget = await client.listener.database(place_of, meant)
@@ -113,7 +113,7 @@ async def place_for(client: NodeClient, meant: Meant) -> RelayTarget:
     if needed in client.temporaries:
         return place._replace(needs=None)
     if not client.may("put", needed):
-        raise NotAuthorized(client.actor, "put", needed)
+        raise lacking(client, "put", needed, NoSuchAddress(meant.name))
     return place
 
 

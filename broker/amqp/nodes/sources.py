@@ -39,11 +39,11 @@ from broker.amqp.protocol import conditions as c
 from broker.amqp.protocol import performatives as p
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.endpoints import Sender
-from broker.amqp.refusals import refusal
+from broker.amqp.refusals import lacking, refusal
 from broker.amqp.senders.browser import Looks
 from broker.config.names import local_queue, meanings
 from broker.errors import NoSuchAddress, NoSuchQueue
-from broker.errors.queues import NoSuchSubscription, NotAuthorized
+from broker.errors.queues import NoSuchSubscription
 from broker.errors.units_of_work import MarkNotPossible
 from broker.models import Address, Queue, RoutingType, Subscription
 from broker.queueing import processes, shared_subscriptions, subscriptions
@@ -136,9 +136,18 @@ def anycast(address: str) -> list[Queue]:
     return list(queues.filter(routing_type=RoutingType.ANYCAST)[:2])
 
 
-def check_may(client: NodeClient, authority: Authority, name: str) -> None:
+def check_may(
+    client: NodeClient, authority: Authority, name: str, what: SourceRequest
+) -> None:
+    """
+    Raises:
+        NotAuthorized: the client lacks the authority.
+        NoSuchAddress, NoSuchQueue: the client has no authority on it at all.
+    """
     if not client.may(authority, name):
-        raise NotAuthorized(client.actor, authority, name)
+        is_topic = what.kind == "topic"
+        missing = NoSuchAddress(what.name) if is_topic else NoSuchQueue(what.name)
+        raise lacking(client, authority, name, missing)
 
 
 def check_own(client: NodeClient, queue: Queue) -> bool:
@@ -158,7 +167,7 @@ def look(
     client: NodeClient, endpoint: Sender, what: SourceRequest, queue: Queue
 ) -> None:
     if not check_own(client, queue):
-        check_may(client, "browse", queue.name)
+        check_may(client, "browse", queue.name, what)
     endpoint.context = Looks(client, endpoint, queue, what.selector)
     attach = endpoint.attach
     assert attach is not None, "that is why we are here"
@@ -171,7 +180,7 @@ async def from_queue(
 ) -> None:
     is_own = check_own(client, queue)
     if not is_own:
-        check_may(client, "get", queue.name)
+        check_may(client, "get", queue.name, what)
     gets = Consumes(
         client,
         endpoint,
@@ -205,7 +214,7 @@ async def from_topic(
     client: NodeClient, endpoint: Sender, what: SourceRequest, topic: str
 ) -> None:
     """Create a subscription, or resume an existing one."""
-    check_may(client, "get", topic)
+    check_may(client, "get", topic, what)
     share = Share(what.client_id, what.subscription, what.is_durable)
     is_named = what.is_durable or what.is_shared
     if is_named:

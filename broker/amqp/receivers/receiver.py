@@ -22,13 +22,12 @@ from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.receivers.credit import Credit
-from broker.amqp.refusals import refusal
+from broker.amqp.refusals import lacking, refusal
 from broker.amqp.threads import DatabaseAway
 from broker.amqp.transactions import state as transactions
 from broker.amqp.transactions.pending import Transaction, TransactionClient
 from broker.amqp.transactions.store import OVERHEAD, Put
-from broker.errors import BrokerError
-from broker.errors.queues import NotAuthorized
+from broker.errors import BrokerError, NoSuchAddress
 from broker.models import ClientEndpoint
 from broker.security.authorities import Authority
 
@@ -171,7 +170,8 @@ class Puts(End):
         """Decode and check messages; give those that pass to the next batch."""
         needed = place.needs or place.address
         if not self.may("put", needed):
-            self.fail(deliveries, NotAuthorized(self.client.actor, "put", needed))
+            missing = NoSuchAddress(self.name_of(deliveries[0], place))
+            self.fail(deliveries, lacking(self.client, "put", needed, missing))
             return
         read = self.reader(place, needed)
         puts: list[Put] = []
@@ -193,6 +193,10 @@ class Puts(End):
             size = sum(put.context.context + OVERHEAD for put in puts)
             done = partial(self.client.guard, self.answer)
             self.client.listener.puts.add(puts, done, size)
+
+    def name_of(self, delivery: Delivery, place: RelayTarget) -> str:
+        """The name that the client gave for a target."""
+        return place.address if self.place else meant_by(delivery.payload).name
 
     def reader(self, place: RelayTarget, needed: str) -> Callable[[Delivery], Put]:
         """A function that decodes a message for a target."""
