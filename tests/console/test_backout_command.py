@@ -60,7 +60,7 @@ def test_what_takes_away_only_shows_unless_it_is_agreed_to() -> None:
 
     said = run("get", "orders", "--limit", 5)
 
-    assert "--yes takes them" in said.errors
+    assert "--yes to take them" in said.errors
     assert bodies() == [b"1", b"2"]
 
 
