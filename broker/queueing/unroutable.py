@@ -21,6 +21,7 @@ from broker.config.address_settings import settings_for
 from broker.config.auto_create import ensure
 from broker.formats.error_fingerprint import fingerprint
 from broker.models import AddressSetting, DeadLetter
+from broker.queueing import mentions
 from broker.queueing.arrival_expiry import lifetime_ms
 from broker.queueing.provenance import Hop, resubmits
 from broker.queueing.routing import route_to
@@ -31,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 Cause = DeadLetter.Cause
 
-DROPPED = "%d messages sent to %r reached no queue and are dropped: %s."
+DROPPED = "%d messages sent to %r reached no queue and are dropped: %s. They are %s."
 UNSET = "no dead letter address is set"
 OWN = "its dead letter address is its own"
 ERROR = "No queue of {} took it."
@@ -60,7 +61,8 @@ def redirect(
         return list(receipts)
     to = rule.dead_letter_address or ""
     if not to or to == address:
-        logger.warning(DROPPED, len(lost), address, OWN if to else UNSET)
+        names = named([(messages[place], receipts[place]) for place in lost])
+        logger.warning(DROPPED, len(lost), address, OWN if to else UNSET, names)
         return list(receipts)
     with transaction.atomic():
         sent = send_on(
@@ -101,9 +103,10 @@ def send_on(
         zip(route.refusing(letters), letters, strict=True), key=itemgetter(0)
     ):
         alike = [letter for _, letter in part]
-        lost = [receipt for _, receipt in unrouted[len(sent) :][: len(alike)]]
+        these = unrouted[len(sent) :][: len(alike)]
+        lost = [receipt for _, receipt in these]
         if not route.takes(refused):
-            logger.warning(DROPPED, len(lost), origin, route.why_not)
+            logger.warning(DROPPED, len(lost), origin, route.why_not, named(these))
             sent += lost
             continue
         stored = store(
@@ -112,6 +115,15 @@ def send_on(
         tell_why(stored, lost, origin, at)
         sent += stored
     return sent
+
+
+def named(unrouted: Sequence[tuple[NewMessage, Receipt]]) -> str:
+    """The first of these messages, for the log."""
+    names = [
+        mentions.message(receipt.message_id, message.message_id)
+        for message, receipt in unrouted[: mentions.SHOWN]
+    ]
+    return mentions.listed(names, len(unrouted))
 
 
 def letter_of(

@@ -13,6 +13,7 @@ from broker import sql
 from broker.config.address_settings import DEFAULTS, Policy, merge, policy_of
 from broker.config.auto_create import ensure
 from broker.models import AddressSetting, DeadLetter, Kind, Queue
+from broker.queueing import mentions
 from broker.queueing.transfer import Copy, Record, TakenEntry, copy, put_back
 from broker.settlement.discards import discard
 from broker.settlement.expiry import end_expired
@@ -29,9 +30,10 @@ from broker.settlement.redelivery_policy import DeadLetter as ToDeadLetters
 logger = logging.getLogger(__name__)
 
 PARKED = (
-    "Message %d used up its attempts on queue %d, which is where dead letters go: it"
+    "Message %s used up its attempts on queue %s, which is where dead letters go: it"
     " stays there. Stop its consumer, or raise max delivery attempts to -1."
 )
+DISCARDED = "%d poison messages of %s are discarded: %s. They are %s."
 UNSET = "no dead letter address is set"
 MILLISECOND = timedelta(milliseconds=1)
 Cause = DeadLetter.Cause
@@ -130,7 +132,9 @@ def carry_out(
                 back.append(entry)
                 delays_ms.append(milliseconds(after))
                 if isinstance(outcome, Park):
-                    logger.warning(PARKED, entry.id, entry.queue_id)
+                    names = mentions.messages([entry.id])
+                    queue = mentions.queues([entry.queue_id])
+                    logger.warning(PARKED, names, queue)
             case ToDeadLetters(to):
                 dead.setdefault(to, []).append(entry)
             case Discard():
@@ -167,7 +171,9 @@ def dead_letter(
     record = replace(record, detail=record.detail | {"cause": cause.value})
 
     def drop(left: Sequence[TakenEntry], why: str) -> None:
-        logger.warning("%d poison messages are discarded: %s.", len(left), why)
+        queues = mentions.queues({entry.queue_id for entry in left})
+        names = mentions.messages([entry.id for entry in left])
+        logger.warning(DISCARDED, len(left), queues, why, names)
         detail = record.detail | {"to": to}
         discard(left, replace(record, detail=detail), why=why)
 

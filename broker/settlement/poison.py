@@ -24,7 +24,7 @@ from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.mq_codes import OpenOptions, Reason, Report
 from broker.formats.mq import mqdlh
 from broker.models import AddressSetting, DeadLetter, Kind, Place, Queue
-from broker.queueing import journal, limits
+from broker.queueing import journal, limits, mentions
 from broker.queueing.get import Delivery
 from broker.queueing.limits import refusal_now
 from broker.queueing.transfer import Dress, Record, TakenEntry, copy, put_back
@@ -61,7 +61,8 @@ CAUSES: dict[Reason | None, DeadLetter.Cause] = {
 PUT_WITH_CONTEXT: Sequence[authorities.Authority] = ("put", "passall")
 ASKED = "Its report options ask for it."
 NOWHERE = "Neither its backout queue nor the dead letter queue takes it"
-REFUSED = "Message %d of queue %d cannot be moved to %s: %s"
+REFUSED = "Message %s of queue %s cannot be moved to queue %r: reason %d (%s). %s"
+DISCARDED = "Message %s of queue %s is discarded: %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,9 @@ def take_away(
         case DiscardAsAsked(reason):
             discard(held, record, why=ASKED, reason=reason)
         case NoPlace(reason, refused) if last is Last.DISCARD:
-            discard(held, record, why=f"{NOWHERE} ({refused.name}).", reason=reason)
+            why = f"{NOWHERE} ({refused.name})."
+            logger.warning(DISCARDED, *names_of(delivery), why)
+            discard(held, record, why=why, reason=reason)
         case NoPlace():
             record = replace(record, kind=Kind.RELEASE)
             put_back(held, [RETRY_AFTER_MS], record)
@@ -236,8 +239,15 @@ def refusal_of(delivery: Delivery, user: Any, name: str) -> Reason | None:
     error = why_not(delivery, user, name)
     if error is None:
         return None
-    logger.warning(REFUSED, delivery.message_id, delivery.queue_id, name, error)
-    return error.reason
+    reason = error.reason
+    logger.warning(REFUSED, *names_of(delivery), name, reason, reason.name, error)
+    return reason
+
+
+def names_of(delivery: Delivery) -> tuple[str, str]:
+    """A delivery's message and queue, for the log."""
+    message = mentions.message(delivery.message_id, delivery.client_message_id)
+    return message, mentions.queues([delivery.queue_id])
 
 
 def why_not(

@@ -24,7 +24,7 @@ from broker.formats.error_fingerprint import fingerprint
 from broker.formats.mq.chain import chain_of, with_dead_letter_header
 from broker.formats.mq.descriptor import KINDS_OF_REPORT, TEXTS, Descriptor, legible
 from broker.models import DeadLetter, Message, Queue
-from broker.queueing import notifications
+from broker.queueing import mentions, notifications
 from broker.queueing.arrival_expiry import applied
 from broker.queueing.browse import as_delivery
 from broker.queueing.get import Delivery
@@ -42,7 +42,7 @@ EXPIRATION = Report.EXPIRATION_WITH_FULL_DATA
 DATA = 100  # bytes of the body in a report with data
 LAST_WORDS = timedelta(seconds=60)  # how long the report of an expiry lives, if limited
 OF_THE_DATA = ("format", "encoding", "coded_char_set_id")
-NOT_SENT = "Nobody is told that message %d expired: %s"
+NOT_SENT = "Nobody is told that message %s of queue %s expired: %s"
 
 
 def report_on(
@@ -270,4 +270,6 @@ def tell_of_expiry(entries: Sequence[TakenEntry], *, now: datetime | None) -> No
         try:
             send(original, Feedback.EXPIRATION, signature=broker, now=now)
         except BrokerError as error:
-            logger.warning(NOT_SENT, row.pk, error)
+            name = mentions.message(row.pk, row.message_id)
+            queue = mentions.queues([entry.queue_id])
+            logger.warning(NOT_SENT, name, queue, error)

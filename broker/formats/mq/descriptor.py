@@ -297,8 +297,12 @@ def own_id(message: DescribedMessage, broker_name: str) -> bytes:
     name = message.client_message_id or ""
     if re.fullmatch("ID:[0-9a-fA-F]{48}", name):
         return identifier(name)
-    number = message.message_id.to_bytes(8, "big", signed=True)
-    return b"AMQ " + padded(broker_name, 12) + number
+    return made_id(message.message_id, broker_name)
+
+
+def made_id(number: int, broker_name: str) -> bytes:
+    """The MsgId of a message whose sender gave none."""
+    return b"AMQ " + padded(broker_name, 12) + number.to_bytes(8, "big", signed=True)
 
 
 def identifier(name: str | None) -> bytes:

@@ -135,7 +135,7 @@ def test_what_nobody_takes_is_dropped_counted_and_warned_of(
     back_out()
 
     assert not Ready.objects.exists()
-    assert f"1 poison messages are discarded: {why}." in caplog.text
+    assert f"1 poison messages of 'orders' are discarded: {why}." in caplog.text
     assert journal.depths()[orders.pk].done[Kind.DISCARD] == 1
     last = journal.lifeline(message_id)[-1]
     assert last.detail["cause"] == "MAX_DELIVERY_ATTEMPTS"

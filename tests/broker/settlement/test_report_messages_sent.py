@@ -179,14 +179,18 @@ def test_a_message_expires_whether_or_not_its_report_can_be_put(
 ) -> None:
     orders = make_queue("orders")
     descriptor = {"report": int(Report.EXPIRATION)}
-    put(
+    number = put(
         "orders",
+        message_id="ID:7",
         reply_to="nowhere",
         descriptor=descriptor,
         expires_at=NOON + seconds(1),
         now=NOON,
-    )
+    ).message_id
     assert expiry.expire(limit=10, now=NOON + minutes(1)) == 1
-    assert "Nobody is told that message" in caplog.text
+    assert (
+        f"Nobody is told that message {number} (ID:7) of queue 'orders' expired: "
+        in caplog.text
+    )
     assert fsck.violations() == []
     assert Queue.objects.get() == orders

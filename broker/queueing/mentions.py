@@ -1,0 +1,45 @@
+"""How log records name messages and queues: by ids and names that people search for.
+
+Records are rare and written for operators, so a query for the names costs nothing that
+counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from django.conf import settings
+
+from broker.formats.mq.descriptor import made_id
+from broker.models import Message, Queue
+
+SHOWN = 10  # messages at most in one record
+
+
+def message(number: int, client_id: str | None) -> str:
+    """A message: the broker's number, and the JMSMessageID."""
+    return f"{number} ({client_id or jms_id(number)})"
+
+
+def jms_id(number: int) -> str:
+    """The JMSMessageID of a message whose client gave none."""
+    return f"ID:{made_id(number, settings.BROKER_NAME).hex()}"
+
+
+def messages(numbers: Collection[int]) -> str:
+    """Stored messages, as ``message`` names each; the lowest numbers first."""
+    shown = sorted(numbers)[:SHOWN]
+    found = dict(Message.objects.filter(pk__in=shown).values_list("pk", "message_id"))
+    return listed((message(one, found.get(one)) for one in shown), len(numbers))
+
+
+def listed(names: Iterable[str], count: int) -> str:
+    """Names of messages, and how many more there are."""
+    more = count - SHOWN
+    return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
+
+
+def queues(ids: Collection[int]) -> str:
+    """Names of queues; the number of one that is deleted."""
+    names = dict(Queue.objects.filter(pk__in=ids).values_list("pk", "name"))
+    return ", ".join(repr(names.get(one, one)) for one in sorted(ids))
