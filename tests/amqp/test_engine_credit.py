@@ -5,20 +5,34 @@ from __future__ import annotations
 import pytest
 
 from broker.amqp.protocol import conditions
+from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.connection import Limits
 from broker.amqp.protocol.events import (
+    Attached,
+    Closed,
     Detached,
     Drained,
     Flowed,
     MessageReceived,
 )
 from broker.amqp.protocol.performatives import (
+    Attach,
+    Begin,
     Detach,
     Flow,
     Source,
     Target,
 )
-from tests.amqp.ends import Ends, begun, link_flow, of, part
+from tests.amqp.ends import (
+    Ends,
+    begun,
+    get_attach,
+    link_flow,
+    of,
+    opened,
+    part,
+    put_attach,
+)
 
 
 def test_credit_that_comes_before_the_attach_is_accepted_is_not_lost() -> None:
@@ -35,6 +49,47 @@ def test_credit_that_comes_before_the_attach_is_accepted_is_not_lost() -> None:
     ends.run()
     assert sender.credit == receiver.credit == 4
     assert sender.delivery_count == receiver.delivery_count == 4
+
+
+@pytest.mark.parametrize("attach", [put_attach(7), get_attach(7)])
+def test_an_echo_that_comes_before_the_attach_is_accepted_is_answered_after_it(
+    attach: Attach,
+) -> None:
+    client = opened()
+    begin = Begin(next_outgoing_id=0, incoming_window=100, outgoing_window=100)
+
+    told = client.say(begin, attach, link_flow(7, echo=True, link_credit=5))
+    before = client.heard_of(Flow)
+    (attached,) = of(Attached, told)
+    attached.endpoint.accept(initial_delivery_count=3)
+
+    kinds = [type(said) for _, said in client.heard()]
+    assert (before, kinds) == ([], [Attach, Flow])
+    assert of(Closed, client.told) == []
+
+
+def test_the_answer_to_an_early_echo_has_the_state_of_its_link() -> None:
+    client = begun()
+    client.say(get_attach(7), link_flow(7, echo=True, link_credit=5))
+    (attached,) = of(Attached, client.told)
+
+    attached.endpoint.accept(initial_delivery_count=3)
+
+    (flow,) = client.heard_of(Flow)
+    assert (flow.handle, flow.delivery_count, flow.link_credit) == (0, 3, 5)
+    assert not flow.echo
+    client.say(link_flow(7, echo=True, link_credit=5))
+    assert len(client.heard_of(Flow)) == 1
+
+
+def test_an_early_echo_of_a_link_that_is_refused_is_not_answered() -> None:
+    client = begun()
+    client.say(get_attach(7), link_flow(7, echo=True, link_credit=5))
+    (attached,) = of(Attached, client.told)
+
+    attached.endpoint.refuse(AmqpError(conditions.NOT_FOUND, "no such queue"))
+
+    assert [type(said) for _, said in client.heard()] == [Attach, Detach]
 
 
 def test_a_grant_before_the_attach_is_answered_counts_from_wherever_it_begins() -> None:

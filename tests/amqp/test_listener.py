@@ -11,13 +11,19 @@ import pytest
 from broker.amqp.protocol import conditions
 from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.connection import Connection
-from broker.amqp.protocol.events import Begun, Opened
+from broker.amqp.protocol.events import Attached, Begun, Opened
 from broker.amqp.protocol.frames import AMQP_HEADER, SASL, SASL_HEADER, frame
-from broker.amqp.protocol.performatives import SaslInit, encode_performative
+from broker.amqp.protocol.performatives import (
+    SaslInit,
+    Source,
+    Target,
+    encode_performative,
+)
 from broker.amqp.protocol.types.types import Symbol
 from broker.amqp.threads import DatabaseAway
 from broker.models import ClientConnection
 from tests.amqp.listening import PASSWORD, Listening, Wire, listener
+from tests.make import make_queue
 
 SOLE = Symbol("sole-connection-for-container")
 NOT_ESTABLISHED = Symbol("amqp:connection-establishment-failed")
@@ -68,6 +74,23 @@ def test_a_client_says_all_at_once_and_waits_for_nothing(here: Listening) -> Non
 
     wire.expect(Opened)
     wire.expect(Begun)
+
+
+def test_a_client_begins_attaches_and_asks_for_the_state_in_one_write(
+    here: Listening,
+) -> None:
+    make_queue("orders")
+    make_queue("bills")
+    client = here.client()
+    session = client.connection.begin()
+    receiver = session.receiver("hasty", Source("orders"), Target())
+    receiver.grant(5, echo=True)
+
+    client.send()
+
+    client.expect(Attached, endpoint=receiver)
+    client.works("bills")
+    assert (receiver.told_credit, receiver.attached) == (5, True)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ class Endpoint:
         credit: messages that may be sent now; 0 once it is gone.
         unsettled: deliveries by id, oldest first; not cleared when the endpoint goes.
         answered: whether our attach was sent.
+        is_echo_due: whether the peer asked for our state before our attach was sent.
         gone: whether it was detached by either side, or refused.
         context: free for the caller.
     """
@@ -54,6 +55,7 @@ class Endpoint:
         self.delivery_count = 0
         self.unsettled: dict[int, Delivery] = {}
         self.answered = False
+        self.is_echo_due = False
         self.gone = False
         self.told = False  # no event Detached is due any more
         self.context: Any = None
@@ -122,6 +124,15 @@ class Endpoint:
         """Mark it as gone; nothing is sent or received any more."""
         self.gone = True
         self.credit = 0
+
+    def echo(self) -> None:
+        """Send our state, as the peer asked; behind our attach, which gives the handle.
+
+        A peer may attach and send a flow in one write.
+        """
+        self.is_echo_due = not self.answered
+        if self.answered:
+            self.session.send_flow(self)
 
     # Different for Sender and Receiver.
 

@@ -75,6 +75,8 @@ class Handles:
             **fields,
         )
         self.session.emit(attach)
+        if endpoint.is_echo_due:
+            endpoint.echo()
 
     def take(self) -> int:
         if self.free:
@@ -97,6 +99,7 @@ class Handles:
                 endpoint.target = None
             else:
                 endpoint.source = None
+            endpoint.is_echo_due = False
             self.answer(endpoint, **endpoint.counting())
         why = None if error is None else error.as_error()
         self.session.emit(Detach(endpoint.handle, closed, why))

@@ -82,7 +82,7 @@ class Receiver(Endpoint):
             self.delivery_count = (self.delivery_count + used) & MASK
             self.credit = max(0, self.credit - used)
         if flow.echo:
-            self.session.send_flow(self)
+            self.echo()
         if self.drain and not self.credit:
             self.drain = False
             self.session.drained(self)

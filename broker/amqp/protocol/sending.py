@@ -207,5 +207,5 @@ class Sender(Endpoint):
             self.credit = max(0, flow.link_credit - max(0, unseen))
         self.drain = flow.drain
         if flow.echo:
-            self.session.send_flow(self)
+            self.echo()
         self.session.flowed(self)
