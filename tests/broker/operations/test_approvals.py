@@ -152,7 +152,7 @@ def test_an_approval_holds_for_a_time(omar: User, grace: User) -> None:
         approve(one, grace, NOON + LATE)
     approve(one, grace, NOON + minutes(239))
     approve(other, grace, NOON + minutes(239))
-    with pytest.raises(ApprovalExpired, match="ended at 2026-03-14 16:00:00 UTC"):
+    with pytest.raises(ApprovalExpired, match="expired at 2026-03-14 16:00:00 UTC"):
         start(one, NOON + LATE)
 
     assert start(other, NOON + minutes(239)).state == Operation.State.DONE
@@ -230,7 +230,7 @@ def test_an_undo_needs_nobody(omar: User, grace: User) -> None:
 def test_above_a_limit_there_is_a_reason(omar: User) -> None:
     messages(3, reason_above=2)
     one = plan(omar)
-    with pytest.raises(ReasonNeeded, match="Say why"):
+    with pytest.raises(ReasonNeeded, match="Enter one"):
         start(one)
     assert state(one) == PLANNED
     assert start(plan(omar, reason="a bad release")).started_at is not None

@@ -147,7 +147,7 @@ def test_a_message_that_fits_is_restored_to_a_limited_queue(lossy: Queue) -> Non
 def test_what_expired_in_the_bin_can_only_be_read(lossy: Queue) -> None:
     message_id = throw_away(expires_at=NOON + minutes(1), body=b"late")
 
-    with pytest.raises(DiscardedExpired, match="expired 2026-03-14 12:01:00 UTC"):
+    with pytest.raises(DiscardedExpired, match="expired at 2026-03-14 12:01:00 UTC"):
         restore(message_id, lossy, now=NOON + minutes(1))
 
     assert bytes(Message.objects.get().body) == b"late"
