@@ -12,7 +12,6 @@ import django
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.checks import run_checks
 from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest
@@ -70,12 +69,13 @@ with ThreadPoolExecutor(max_workers=1) as one:  # the event loop runs in this th
     one.submit(require_start).result()
 pages = Pages()  # before what needs the applications to be loaded
 
+from console.layout.private_answers import SameOriginSockets  # noqa: E402
 from dashboards import routing  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
         "http": pages,
-        "websocket": AllowedHostsOriginValidator(
+        "websocket": SameOriginSockets(
             AuthMiddlewareStack(URLRouter(routing.urlpatterns))
         ),
     }

@@ -11,6 +11,7 @@ from django.views.generic import RedirectView
 from console import api
 from console.accounts.sign_in_limits import CountedPasswordChangeView
 from console.converters import QueueName, TextConverter
+from console.layout.private_answers import SignOutView
 from console.views import audit, bridges, go_to, health, home, probes
 from console.views.accounts import (
     credentials,
@@ -165,7 +166,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", probes.numbers, name="metrics"),
     path("accounts/", include(second_factors.sign_in)),
     path("preferences/second-factor/", include(second_factors.own)),
-    path("accounts/logout/", accounts.LogoutView.as_view(), name="logout"),
+    path("accounts/logout/", SignOutView.as_view(), name="logout"),
     path(
         "accounts/password/",
         transaction.atomic(CountedPasswordChangeView.as_view()),

@@ -105,7 +105,7 @@ def conditional(run: Callable[..., Any]) -> Callable[..., Any]:
     def answered(request: HttpRequest, **values: Any) -> HttpResponse:
         def look(request: HttpRequest) -> HttpResponse:
             answer: HttpResponse = run(request, **values)
-            patch_cache_control(answer, private=True, no_cache=True)
+            patch_cache_control(answer, private=True, no_store=True)
             patch_vary_headers(answer, ["Authorization", "Cookie"])
             return answer
 

@@ -72,12 +72,12 @@ def known_migrations() -> set[tuple[str, str]]:
 @require_safe
 @never_cache
 def numbers(request: HttpRequest) -> HttpResponse:
-    """The metrics in the format of Prometheus, for clients with the token; if no token
-    is set, only for this machine."""
+    """The metrics in the format of Prometheus, for clients with the token. If no token
+    is set: only for this machine, and without the names of queues and links."""
     if not may_scrape(request):
         return refused()
     try:
-        text = collector.exposition()
+        text = collector.exposition(named=bool(settings.BACKOUT_METRICS_TOKEN))
     except (BrokerError, DatabaseError):
         logger.warning("The metrics cannot be read.", exc_info=True)
         return plain(NO_DATABASE, 503)

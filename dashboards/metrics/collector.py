@@ -41,6 +41,7 @@ MOST_QUEUES = 5000  # queues with their own series, by id; each has some dozens
 
 # Counters exported as 0 before the first event, so that rates work.
 ALWAYS = (Kind.PUT, Kind.GET, Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER, Kind.EXPIRE)
+NAMES = {"queue", "bridge", "link"}  # labels
 STATES = ("ready", "in_flight", "delayed")
 
 
@@ -124,19 +125,23 @@ class Known(NamedTuple):
     is_for_dead_letters: bool
 
 
-def exposition() -> bytes:
+def exposition(*, named: bool = True) -> bytes:
     """All metrics as text; at most a second old.
+
+    Args:
+        named: include the metrics of single queues and links, which name them.
 
     Raises:
         SearchTooLong: the database took too long for one query.
         DatabaseError: the database is not available.
     """
-    found: bytes | None = cache.get(KEY)
+    key = KEY if named else f"{KEY}.unnamed"
+    found: bytes | None = cache.get(key)
     if found is None:
         registry = CollectorRegistry()
-        registry.register(Numbers())
+        registry.register(Numbers() if named else UnnamedNumbers())
         found = generate_latest(registry)
-        cache.set(KEY, found, KEPT_S)
+        cache.set(key, found, KEPT_S)
     return found
 
 
@@ -158,6 +163,16 @@ class Numbers(Collector):
             ]
         yield from metrics
         yield SCRAPE.is_(time.perf_counter() - began_s)
+
+
+class UnnamedNumbers(Numbers):
+    """The values that belong to no single queue or link."""
+
+    def collect(self) -> Iterator[Metric]:
+        for metric in super().collect():
+            labels = {label for sample in metric.samples for label in sample.labels}
+            if not labels & NAMES:
+                yield metric
 
 
 def of_queues() -> Iterator[Metric]:

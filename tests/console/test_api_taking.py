@@ -275,7 +275,7 @@ def test_who_has_an_answer_gets_it_again_only_if_it_changed(
     assert (again.status_code, again.content) == (304, b"")
     assert changed.status_code == 200
     assert "private" in first["Cache-Control"]
-    assert "no-cache" in first["Cache-Control"]
+    assert "no-store" in first["Cache-Control"]
 
 
 def test_a_get_may_wait_for_the_first_message(

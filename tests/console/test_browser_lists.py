@@ -117,12 +117,12 @@ def test_numbers_change_where_they_are_and_rows_do_not(
     arrive(page, "Overview")
     rows = page.locator("main li[data-row]")
     before = rows.evaluate_all("rows => rows.map((row) => row.id)")
-    lying = rows.filter(has_text="1 dead letter lies")
+    lying = rows.filter(has_text="1 dead letter.")
     expect(lying).to_be_visible()
 
     apart(lambda: die("KeyError: 'customer'"))
     page.clock.run_for(PASSES_MS)
 
     expect(page.locator("#numbers .tile-dead")).to_contain_text("2")
-    expect(rows.filter(has_text="2 dead letters lie")).to_be_visible()
+    expect(rows.filter(has_text="2 dead letters.")).to_be_visible()
     assert rows.evaluate_all("rows => rows.map((row) => row.id)") == before

@@ -124,7 +124,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
-@cache_control(private=True, max_age=30)
+@cache_control(private=True, no_store=True)
 def complete(request: HttpRequest) -> HttpResponse:
     """Completions of a text that is added to the filter terms in ``f``."""
     told = autocomplete.complete(

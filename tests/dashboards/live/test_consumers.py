@@ -170,8 +170,13 @@ async def test_who_may_not_look_is_told_so_by_the_code(is_known: bool) -> None:
 
 
 @pytest.mark.usefixtures("redis")
-async def test_other_sites_cannot_listen(vera: User) -> None:
-    async with page_of(vera, origin=b"https://evil.example") as page:
+@pytest.mark.parametrize(
+    "origin", [b"https://evil.example", b"http://localhost:8001", b"null", b""]
+)
+async def test_other_sites_and_other_ports_cannot_listen(
+    vera: User, origin: bytes
+) -> None:
+    async with page_of(vera, origin=origin) as page:
         assert (await page.opens())["type"] == "websocket.close"
 
 
