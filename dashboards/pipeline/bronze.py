@@ -10,23 +10,25 @@ again: the same events into the same files.
 
 Windows are never chosen by ``id > last``: that would miss rows of transactions that
 commit late. All transactions below ``pg_snapshot_xmin`` have ended. No snapshot is held
-for longer than the export of one window takes.
+for longer than the export of one window takes. A window that takes longer than
+``TIMEOUT`` is halved.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
-from datetime import date, datetime
+import logging
+from collections.abc import Callable, Generator
+from contextlib import closing
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+import adbc_driver_manager
 import adbc_driver_postgresql.dbapi as adbc
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from adbc_driver_manager._reader import AdbcRecordBatchReader
 from django.db import connection, transaction
 from psycopg import pq as libpq
 from psycopg.conninfo import make_conninfo
@@ -36,6 +38,7 @@ from broker.queueing.journal import has_read
 from dashboards import sql
 from dashboards.models import ArchiveFile, ExportWindow
 from dashboards.pipeline import message_fields
+from dashboards.pipeline.day_files import write
 from dashboards.pipeline.manifest import (
     BRONZE,
     MESSAGES,
@@ -53,6 +56,19 @@ from dashboards.spark import cpu_share
 SPAN = 1_000_000  # transactions in one window, so that each is read in seconds
 VERSION = 2  # of a file's columns; sources.py has a reader for each version
 EVER = ("-infinity", "infinity")
+# Of a statement that copies a window. That of pages is shorter: a window of a busy
+# journal needs more. A copy holds a snapshot; until it ends, tables of queues grow.
+TIMEOUT = "5min"
+NO_TIMEOUT = "0"
+CANCELLED = "57014"  # SQLSTATE: by its timeout, or by an administrator
+
+
+HALVED = (
+    "The server cancelled the export of transactions %d to %d of the journal; they are"
+    " exported %d at a time."
+)
+
+logger = logging.getLogger(__name__)
 
 
 class JournalEnd(NamedTuple):
@@ -77,12 +93,14 @@ def export(tell: Callable[[float], None], span: int = SPAN) -> datetime:
     """
     with exclusive():
         if left := ExportWindow.objects.filter(state=ExportWindow.State.OPEN).first():
-            close(left)
+            span = min(span, close(left))
         hi, as_of, lo = JournalEnd(*sql.fetch_one("journal_end"))
-        for start in range(lo, hi, span):
+        start = lo
+        while start < hi:
             window = open_window(start, min(start + span, hi))
-            close(window)
-            tell((window.hi - lo) / (hi - lo))
+            span = min(span, close(window))
+            start = window.hi
+            tell((start - lo) / (hi - lo))
     return as_of
 
 
@@ -133,9 +151,18 @@ def open_window(lo: int, hi: int) -> ExportWindow:
     return ExportWindow.objects.create(n=n, lo=lo, hi=hi)
 
 
-def close(window: ExportWindow) -> None:
-    """Copy an open window to files, list them, and mark the window as done."""
-    files = copy(window)
+def close(window: ExportWindow) -> int:
+    """Copy an open window to files, list them, and mark the window as done.
+
+    A window that the server cancels is halved and copied again, so that the export
+    makes progress.
+
+    Returns:
+        The most transactions that a further window of this export should have.
+    """
+    span = SPAN
+    while (files := copied(window)) is None:
+        span = halve(window)
     listed = ArchiveFile.objects.filter(table__in=COPIED, replaced_at__isnull=True)
     with transaction.atomic():
         put_in_place_of(listed.filter(window=window.n), files)
@@ -144,6 +171,36 @@ def close(window: ExportWindow) -> None:
             rows=sum(file.rows for file in files if file.table == BRONZE),
         )
     has_read("reports", window.hi)
+    return span
+
+
+def copied(window: ExportWindow) -> list[ArchiveFile] | None:
+    """The files of a window; None if the server cancelled, and it can be halved."""
+    try:
+        return copy(window)
+    except adbc_driver_manager.Error as error:
+        if error.sqlstate != CANCELLED or is_single(window):
+            raise
+        return None
+
+
+def is_single(window: ExportWindow) -> bool:
+    return window.hi - window.lo == 1
+
+
+def halve(window: ExportWindow) -> int:
+    """Give the second half of an open window to the next one; return the new span.
+
+    Files of the whole window are removed; none of them is listed.
+    """
+    span = (window.hi - window.lo) // 2
+    logger.warning(HALVED, window.lo, window.hi, span)
+    window.hi = window.lo + span
+    window.save(update_fields=["hi"])
+    for table in COPIED:
+        for file in root().glob(f"{table}/*/{window.n:06}.*"):
+            file.unlink()
+    return span
 
 
 def copy(window: ExportWindow) -> list[ArchiveFile]:
@@ -152,8 +209,10 @@ def copy(window: ExportWindow) -> list[ArchiveFile]:
 
 
 def copy_table(table: str, window: ExportWindow) -> list[ArchiveFile]:
+    """One transaction cannot be halved: it is copied however long that takes."""
+    timeout = NO_TIMEOUT if is_single(window) else TIMEOUT
     rows = write(
-        read(table, window.lo, window.hi, *EVER),
+        read(table, window.lo, window.hi, *EVER, timeout=timeout),
         lambda day: root() / table / str(day) / f"{window.n:06}.parquet",
     )
     return [
@@ -198,60 +257,30 @@ def recover(file: ArchiveFile) -> None:
 
 
 def read(
-    table: str, lo: int, hi: int, begin: str, end: str
+    table: str, lo: int, hi: int, begin: str, end: str, *, timeout: str = NO_TIMEOUT
 ) -> Generator[pa.RecordBatch]:
-    """Rows of a table between bounds, from the database, in the archive's format."""
-    copied = COPIED[table]
+    """Rows of a table between bounds, from the database, in the archive's format.
+
+    Raises:
+        adbc_driver_manager.Error: the server refused, or cancelled after the timeout.
+    """
+    one = COPIED[table]
     with adbc.connect(dsn(), autocommit=True) as journal, journal.cursor() as cursor:
-        bounds = (str(lo), str(hi), begin, end)
+        bounds = (str(lo), str(hi), begin, end, timeout)
         cursor.execute(sql.statement("bounds"), bounds)
         *_, backend = cursor.fetchall()[0]
         cpu_share.take_along(backend)
-        cursor.execute(sql.statement(copied.statement))
-        with cursor.fetch_record_batch() as batches:
+        cursor.execute(sql.statement(one.statement))
+        with closing(batches_of(cursor)) as batches:
             for batch in batches:
-                yield copied.kept(batch)
+                yield one.kept(batch)
 
 
-def write(
-    batches: Iterator[pa.RecordBatch],
-    named: Callable[[date], Path],
-    *,
-    by_day: bool = True,
-) -> dict[date, tuple[Path, int]]:
-    """Write rows to one file for each day, or to one file.
-
-    Returns:
-        The path and the number of rows, by day.
-    """
-    rows: dict[date, int] = {}
-    writers: dict[date, pq.ParquetWriter] = {}
-    with ExitStack() as open_files:
-        for batch in batches:
-            parts = split(batch) if by_day else [(date.min, batch)]
-            for day, part in parts:
-                if day not in writers:
-                    draft = named(day).with_suffix(".draft")
-                    draft.parent.mkdir(parents=True, exist_ok=True)
-                    writers[day] = open_files.enter_context(
-                        pq.ParquetWriter(draft, part.schema, compression="zstd")
-                    )
-                writers[day].write_batch(part)
-                rows[day] = rows.get(day, 0) + part.num_rows
-    files = {day: named(day) for day in writers}
-    for file in files.values():
-        draft = file.with_suffix(".draft")
-        harden([draft])
-        draft.rename(file)
-    harden(files.values())
-    return {day: (file, rows[day]) for day, file in files.items()}
-
-
-def split(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
-    """The rows of a batch by day (UTC); their order stays the same."""
-    days = pc.cast(batch["at"], pa.date32(), safe=False)
-    for day in pc.unique(days):
-        yield day.as_py(), batch.filter(pc.equal(days, day))
+def batches_of(cursor: adbc.Cursor) -> AdbcRecordBatchReader:
+    """The result, read so that errors keep their SQLSTATE; pyarrow's reader, which
+    ``fetch_record_batch`` returns, makes each an ``OSError``."""
+    stream = cursor.fetch_arrow()  # its end releases what is not imported by then
+    return AdbcRecordBatchReader._import_from_c(stream.address)
 
 
 def with_fingerprints(batch: pa.RecordBatch) -> pa.RecordBatch:

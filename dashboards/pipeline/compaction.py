@@ -11,7 +11,8 @@ from django.db import transaction
 from django.db.models import Count, F, Max
 
 from dashboards.models import ArchiveFile, PublishedDay, ReportRow
-from dashboards.pipeline.bronze import COPIED, file_of, is_there, write
+from dashboards.pipeline.bronze import COPIED, file_of, is_there
+from dashboards.pipeline.day_files import write
 from dashboards.pipeline.manifest import (
     DAY,
     SILVER,

@@ -1,0 +1,55 @@
+"""Files of the archive for each day: written as drafts, and renamed once complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dashboards.pipeline.manifest import harden
+
+
+def write(
+    batches: Iterator[pa.RecordBatch],
+    named: Callable[[date], Path],
+    *,
+    by_day: bool = True,
+) -> dict[date, tuple[Path, int]]:
+    """Write rows to one file for each day, or to one file.
+
+    Returns:
+        The path and the number of rows, by day.
+    """
+    rows: dict[date, int] = {}
+    writers: dict[date, pq.ParquetWriter] = {}
+    with ExitStack() as open_files:
+        for batch in batches:
+            parts = split(batch) if by_day else [(date.min, batch)]
+            for day, part in parts:
+                if day not in writers:
+                    draft = named(day).with_suffix(".draft")
+                    draft.parent.mkdir(parents=True, exist_ok=True)
+                    writers[day] = open_files.enter_context(
+                        pq.ParquetWriter(draft, part.schema, compression="zstd")
+                    )
+                writers[day].write_batch(part)
+                rows[day] = rows.get(day, 0) + part.num_rows
+    files = {day: named(day) for day in writers}
+    for file in files.values():
+        draft = file.with_suffix(".draft")
+        harden([draft])
+        draft.rename(file)
+    harden(files.values())
+    return {day: (file, rows[day]) for day, file in files.items()}
+
+
+def split(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
+    """The rows of a batch by day (UTC); their order stays the same."""
+    days = pc.cast(batch["at"], pa.date32(), safe=False)
+    for day in pc.unique(days):
+        yield day.as_py(), batch.filter(pc.equal(days, day))
