@@ -68,6 +68,8 @@ class Pool:
     def answer(
         self, future: asyncio.Future[Result], function: Callable[[], Result]
     ) -> None:
+        if future.done():  # cancelled: the client has left
+            return
         try:
             done: Result | BaseException = with_connection(function)
         except BaseException as error:  # noqa: BLE001 - for the caller

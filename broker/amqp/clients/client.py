@@ -139,13 +139,10 @@ class Client(Guarded, asyncio.Protocol):
             self.gone = True
             self.transport.close()
             return
-        self.timer = self.loop.call_later(
-            self.limits.login_timeout_s, self.guard, self.login_is_late
-        )
         self.login = Login(self)
+        self.await_login()
         if self.early:
-            early, self.early = self.early, b""
-            self.data_received(early)
+            self.data_received(self.early)
 
     def data_received(self, data: bytes) -> None:
         if not hasattr(self, "transport"):
@@ -182,6 +179,8 @@ class Client(Guarded, asyncio.Protocol):
         if hasattr(self, "transport"):
             self.guard(self.finish, lost=True)
         self.gone = True
+        if isinstance(self.login, Login):
+            self.login.leave()
         self.stop_timer()
         self.listener.dismiss(self)
 
@@ -208,8 +207,15 @@ class Client(Guarded, asyncio.Protocol):
 
     # From the login to the open.
 
+    def await_login(self) -> None:  # again after the listener's own work for it
+        within_s = self.limits.login_timeout_s
+        self.timer = self.loop.call_later(within_s, self.guard, self.login_is_late)
+
     def login_is_late(self) -> None:
-        self.fail(AmqpError(RESOURCE_LIMIT_EXCEEDED, "The open is late."))
+        if isinstance(self.login, Login) and self.login.is_ours:
+            self.await_login()
+        else:
+            self.fail(AmqpError(RESOURCE_LIMIT_EXCEEDED, "The open is late."))
 
     def turn_away(self) -> None:
         """Hang up on a client whose login was refused; the refusal is written."""
@@ -308,11 +314,9 @@ class Client(Guarded, asyncio.Protocol):
         end: End | None = endpoint.context
         endpoint.context = None
         self.listener.register.remove(endpoint)
-        if end is None:
-            return
-        if self.was_lost:
+        if end is not None and self.was_lost:
             self.guard(end.lost)
-        else:
+        elif end is not None:
             self.guard(end.detached, closed=False)
 
     def leave_endpoint(self, endpoint: Endpoint, *, closed: bool) -> None:

@@ -54,11 +54,12 @@ class Guarded:
         except Exception as error:  # noqa: BLE001 - logged, and sent to the client
             self.break_off(as_amqp(error))
 
-    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a coroutine for this client, as a task."""
         task = self.loop.create_task(self.guarded(coroutine))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+        return task
 
     async def guarded(self, coroutine: Coroutine[Any, Any, None]) -> None:
         try:

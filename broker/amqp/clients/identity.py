@@ -13,6 +13,7 @@ import hmac
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from django.conf import settings
@@ -57,6 +58,24 @@ class Right:
     until_s: float
 
 
+@dataclass(slots=True)
+class Check:
+    """A check of one password, shared by all clients that log in with it now."""
+
+    future: asyncio.Future[AbstractBaseUser | None]
+    waiting: int = 0  # clients
+
+    async def result(self) -> AbstractBaseUser | None:
+        """Wait for the result. If all clients have left, the check is cancelled."""
+        self.waiting += 1
+        try:
+            return await asyncio.shield(self.future)
+        finally:
+            self.waiting -= 1
+            if not self.waiting:
+                self.future.cancel()
+
+
 class Identities:
     """Authenticates clients; for the loop's thread.
 
@@ -84,7 +103,7 @@ class Identities:
         self.failures = Failures(limits)
         self.salt = secrets.token_bytes(32)
         self.remembered: OrderedDict[bytes, Right] = OrderedDict()
-        self.checking: dict[bytes, asyncio.Future[AbstractBaseUser | None]] = {}
+        self.checking: dict[bytes, Check] = {}
 
     async def plain(self, name: str, password: str, host: str) -> Identity | None:
         """Authenticate a name and password, as a credential or else as a user.
@@ -125,14 +144,29 @@ class Identities:
         key = self.key(name, password)
         if user := await self.recalled(key):
             return user
-        if not self.failures.begin(host, name, self.loop.time()):
-            await asyncio.sleep(SLOWED_BY_S)
-            return None
-        user = await self.checked_once(key, name, password, host)
-        if user is not None:
+        if (check := self.checking.get(key)) is None:
+            if not self.failures.begin(host, name, self.loop.time()):
+                await asyncio.sleep(SLOWED_BY_S)
+                return None
+            check = Check(self.passwords.run(authenticate, name, password, host))
+            self.checking[key] = check
+            check.future.add_done_callback(partial(self.checked, key, name, host))
+        return await check.result()
+
+    def checked(
+        self,
+        key: bytes,
+        name: str,
+        host: str,
+        future: asyncio.Future[AbstractBaseUser | None],
+    ) -> None:
+        """Only a password that was found wrong stays counted as a failure."""
+        del self.checking[key]
+        if future.cancelled() or future.exception() is not None:
+            self.failures.forgive(host, name)
+        elif (user := future.result()) is not None:
             self.failures.forgive(host, name)
             self.remember(key, user)
-        return user
 
     def key(self, name: str, password: str) -> bytes:
         text = f"{name}\0{password}".encode(errors="surrogatepass")
@@ -153,16 +187,6 @@ class Identities:
         self.remembered.move_to_end(key)
         while len(self.remembered) > MOST_REMEMBERED:
             self.remembered.popitem(last=False)
-
-    async def checked_once(
-        self, key: bytes, name: str, password: str, host: str
-    ) -> AbstractBaseUser | None:
-        """Check a password; simultaneous logins with the same one share the check."""
-        if (running := self.checking.get(key)) is None:
-            running = self.passwords.run(authenticate, name, password, host)
-            self.checking[key] = running
-            running.add_done_callback(lambda _: self.checking.pop(key))
-        return await asyncio.shield(running)
 
 
 def authenticate(name: str, password: str, host: str) -> AbstractBaseUser | None:

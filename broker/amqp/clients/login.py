@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from django.db import Error as DatabaseError
@@ -25,6 +26,8 @@ class Login:
         certificate = client.transport.get_extra_info("peercert")
         self.certified = common_name(certificate)
         self.taken = 0  # bytes received
+        self.task: asyncio.Task[None] | None = None  # works out an answer
+        self.early = b""  # received meanwhile
         self.sasl = server.ServerSasl(
             client.listener.access.mechanisms(
                 client.ip,
@@ -34,7 +37,14 @@ class Login:
         )
 
     def receive(self, data: bytes) -> None:
-        """Handle received bytes."""
+        """Handle received bytes; keep those that come before the answer.
+
+        The socket is read on meanwhile: a client that goes is noticed.
+        """
+        if self.is_ours:
+            self.early += data
+            self.client.hearing.hold("login")  # no more than this is kept
+            return
         self.taken += len(data)
         if self.taken > self.client.limits.login_bytes:
             self.refuse("it sent too many bytes")
@@ -46,8 +56,17 @@ class Login:
         if isinstance(question, server.Denied):
             self.refuse(str(question.error))
         elif question is not None:
-            self.client.hearing.hold("login")
-            self.client.spawn(self.answer(question))
+            self.task = self.client.spawn(self.answer(question))
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the client waits for the listener."""
+        return self.task is not None
+
+    def leave(self) -> None:
+        """The client has gone: do nothing more for it."""
+        if self.task is not None:
+            self.task.cancel()
 
     def write(self) -> None:
         if data := self.sasl.outgoing():
@@ -61,14 +80,22 @@ class Login:
         client.turn_away()
 
     async def answer(self, question: server.Question) -> None:
-        """Query the database, and continue; reading from the client is paused."""
+        """Query the database, and continue."""
         try:
             await self.answered(question)
         except (DatabaseAway, DatabaseError) as error:
             self.sasl.deny(server.OUR_TROUBLE)
             self.refuse(f"the database is away: {error}")
         finally:
-            self.client.hearing.release("login")
+            if self.task is asyncio.current_task():
+                self.task = None
+                self.go_on_reading()
+
+    def go_on_reading(self) -> None:
+        early, self.early = self.early, b""
+        self.client.hearing.release("login")
+        if early and not self.client.gone:
+            self.client.receive(early)
 
     async def answered(self, question: server.Question) -> None:
         if isinstance(question, server.WantsKeys):
