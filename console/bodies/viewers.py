@@ -23,6 +23,7 @@ from console.bodies.pretty_print import indented_json, indented_xml
 from console.bodies.unwrap import NOT_AS_WANTED, UNDECLARED, Layer, Opened, opened
 
 SHOWN = 64 * 2**10  # bytes, or characters after formatting
+LINES = SHOWN // 16  # at most; each is a piece of markup. ``octets`` makes as many
 LAID_OUT = KEPT  # bytes; a longer body is shown as it was sent
 EXCUSE = 200  # characters of an error message
 BLANKS = b"\xef\xbb\xbf\x0b \t\r\n"  # allowed before the first significant byte
@@ -55,12 +56,22 @@ class Shown:
     done: str
     notice: str = ""  # why it is not shown by its type
     is_cut: bool = False  # there is more
+    is_partly_read: bool = False  # so that not all lines are counted
+    line_count: int = 0  # of what was read; ``text`` may have fewer
     folds: bool = False
     layers: tuple[Layer, ...] = ()  # that were taken off, the outermost first
 
     @property
     def lines(self) -> list[str]:
-        return self.text.replace("\r\n", "\n").split("\n")
+        """The lines to be shown."""
+        return self.text.replace("\r\n", "\n").split("\n", LINES)[:LINES]
+
+    @property
+    def hidden_lines(self) -> int:
+        """How many lines follow the last that a page can show; 0 if there is room."""
+        if count_of(self.text) <= LINES:
+            return 0
+        return max(self.line_count, count_of(self.text)) - LINES
 
     @property
     def chain(self) -> str:
@@ -107,7 +118,7 @@ def show(
     if wanted == "hex":
         return in_bytes(head, "")
     if wanted == "text":
-        return as_sent(head)
+        return as_sent(head, size)
     body = opened(head, size, content_type, encoding=encoding, wanted=wanted)
     found = inside(body, wanted)
     text = body.preface + found.text
@@ -119,6 +130,7 @@ def show(
         is_cut=found.is_cut or (bool(body.preface) and len(text) > SHOWN),
         folds=found.folds and not body.preface,
         layers=body.layers,
+        line_count=found.line_count + body.preface.count("\n"),
     )
 
 
@@ -152,7 +164,19 @@ def inside(body: Opened, wanted: str) -> Shown:
 def laid_out(viewer: Viewer, body: bytes, notice: str = "") -> Shown:
     text = viewer.read(body)
     is_cut = len(text) > SHOWN
-    return Shown(text[:SHOWN], viewer.done, notice, is_cut, folds=viewer.folds)
+    return Shown(
+        text[:SHOWN],
+        viewer.done,
+        notice,
+        is_cut,
+        folds=viewer.folds,
+        line_count=count_of(text),
+    )
+
+
+def count_of(text: str) -> int:
+    """The number of lines; the last one may lack its end."""
+    return text.count("\n") + (not text.endswith("\n"))
 
 
 def named(wanted: str) -> Viewer | None:
@@ -166,17 +190,31 @@ def beginning(head: bytes, *, is_all: bool) -> Shown:
     notice = "" if is_all else TOO_LONG
     if is_text(head):
         text = head[:SHOWN].decode(errors="ignore")  # but for a character cut in two
-        return Shown(text, "as text", notice, not is_all or len(head) > SHOWN)
+        return Shown(
+            text,
+            "as text",
+            notice,
+            not is_all or len(head) > SHOWN,
+            is_partly_read=not is_all,
+            line_count=head.count(b"\n"),
+        )
     return in_bytes(head, notice)
 
 
-def as_sent(head: bytes) -> Shown:
+def as_sent(head: bytes, size: int) -> Shown:
     """The start of a body as text, whatever it is."""
     part = head[: SHOWN - 3] if len(head) > SHOWN else head
     text = part.decode(errors="backslashreplace")[:SHOWN]
     said = [NOT_UTF_8] if not is_text(part) and "\\x" in text else []
     said += [TURNED] if TURNS.search(text) else []
-    return Shown(text, "as text", " ".join(said), is_cut=len(head) > SHOWN)
+    return Shown(
+        text,
+        "as text",
+        " ".join(said),
+        is_cut=len(head) > SHOWN,
+        is_partly_read=size > len(head),
+        line_count=head.count(b"\n") + (not head.endswith(b"\n")),
+    )
 
 
 def in_bytes(head: bytes, notice: str) -> Shown:

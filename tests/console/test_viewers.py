@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from console.bodies import viewers
-from console.bodies.viewers import LAID_OUT, SHOWN, VIEWERS, Shown, show, shows
+from console.bodies.viewers import LAID_OUT, LINES, SHOWN, VIEWERS, Shown, show, shows
 from console.templatetags.hostile import shown
 
 REAL_MESSAGES = settings.BASE_DIR.parent / "shared" / "data"
@@ -248,6 +248,33 @@ def test_real_messages_are_laid_out() -> None:
 )
 def test_hidden_characters_are_marked(text: str, html: str) -> None:
     assert shown(text) == f"<bdi>{html}</bdi>"
+
+
+@pytest.mark.parametrize(
+    ("body", "hidden", "at_least"),
+    [
+        (b"\n" * LINES, 0, False),
+        (b"a\n" * (LINES + 1), 1, False),
+        (b"a\n" * LINES + b"a", 1, False),
+        (b"\r\n" * 1_000_000, LAID_OUT // 2 - LINES, True),
+        (b"\n" * 1_000_000, 1_000_000 - LINES, False),
+        (b"\n" * 2**21, LAID_OUT - LINES, True),
+    ],
+)
+@pytest.mark.parametrize("wanted", ["", "text"])
+def test_many_lines_are_cut_and_counted(
+    body: bytes, hidden: int, at_least: bool, wanted: str
+) -> None:
+    made = show(body[:LAID_OUT], len(body), "text/plain", wanted=wanted)
+
+    assert len(made.lines) <= LINES
+    assert (made.hidden_lines, made.is_partly_read) == (hidden, at_least)
+
+
+def test_every_line_of_bytes_that_are_shown_has_room() -> None:
+    made = show(bytes(2**21)[:LAID_OUT], 2**21, "")
+
+    assert (len(made.lines), made.hidden_lines, made.is_cut) == (LINES, 0, True)
 
 
 def test_long_text_is_cut_and_says_so() -> None:
