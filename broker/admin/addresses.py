@@ -13,7 +13,7 @@ from broker.admin.settings_import import ExchangingAdmin
 from broker.formats.wildcards import configured
 from broker.models import Address, AddressSetting
 
-NOWHERE = {  # the checkbox for a text that is defined as empty
+NOWHERE = {  # the values of the checkbox that defines a text as empty
     "dead_letter_address": "no_dead_letter_address",
     "expiry_address": "no_expiry_address",
     "dead_letter_queue_prefix": "no_dead_letter_queue_prefix",
@@ -21,7 +21,7 @@ NOWHERE = {  # the checkbox for a text that is defined as empty
     "expiry_queue_prefix": "no_expiry_queue_prefix",
     "expiry_queue_suffix": "no_expiry_queue_suffix",
 }
-NOT_DEFINED = ("unknown", "not defined here")  # the third state of yes and no
+NOT_DEFINED = ("unknown", "not defined here")  # the third value of a yes-or-no field
 
 
 def tick(label: str, help_text: str) -> forms.BooleanField:
@@ -57,7 +57,7 @@ class AddressAdmin(admin.ModelAdmin):
 
 
 def how_to_match() -> str:
-    """The syntax of patterns, as this broker is configured."""
+    """The syntax of patterns of address settings, as this broker is configured."""
     syntax = configured()
     literal = f" {'…'.join(syntax.markers)} means its own text." * bool(syntax.markers)
     return (
@@ -98,14 +98,16 @@ class AddressSettingForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         for field, none in NOWHERE.items():
             self.initial[none] = getattr(self.instance, field) == ""
-        if "match" in self.fields:  # not if the user may only view it
+        # a user who may only view the setting has no such field
+        if "match" in self.fields:
             self.fields["match"].help_text = how_to_match()
         for one in self.fields.values():
             if isinstance(one.widget, forms.NullBooleanSelect):
                 one.widget.choices = [NOT_DEFINED, ("true", "yes"), ("false", "no")]
 
     def clean(self) -> dict[str, Any]:
-        """Store an empty text for a ticked checkbox; it is a definition."""
+        """Store an empty text if its checkbox is ticked: an empty text is a definition,
+        too."""
         cleaned: dict[str, Any] = super().clean() or {}
         for field, none in NOWHERE.items():
             if not cleaned.get(none):

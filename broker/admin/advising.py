@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from broker.config.lint import advice
 
-MOST = 5  # warnings shown at once
+MOST = 5  # most warnings shown at once
 
 
 class AdvisingAdmin(admin.ModelAdmin):

@@ -121,8 +121,8 @@ def may(request: HttpRequest, *deeds: str) -> bool:
 
 
 def shown(document: Document, mode: Mode) -> dict[str, Any]:
-    """The context of a preview page. It includes the document, with encrypted
-    passwords, for the next request."""
+    """The context of a preview page. It includes the document for the next request,
+    with its passwords encrypted."""
     preview = bridge_import.preview(document, mode)
     text = write(document, sealed=True)
     changes = [

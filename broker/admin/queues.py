@@ -69,7 +69,7 @@ class QueueAdmin(AdvisingAdmin):
 
     @admin.display(description="state")
     def state(self, queue: Queue) -> str:
-        """The state as text; the admin's red cross would look like an error."""
+        """The queue's state as text; the admin's red cross would look like an error."""
         states = {"paused": queue.paused, "put-inhibited": queue.put_inhibited}
         return ", ".join(word for word, is_so in states.items() if is_so)
 

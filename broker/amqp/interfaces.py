@@ -33,7 +33,7 @@ class Snapshot(NamedTuple):
 
     credit: int
     unsettled: int
-    messages: int  # transferred since the attach
+    messages: int  # messages transferred since the attach
     settled: int
 
 
@@ -75,15 +75,16 @@ class End:
         """Continue sending: the session's window or the socket has room again."""
 
     def detached(self, closed: bool) -> None:  # noqa: FBT001 - as the event has it
-        """End in order; the last call. ``closed`` is that of the detach.
+        """End in order; this is the last call. ``closed`` has the value of the detach.
 
-        The broker may have detached the endpoint, as when an authority is withdrawn or
-        an operator closes it, or the client, or its session or connection ended.
+        The endpoint may have been detached by the client, or by the broker, as when an
+        authority is withdrawn or an operator closes it; or its session or connection
+        has ended.
         """
         raise NotImplementedError
 
     def lost(self) -> None:
-        """End after the client vanished; the last call."""
+        """End after the client vanished; this is the last call."""
         raise NotImplementedError
 
     def snapshot(self) -> Snapshot:

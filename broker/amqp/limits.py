@@ -15,7 +15,7 @@ from django.conf import settings
 from broker.amqp.protocol.conditions import RESOURCE_LIMIT_EXCEEDED, AmqpError
 from broker.amqp.protocol.limits import Limits
 
-ELSEWHERE = {  # fields with a setting of the whole broker
+ELSEWHERE = {  # fields whose setting is one of the whole broker
     "message_bytes": "BROKER_MAX_MESSAGE_BYTES",
 }
 
@@ -97,7 +97,7 @@ def setting_of(field: str) -> str:
     return ELSEWHERE.get(field, f"BROKER_AMQP_{SETTINGS.get(field, field.upper())}")
 
 
-SETTINGS = {  # names of settings that differ from the field's
+SETTINGS = {  # names of settings that differ from the name of the field
     "connections": "MAX_CONNECTIONS",
     "connections_per_user": "MAX_CONNECTIONS_PER_USER",
     "connections_per_host": "MAX_CONNECTIONS_PER_HOST",
@@ -125,7 +125,7 @@ class Counts:
     def __init__(self, limits: ListenerLimits) -> None:
         self.limits = limits
         self.all = 0
-        self.waiting = 0  # not logged in yet
+        self.waiting = 0  # connections that are not logged in yet
         self.hosts: Counter[str] = Counter()
         self.waiting_hosts: Counter[str] = Counter()
         self.users: Counter[int] = Counter()
@@ -134,7 +134,7 @@ class Counts:
         """Count a new connection.
 
         Raises:
-            AmqpError: there are too many; this one is not counted.
+            AmqpError: there are too many connections; the new one is not counted.
         """
         limits = self.limits
         for count, most, which in (
@@ -159,7 +159,8 @@ class Counts:
         """Count a connection for its user, and no longer as waiting for its login.
 
         Raises:
-            AmqpError: the user has too many; the connection still counts as waiting.
+            AmqpError: the user has too many connections; this one still counts as
+                waiting.
         """
         most = self.limits.connections_per_user
         if self.users[user_id] >= most:
@@ -189,7 +190,7 @@ class Counts:
 
 
 def drop_zero(counts: Counter[Any], key: object) -> None:
-    """Delete a zero count, so that old addresses do not pile up."""
+    """Delete a counter that is zero, so that old addresses do not accumulate."""
     if not counts[key]:
         del counts[key]
 

@@ -48,11 +48,11 @@ logger = logging.getLogger(__name__)
 
 PRODUCT, VERSION = "Backout", "0.1.0"
 MIB = 2**20
-THREADS = 4  # for attaches, gets and logins
+THREADS = 4  # threads for attaches, gets and logins
 PASSWORD_THREADS = 2
-MOST_ITEMS = 1000  # in a batch
+MOST_ITEMS = 1000  # most items in a batch
 BATCH_BYTES = 16 * MIB
-PATIENCE_S = 10.0  # of puts, while the database is away
+PATIENCE_S = 10.0  # how long puts wait while the database is away
 BACKLOG = 1024
 LEAVE_WITHIN_S = 3.0  # time for clients to close after our close
 BATCHES_END_WITHIN_S = 8.0
@@ -105,7 +105,8 @@ class Listener:
             loop, self.limits, database=self.pool, passwords=self.passwords
         )
         self.principals = Principals()
-        self.own = Pool(loop, "rounds", threads=1)  # not kept busy by clients
+        # threads of its own, which clients cannot keep busy
+        self.own = Pool(loop, "rounds", threads=1)
         self.register = Register(self.database, self.own.run)
         self.puts: Batches[Put, None] = Batches(
             loop,
@@ -172,13 +173,14 @@ class Listener:
 
     @property
     def ports(self) -> list[int]:
-        """The ports it listens on: without TLS, then with TLS if it does."""
+        """The ports the listener listens on: the port without TLS first, then the port
+        with TLS, if any."""
         return [server.sockets[0].getsockname()[1] for server in self.servers]
 
-    # Clients come and go.
+    # Clients connect and disconnect.
 
     def admit(self, client: Client, transport: asyncio.Transport) -> bool:
-        """Count a new connection; False if there are too many."""
+        """Count a new connection; False if there are too many connections."""
         peer = transport.get_extra_info("peername")
         client.ip, client.host, client.address = place(peer)
         try:
@@ -206,7 +208,7 @@ class Listener:
         return self.principals.enter(Key.of(client.identity), client.held)
 
     def forget(self, client: Client) -> None:
-        """Remove a client that is over; its socket may still be open."""
+        """Remove a client that has ended; its socket may still be open."""
         self.register.leave(client)
         if client.is_counted and not client.is_forgotten:
             client.is_forgotten = True
@@ -219,10 +221,10 @@ class Listener:
             user_id = client.user.pk if client.is_counted else None
             self.counts.leave(client.host, user_id)
 
-    # The end.
+    # The end of the listener.
 
     async def stop(self) -> None:
-        """Stop in order: commit what is in batches, give other deliveries back."""
+        """Stop in order: commit the waiting batches, and give other deliveries back."""
         self.stopping = True
         for server in self.servers:
             server.close()
@@ -259,7 +261,8 @@ class Listener:
             await asyncio.sleep(0.005)
 
     def close(self) -> None:
-        """End the threads; other processes back out what this one still holds."""
+        """End the threads; other processes back out the deliveries this listener still
+        holds."""
         for batches in (self.puts, self.settlements):
             batches.close()
         for pool in (self.passwords, self.pool, self.own):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
-TRIES = 20  # ports to try, from the wanted one on
+TRIES = 20  # ports to try, beginning with the wanted port
 
 
 class PortTaken(OSError):

@@ -14,15 +14,16 @@ from collections.abc import Callable, Sequence
 
 from django.conf import settings
 
-PARENT = "BACKOUT_LISTENER_OF"  # environment variable: pid of the parent
+PARENT = "BACKOUT_LISTENER_OF"  # environment variable with the process id of the parent
 LOOK_S = 0.1
 LONGEST_WAIT_S = 30.0
-STEADY_AFTER_S = 60.0  # a process that ran this long starts again after a second
+# after running this long, a process is restarted after one second
+STEADY_AFTER_S = 60.0
 STOP_WITHIN_S = 19.5
 
 
 class SupervisedProcess:
-    """One of the processes; restarted when it ends, with growing delays."""
+    """One listener process; it is restarted when it ends, with growing delays."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.arguments = arguments
@@ -32,7 +33,7 @@ class SupervisedProcess:
         self.next_at = 0.0
 
     def look(self) -> str | None:
-        """Start it if it is due; return a sentence if it has just ended."""
+        """Start the process if it is due; return a sentence if it has just ended."""
         if self.process is None:
             if time.monotonic() >= self.next_at:
                 self.start()
@@ -58,7 +59,7 @@ class SupervisedProcess:
         )
 
     def stop(self, until: float) -> None:
-        """Wait for its end after a terminate; kill it when the time is over."""
+        """Terminate the process and wait for its end; kill it when the time is over."""
         if self.process is None:
             return
         try:

@@ -45,7 +45,7 @@ from broker.errors.units_of_work import (
 from broker.security.authorities import Authority
 
 SHOWN_BY: tuple[Authority, ...] = ("inquire", "get", "put", "browse")
-LONGEST = 1000  # characters of a description
+LONGEST = 1000  # most characters of a description
 
 CONDITIONS: dict[type[BrokerError], str] = {
     NoSuchAddress: c.NOT_FOUND,
@@ -70,7 +70,8 @@ CONDITIONS: dict[type[BrokerError], str] = {
     WrongPersistence: c.INVALID_FIELD,
     WrongReportOptions: c.INVALID_FIELD,
     MalformedHeader: c.DECODE_ERROR,
-    # Not TRANSACTION_ROLLBACK, which JMS clients take for a commit in doubt.
+    # Not TRANSACTION_ROLLBACK, which JMS clients take for a commit whose result is
+    # unknown.
     BackedOut: c.PRECONDITION_FAILED,
     LockLost: c.PRECONDITION_FAILED,
     SecondMark: c.PRECONDITION_FAILED,
@@ -79,7 +80,7 @@ CONDITIONS: dict[type[BrokerError], str] = {
 
 
 class Rights(Protocol):
-    """A client, and what it may do."""
+    """A client, and its authorities."""
 
     @property
     def actor(self) -> str: ...
@@ -92,8 +93,8 @@ def lacking(
 ) -> BrokerError:
     """The error for a client that lacks an authority on a queue or address.
 
-    A client with no authority on it gets the error for a missing one, so that it cannot
-    learn which names exist.
+    A client with no authority on the name gets the error for a missing queue or
+    address, so that it cannot learn which names exist.
     """
     is_shown = any(client.may(one, name) for one in SHOWN_BY)
     return NotAuthorized(client.actor, authority, name) if is_shown else missing
@@ -102,7 +103,7 @@ def lacking(
 def refusal(error: Exception) -> AmqpError:
     """The AMQP error for an exception.
 
-    The text of an unexpected exception is left out, as it is for the log only.
+    The text of an unexpected exception is left out, as that text is for the log only.
     """
     if isinstance(error, AmqpError):
         return error

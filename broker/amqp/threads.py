@@ -28,7 +28,7 @@ Asked = ParamSpec("Asked")
 logger = logging.getLogger(__name__)
 
 IDLE_S = 1.0  # a connection idle for longer is tested before its use
-WAITS_S = (0.05, 0.25, 1.0)  # between attempts while the database is away
+WAITS_S = (0.05, 0.25, 1.0)  # seconds between attempts while the database is away
 # SQLSTATEs by which the server says that nothing was done: connection exceptions, too
 # few resources, operator intervention, a standby, deadlocks, lock time-outs.
 NOTHING_DONE = ("08", "53", "57P", "25006", "40", "55P03")
@@ -95,7 +95,7 @@ class Pool:
 
 
 def tell(future: asyncio.Future[Any], done: object) -> None:
-    if future.done():  # cancelled
+    if future.done():  # the caller has cancelled the call
         return
     if isinstance(done, BaseException):
         future.set_exception(done)
@@ -166,7 +166,7 @@ class PendingBatch(Generic[Item, Result]):
 
 
 class Batches(Generic[Item, Result]):
-    """Group commit: items added while one transaction runs share the next one.
+    """Group commit: items added while a transaction runs share the next transaction.
 
     There is no timer: a single item is run at once. Items run in the order of ``add``,
     in a thread of their own. While the database is away they wait, in this order.
@@ -202,9 +202,9 @@ class Batches(Generic[Item, Result]):
         self.patience_s = patience_s
         self.pool = Pool(loop, name, threads=1)
         self.waiting: deque[PendingBatch[Item, Result]] = deque()
-        self.waiting_items = 0  # including running ones
+        self.waiting_items = 0  # waiting items, including those that run now
         self.waiting_bytes = 0
-        self.away = False  # the database is; grant no credit then
+        self.away = False  # the database is away; give no credit now
         self.attempts = 0
         self.is_running = False
         self.idle = asyncio.Event()
@@ -231,7 +231,7 @@ class Batches(Generic[Item, Result]):
         self.idle.clear()
         if not self.is_running:
             self.is_running = True
-            self.loop.call_soon(self.start)  # items of the same packet join
+            self.loop.call_soon(self.start)  # items of the same packet join this batch
 
     async def drain(self) -> None:
         """Wait until all items are done."""
@@ -275,7 +275,7 @@ class Batches(Generic[Item, Result]):
     def tell(
         self, one: PendingBatch[Item, Result], results: Iterator[Result | Exception]
     ) -> PendingBatch[Item, Result] | None:
-        """Report results of items; return those to be tried again."""
+        """Report results of items; return the items to be tried again."""
         told: list[tuple[Item, Result | Exception]] = []
         again: list[Item] = []
         for item, result in zip(one.items, results, strict=False):
@@ -287,7 +287,7 @@ class Batches(Generic[Item, Result]):
         try:
             if told:
                 one.done(told)
-        except Exception:  # later items must be reported, too
+        except Exception:  # the results of later items must be reported, too
             logger.exception("What became of an item could not be told.")
         if again:
             return replace(one, items=again)
@@ -295,7 +295,7 @@ class Batches(Generic[Item, Result]):
         return None
 
     def is_passing(self, result: Exception, one: PendingBatch[Item, Result]) -> bool:
-        """Whether to try an item again."""
+        """Whether an error is temporary, so that its item is tried again."""
         if self.patience_s is None:
             return isinstance(result, DatabaseAway) or is_in_doubt(result)
         waited_s = self.loop.time() - one.since_s

@@ -32,9 +32,9 @@ class Dead:
     """One message, or a notice about one, for the dead message queues."""
 
     received: Received
-    reason: str  # as in Open MQ
+    reason: str  # the reason, with the names of Open MQ
     error: str
-    message: NewMessage  # the copy
+    message: NewMessage  # the copy for the dead message queues
     at: datetime
     is_notice: bool  # only a notice: the message itself is not lost
     is_elsewhere: bool = False  # a configured dead message queue has accepted it
@@ -48,17 +48,19 @@ class Batch:
     now: datetime
     sends: list[Sending] = field(default_factory=list)
     dead: list[Dead] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)  # of the first ones, in order
-    left: list[Received] = field(default_factory=list)  # stay at the source
+    # outcomes of the first messages, in order
+    outcomes: list[Outcome] = field(default_factory=list)
+    # messages that stay at the source
+    left: list[Received] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
 
     @property
     def taken(self) -> list[Received]:
-        """The messages that leave the source."""
+        """The messages of the batch that leave the source."""
         return self.received[: len(self.outcomes)]
 
     def leave(self, first: Received) -> None:
-        """Keep this message and all after it at the source."""
+        """Keep this message and all later messages of the batch at the source."""
         place = self.received.index(first)
         self.left = self.received[place:]
 
@@ -69,11 +71,11 @@ class Batch:
         self.counts.branched += sending.outcome is Outcome.BRANCHED
 
     def end(self, outcome: Outcome) -> None:
-        """Take the next message from the source without sending it."""
+        """Remove the next message from the source without sending it."""
         self.outcomes.append(outcome)
 
     def refuse(self, sending: Sending, dead: Dead) -> None:
-        """Make a message that the target refused a dead message."""
+        """Turn a message that the target refused into a dead message."""
         self.sends.remove(sending)
         self.outcomes[self.received.index(sending.received)] = Outcome.SEND_FAILURE
         self.dead.append(dead)
@@ -98,7 +100,7 @@ class Batch:
         return max(0, (self.now - received.sent_at) // MILLISECOND)
 
     def runs(self) -> Iterator[list[Sending]]:
-        """The messages to send, as runs with the same destination."""
+        """The messages to send, grouped into runs with the same destination."""
         run: list[Sending] = []
         for one in self.sends:
             if run and run[-1].destination != one.destination:

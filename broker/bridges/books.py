@@ -23,7 +23,8 @@ from broker.models import LinkStatus, Place
 
 
 class Outcome(StrEnum):
-    """The outcome of a message; for a dead one, the reason as in Open MQ."""
+    """The outcome of a message; for a dead message, the reason with the names of Open
+    MQ."""
 
     TRANSFERRED = "TRANSFERRED"
     BRANCHED = "BRANCHED"
@@ -40,7 +41,8 @@ class Outcome(StrEnum):
 class Role(StrEnum):
     """The role of a message of this broker in a transfer, and its place."""
 
-    SOURCE = "source"  # claimed, until it is accepted
+    # a message from the source; it stays claimed until it is accepted
+    SOURCE = "source"
     TARGET = "target"
     DEAD = "dead"
 
@@ -71,12 +73,13 @@ class TransferEntry:
     queue_id: int
     id: int
     outcome: Outcome
-    other: str = ""  # its id at the other end
-    copy: int | None = None  # its number at the other end, if that is here, too
-    latency_ms: int | None = None  # from its put at the source to its transfer
+    other: str = ""  # message id at the other end
+    # message number at the other end, if the other end is this broker, too
+    copy: int | None = None
+    latency_ms: int | None = None  # time from the put at the source to the transfer
     transformed: bool = False
     role: Role = Role.SOURCE
-    counted: bool = True  # in reports; one entry for each message
+    counted: bool = True  # counted in reports; one entry of each message is counted
 
 
 COUNTED = tuple(one.name for one in fields(Counts))
@@ -164,14 +167,15 @@ def detail_of(told: Sequence[TransferEntry]) -> dict[str, Any]:
 
 
 def trouble(link_id: int, epoch: int, error: str, *, failures: int) -> None:
-    """Record the last error, and the failures in a row; no effect once taken over."""
+    """Record the last error, and the number of failures in a row. No effect if another
+    process has taken over the link."""
     LinkStatus.objects.filter(link_id=link_id, epoch=epoch).update(
         error=error[:1000], error_at=Now(), failures=failures
     )
 
 
 def recovered(link_id: int, epoch: int, *, failures: int = 0) -> None:
-    """Set the failures in a row after a success."""
+    """Set the number of failures in a row after a success."""
     LinkStatus.objects.filter(link_id=link_id, epoch=epoch).update(failures=failures)
 
 

@@ -34,16 +34,19 @@ class Carrier:
     """State and operations that all ways of transfer share."""
 
     link: Link
-    epoch: int  # of this turn, for the fence
+    epoch: int  # the link's epoch in this run, for the fence
     dead_queues: Sequence[DeadMessageQueue] = ()
     stopping: threading.Event = field(default_factory=threading.Event)
-    batch_number: int = 0  # of the last named transaction
-    told_no_transfer: bool = False  # the first since the start gets a notice
+    batch_number: int = 0  # number of the last named transaction
+    # a notice was sent for the first NoTransfer since the start
+    told_no_transfer: bool = False
     told_branch: bool = False
-    sure_at: float = -math.inf  # when the link was last known to be ours
-    told: datetime = LONG_AGO  # the database's clock then
-    addresses: dict[str, str] = field(default_factory=dict)  # by destination
-    sessions: dict[int, ProviderSession] = field(default_factory=dict)  # by dead queue
+    sure_at: float = -math.inf  # when the link was last known to belong to this process
+    told: datetime = LONG_AGO  # the database's time at that moment
+    # addresses by name of destination
+    addresses: dict[str, str] = field(default_factory=dict)
+    # sessions by id of the dead message queue
+    sessions: dict[int, ProviderSession] = field(default_factory=dict)
 
     @cached_property
     def name(self) -> str:
@@ -60,7 +63,7 @@ class Carrier:
 
     @cached_property
     def tag(self) -> dict[str, str]:
-        """The properties that tell the bridge a message came through."""
+        """The properties that say through which bridge a message came."""
         bridge = self.link.bridge
         return {TAG: bridge.name} if bridge.tag_messages else {}
 
@@ -150,12 +153,12 @@ class Carrier:
         self.set_clock(books.fence(self.link.pk, self.name, self.epoch, counts, now))
 
     def set_clock(self, told: datetime) -> None:
-        """Note that the link is ours, and the time of the database's clock."""
+        """Note that this process owns the link, and the time of the database's clock."""
         self.sure_at, self.told = time.monotonic(), told
 
     def now(self) -> datetime:
-        """The time of the database's clock, computed from its last known value. After
-        ``confirm`` that is recent; it needs no query."""
+        """The time of the database's clock, computed from its last known value, without
+        a query. After ``confirm`` that value is recent."""
         return self.told + timedelta(seconds=time.monotonic() - self.sure_at)
 
     def write(self, *entries: TransferEntry) -> None:
@@ -196,7 +199,7 @@ def dead_entries(
     """Journal entries of copies put on the built-in queue; notices never count.
 
     Args:
-        receipts: empty if the queue took nothing.
+        receipts: empty if the queue accepted nothing.
     """
     return [
         TransferEntry(

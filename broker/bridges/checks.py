@@ -26,7 +26,7 @@ def passwords_can_be_read(
             secrets.check_all()
     except SecretsLost as error:
         return [checks.Warning(str(error), id="broker.secrets-lost")]
-    except ProgrammingError:  # a later migration creates its tables
+    except ProgrammingError:  # the tables of bridges are created by a later migration
         return []
     return []
 

@@ -18,7 +18,8 @@ ACTS = {
 
 
 def link_of(bridge: str, link: str) -> Link:
-    """
+    """The link of these names.
+
     Raises:
         NoSuchBridge, NoSuchLink: there is none of this name.
     """
@@ -55,7 +56,7 @@ def command(link: Link, what: Command, *, reason: str = "") -> bool:
     status.wanted = to
     status.state = on_the_way(now_is, to)
     if to == LinkState.STARTED:
-        status.failures = 0  # start with no delay
+        status.failures = 0  # the first try to connect must not wait
     status.save(update_fields=["wanted", "state", "failures"])
     audit.record(ACTS[what], link, reason=reason)
     return True

@@ -33,7 +33,7 @@ def destination_of(row: BridgeDestination) -> Destination:
 
 
 def target_of(link: Link) -> Destination | None:
-    """The target of a link; None is AS_SOURCE."""
+    """The target of a link; None means AS_SOURCE."""
     return None if link.target is None else destination_of(link.target)
 
 

@@ -39,7 +39,8 @@ logger = logging.getLogger(__name__)
 
 PREFIX = "JMS_SUN_JMSBRIDGE_"
 EPOCH_MS = 1000
-ATTEMPTS, INTERVAL_S = 3, 5  # of the built-in queue
+# number of attempts for the built-in queue, and seconds between them
+ATTEMPTS, INTERVAL_S = 3, 5
 HEADERS = (
     *("message_id", "priority", "durable", "expires_at", "correlation_id"),
     *("reply_to", "subject", "group_id", "content_type"),
@@ -51,13 +52,14 @@ class Reach(Protocol):
 
     @property
     def queues(self) -> Sequence[DeadMessageQueue]:
-        """The enabled queues, in order."""
+        """The enabled dead message queues, in order."""
 
     def session(self, queue: DeadMessageQueue) -> ProviderSession:
-        """A session with the provider of a queue, or a ``ProviderError``."""
+        """A session with the provider of a queue; or raise a ``ProviderError``."""
 
     def drop(self, queue: DeadMessageQueue) -> None:
-        """Close the session with its provider; the next one is new."""
+        """Close the session with the provider of a queue; the next call opens a new
+        session."""
 
     def wait(self, seconds: float) -> object:
         """Wait until the next attempt."""
@@ -125,7 +127,7 @@ def milliseconds(moment: datetime) -> int:
 
 
 def ensure() -> Queue:
-    """The built-in queue; it is created if missing."""
+    """The built-in queue; it is created if it is missing."""
     address, _ = Address.objects.get_or_create(name=BUILT_IN_QUEUE)
     queue, _ = Queue.objects.get_or_create(
         name=BUILT_IN_QUEUE, defaults={"address": address}
@@ -142,7 +144,7 @@ def send_elsewhere(link: Link, dead: Dead, reach: Reach) -> None:
 
 
 def is_taken(link: Link, queue: DeadMessageQueue, dead: Dead, reach: Reach) -> bool:
-    """Try one queue, up to its number of attempts; whether it accepted the copy."""
+    """Try one queue, up to its number of attempts; return whether it accepted the copy."""
     destination = destination_of(queue.destination)
     message = transformed(link, queue, dead.message)
     if queue.time_to_live_ms:
@@ -165,7 +167,7 @@ def is_taken(link: Link, queue: DeadMessageQueue, dead: Dead, reach: Reach) -> b
 
 
 def transformed(link: Link, queue: DeadMessageQueue, message: NewMessage) -> NewMessage:
-    """The copy after the queue's own transformer; unchanged if that fails."""
+    """The copy after the queue's own transformer; the unchanged copy if that fails."""
     if not queue.transformer:
         return message
     try:
@@ -181,7 +183,8 @@ def bury(link: Link, dead: Sequence[Dead]) -> list[Receipt]:
     """Put copies on the built-in queue as dead letters, in the open transaction.
 
     Raises:
-        DeadMessageRefused: it refuses them, and one of them is on no configured queue.
+        DeadMessageRefused: the built-in queue refuses the copies, and at least one of
+            them is on no configured queue.
     """
     if not dead:
         return []
@@ -199,7 +202,7 @@ def bury(link: Link, dead: Sequence[Dead]) -> list[Receipt]:
 
 
 def told(message: NewMessage) -> dict[str, Any]:
-    """The headers and properties of a message, for the log; never its body."""
+    """The headers and properties of a message, for the log; the body is never logged."""
     fields = (*HEADERS, "properties")
     return {name: getattr(message, name) for name in fields}
 

@@ -54,7 +54,8 @@ def decide(branch_xid: str, *, commit: bool, reason: str) -> None:
 
 @transaction.atomic
 def end_here(branch: Branch, *, commit: bool, reason: str) -> None:
-    """End a branch prepared at this broker, as the marker at the other would have."""
+    """End a branch that is prepared at this broker, as the marker at the other provider
+    would have ended it."""
     note(branch, commit=commit, reason=reason)
     if commit:
         epoch = branch.link.status.epoch

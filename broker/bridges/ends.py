@@ -48,7 +48,8 @@ class Ends:
     """Both ends of a running link."""
 
     carrier: Carrier
-    roads: list[Road] = field(default_factory=list)  # resubmitted ones first
+    # first the road of resubmitted messages, last the link's own
+    roads: list[Road] = field(default_factory=list)
     remote: ProviderSession | None = None
     marker: Marker | None = None
 
@@ -130,8 +131,8 @@ def open_all(ends: Ends) -> None:
 def connected(
     link: Link, factory: ConnectionFactory, client_id: str
 ) -> ProviderSession:
-    """A session. For another Backout, the link's key is the client id, by which it
-    finds messages held by earlier runs."""
+    """A session with the remote provider. For another Backout, the client id is the
+    link's key, by which it finds messages that earlier runs held."""
     if not client_id and factory.provider == "backout":
         client_id = link.key.hex
     return connect(factory_of(factory, client_id=client_id))
@@ -140,7 +141,8 @@ def connected(
 def local_source(
     ends: Ends, destination: Destination, **options: Any
 ) -> LocalSubscription:
-    """
+    """The source, a queue or topic of this broker.
+
     Raises:
         WrongLink: this broker has no such queue, or the selector cannot be read.
     """
@@ -151,7 +153,8 @@ def local_source(
 
 
 def settle(ends: Ends, session: ProviderSession) -> None:
-    """End transactions that an earlier run left in doubt; then the marker is held.
+    """End transactions that an earlier run left in doubt; after that, this run holds
+    the marker.
 
     Raises:
         WrongLink: the link is transacted, and the provider has no transactions.
@@ -204,7 +207,7 @@ def way_to_here(
 
 
 def look(ends: Ends) -> None:
-    """Store how many messages wait at the source, if its provider tells."""
+    """Store how many messages wait at the source, if its provider reports it."""
     lag = ends.main.lag()
     if lag is None:
         return

@@ -17,7 +17,7 @@ from broker.queueing.get import Delivery
 from broker.queueing.store import REPAIRED, NewMessage
 
 all_of = attrgetter(*(one.name for one in fields_of(NewMessage)))
-ID_BYTES = 16  # random bytes, as many as in a UUID
+ID_BYTES = 16  # number of random bytes, as many as in a UUID
 
 
 def message_of(delivery: Delivery) -> NewMessage:
@@ -42,7 +42,8 @@ def message_of(delivery: Delivery) -> NewMessage:
 
 
 def copied(message: NewMessage, **fields: Any) -> NewMessage:
-    """As ``dataclasses.replace``, in a sixth of its time."""
+    """Copy a message with changes, as ``dataclasses.replace`` does, but six times
+    faster."""
     copy = NewMessage(*all_of(message))
     for name, value in fields.items():
         setattr(copy, name, value)
@@ -69,7 +70,7 @@ def new_ids(count: int) -> Iterator[str]:
 
 
 def rename(message: NewMessage, message_id: str) -> None:
-    """Set a new JMSMessageID, that of the target, in a link's own copy."""
+    """Give the link's own copy of a message a new JMSMessageID, that of the target."""
     message.message_id = message_id
     if message.envelope:
         message.envelope = renamed(message.envelope, message_id)

@@ -41,9 +41,10 @@ from broker.settlement import settle
 logger = logging.getLogger(__name__)
 
 EVERY_S = 0.5
-LOOK = timedelta(seconds=5)  # between two counts of the messages at a source
+LOOK = timedelta(seconds=5)  # time between two counts of the messages at a source
 LOOK_THEMSELVES = (LinkState.STARTED, LinkState.PAUSED)
-SILENCE = timedelta(seconds=3)  # without a heartbeat: the process counts as hanging
+# a process without a heartbeat for this long counts as hanging
+SILENCE = timedelta(seconds=3)
 LEFT = "The process that ran the link ended or hung before it settled the message."
 
 
@@ -52,7 +53,7 @@ class BridgeRunner:
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
-        self.runners: dict[int, Runner] = {}  # by link
+        self.runners: dict[int, Runner] = {}  # by link id
 
     def run(self) -> None:
         """Run until ``stop``; continue after the database was away."""
@@ -66,7 +67,7 @@ class BridgeRunner:
         self.leave()
 
     def stop(self) -> None:
-        """Stop after each link's current message, so that another process can go on."""
+        """Stop after each link's current message, so that another process can continue."""
         self.stopping.set()
 
     def leave(self) -> None:
@@ -154,7 +155,7 @@ def settle_stop(status: LinkStatus) -> None:
 
 def look_at_others() -> None:
     """Store how many messages wait at the sources of links that are not connected, if
-    these are queues here. One query if there is none."""
+    their sources are queues of this broker. One query if there is no such link."""
     every = LinkStatus.objects.exclude(state__in=LOOK_THEMSELVES).filter(
         Q(looked_at=None) | Q(looked_at__lte=Now() - LOOK),
         link__source_factory__provider=HERE,
@@ -175,7 +176,8 @@ def look_at_others() -> None:
 
 
 def living(me: int) -> set[int]:
-    """The processes that are alive: they have their lock, and a recent heartbeat."""
+    """The processes that are alive: they hold their lock, and their heartbeat is
+    recent."""
     with transaction.atomic():
         dead = set(sql.fetch("dead_owners", int, lock_class=processes.LOCK_CLASS))
     heard = BridgeProcess.objects.filter(heartbeat_at__gt=Now() - SILENCE)

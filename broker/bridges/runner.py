@@ -40,12 +40,12 @@ from broker.queueing.low_watermarks import FLOORS
 
 logger = logging.getLogger(__name__)
 
-WAIT_S = 0.5  # for the first message; a command may be delayed by it
+WAIT_S = 0.5  # wait for the first message; a command may be delayed by this time
 MOST_FAILURES = 5  # in a row, as in Open MQ; the next one stops the link
 AWAY_S = 1.0  # delay while the database is away
-MOST_DOUBLED = 30  # doublings of the delay before a reconnect
-LOOK_S = 2.0  # between two counts of the messages at the source
-FORGET_S = 60.0  # between two deletions of old message ids
+MOST_DOUBLED = 30  # most doublings of the delay before a reconnect
+LOOK_S = 2.0  # seconds between two counts of the messages at the source
+FORGET_S = 60.0  # seconds between two deletions of old message ids
 HOPELESS = (
     AccessRefused,
     DeadMessageRefused,
@@ -71,11 +71,11 @@ class Runner:
     wanted: LinkState
     stopping: threading.Event = field(default_factory=threading.Event)
     is_over: bool = False
-    failures: int = 0  # in a row
-    tries: int = 0  # to connect, in a row
-    alone: int = 0  # messages still to transfer one by one
+    failures: int = 0  # failed transfers in a row
+    tries: int = 0  # tries to connect, in a row
+    alone: int = 0  # number of messages that must still be transferred one by one
     stated: LinkState | None = None  # the last state written
-    is_to_tell: bool = False  # the row tells another state
+    is_to_tell: bool = False  # another state is in the row, so this one must be written
     has_given_up: bool = False
     is_leaving: bool = False  # the process ends; another may run the link
     is_resting: bool = False
@@ -169,7 +169,7 @@ class Runner:
                 return
 
     def is_to_rest(self, ends: Ends, carried: int) -> bool:
-        """Whether to close the connection to the target, as it was idle for long."""
+        """Whether to close the connection to the target, because it was idle for long."""
         now = time.monotonic()
         if carried or not self.busy_at:
             self.busy_at = now
@@ -192,7 +192,8 @@ class Runner:
         self.is_resting, self.busy_at = False, 0.0
 
     def roads(self, ends: Ends) -> list[Road]:
-        """The sources to read now; that of resubmitted messages only now and then."""
+        """The sources to read now; the source of resubmitted messages is read only now
+        and then."""
         now = time.monotonic()
         if now - self.resubmitted_at < WAIT_S:
             return ends.roads[-1:]
@@ -253,7 +254,8 @@ class Runner:
         """Keep the connections, and receive nothing, until the wanted state changes."""
         self.state(LinkState.PAUSED)
         while self.wanted == LinkState.PAUSED and not self.stopping.wait(WAIT_S / 5):
-            ends.main.receive(0, 0)  # keeps the connection alive
+            # a receive of 0 messages keeps the connection alive
+            ends.main.receive(0, 0)
             self.look(ends)
         if self.wanted == LinkState.STARTED:
             self.state(LinkState.STARTED)
@@ -301,14 +303,16 @@ class Runner:
         """Stop with a reason, until an operator starts the link again."""
         logger.error("%s: stopped: %s", self.link, why)
         self.wanted, self.has_given_up = LinkState.STOPPED, True
-        self.failures = max(1, self.failures)  # not stopped by an operator
+        # at least one failure shows that no operator has stopped the link
+        self.failures = max(1, self.failures)
         self.note(why)
 
     def state(self, to: LinkState) -> None:
-        """Write the link's state. Repeated tries to connect keep the time of the first.
+        """Write the link's state. Repeated tries to connect keep the time of the first
+        try.
 
         Raises:
-            LinkTakenOver: another process runs it.
+            LinkTakenOver: another process runs the link.
         """
         more: dict[str, Any] = {}
         if to != self.stated:
@@ -318,7 +322,7 @@ class Runner:
             if not self.is_leaving:
                 more["wanted"] = LinkState.STOPPED
                 if not self.has_given_up:
-                    more["failures"] = 0  # stopped by an operator
+                    more["failures"] = 0  # an operator has stopped the link
         elif to == LinkState.STARTING and to != self.stated:
             more["started_at"] = Now()
         if not books.state(self.link.pk, self.epoch, to, **more):

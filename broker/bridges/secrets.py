@@ -22,14 +22,15 @@ from broker.security.audit import Thing
 
 
 def encrypt(password: str) -> str:
-    """Encrypt a password; an empty one stays empty."""
+    """Encrypt a password; an empty password stays empty."""
     return box().encrypt(password.encode()).decode() if password else ""
 
 
 def decrypt(secret: str, *, factory: str) -> str:
-    """
+    """Decrypt a password.
+
     Raises:
-        SecretsLost: it was encrypted with an unknown key.
+        SecretsLost: the password was encrypted with an unknown key.
     """
     if not secret:
         return ""
@@ -43,7 +44,7 @@ def check_all() -> None:
     """Check that each stored password can be decrypted.
 
     Raises:
-        SecretsLost: some cannot; it names their connection factories.
+        SecretsLost: some passwords cannot; the error names their connection factories.
     """
     if found := [str(one) for one in lost()]:
         raise SecretsLost(found)

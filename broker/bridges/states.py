@@ -34,7 +34,7 @@ OUTCOMES: dict[Command, dict[LinkState, LinkState | str | None]] = {
         STARTING: None,
         STARTED: None,
         PAUSING: STARTED,
-        PAUSED: STARTED,  # as resume
+        PAUSED: STARTED,  # the same effect as resume
         STOPPING: STARTED,
         STOPPED: STARTED,
     },
@@ -88,7 +88,7 @@ def wanted(
 
 
 def on_the_way(state: LinkState, to: LinkState) -> LinkState:
-    """The state of a link between a command and its effect."""
+    """The state of a link between a command and the command's effect."""
     if to == PAUSED:
         return PAUSING
     if to == STOPPED:

@@ -25,7 +25,8 @@ from broker.queueing.store import NewMessage
 
 logger = logging.getLogger(__name__)
 
-PATH = "x-opt-bridge-path"  # links that a message went through, comma-separated
+# names of the links that a message went through, separated by commas
+PATH = "x-opt-bridge-path"
 CARRIED = "This link has transferred it before: the links form a loop."
 NO_TRANSFER = "The transformer returned NoTransfer, for the first time since the start."
 BRANCHED = "The transformer branched to {}, for the first time since the start."
@@ -88,8 +89,8 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
         # 5. Tag it with the name of the bridge.
         sending.message = tagged(carrier, sending.message)
         batch.send(sending)
-    # 6. Send, with the original time to live, delivery mode and priority;
-    # 7. and acknowledge to the source, or commit both.
+    # 6. Send, with the original time to live, delivery mode and priority; 7.
+    # acknowledge to the source, or commit both ends.
     way.carry(batch)
     # 8. Log the transfer.
     log(carrier, batch)
@@ -99,7 +100,8 @@ def transfer(  # noqa: C901, PLR0912, PLR0915  # the manual's steps, in one plac
 
 
 def expired(one: Received, now: datetime) -> str:
-    """A sentence with the expiry of an expired message; empty if it has not expired."""
+    """The reason, a sentence with the expiry time, of an expired message; empty if it
+    has not expired."""
     expires_at = one.message.expires_at
     if expires_at is None or expires_at > now:
         return ""
@@ -109,7 +111,7 @@ def expired(one: Received, now: datetime) -> str:
 def bury(
     carrier: Carrier, batch: Batch, one: Received, outcome: Outcome, error: str
 ) -> None:
-    """Make a message a dead message, which leaves its source."""
+    """Turn a message into a dead message; it leaves its source."""
     reason = LOOPED if outcome is Outcome.LOOPED else outcome
     logger.warning("%s: %s: %s: %s", carrier.name, one.message_id, reason, error)
     batch.dead.append(carrier.dead(one, reason, error, batch.now))
@@ -176,8 +178,8 @@ def as_it_was(
     message: NewMessage,
     error: TransformerFailed,
 ) -> Sending:
-    """As in Open MQ 4.4: send the untransformed message, and a notice as a dead
-    message."""
+    """As in Open MQ 4.4: send the message untransformed, and a notice to the dead
+    message queues."""
     logger.warning("%s: %s: %s", carrier.name, one.message_id, error)
     dead = carrier.dead(one, Outcome.TRANSFORMER_FAILURE, error.why, batch.now)
     dead.is_notice = True

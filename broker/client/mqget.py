@@ -37,7 +37,8 @@ IN_UNIT = Options.SYNCPOINT | Options.SYNCPOINT_IF_PERSISTENT
 POINTS = IN_UNIT | Options.NO_SYNCPOINT
 BESIDE_UNLOCK = Options.UNLOCK | Options.NO_SYNCPOINT | Options.FAIL_IF_QUIESCING
 PAGE = 50  # entries in one read of a browse
-# Tests whether a rule is broken, by the options and whether there is a unit of work.
+# A function that tests whether a rule is broken, from the options and whether there is
+# a unit of work.
 Rule = Callable[[GetOptions, bool], bool]
 RULES: dict[str, Rule] = {
     "a get is in the unit of work or outside": (

@@ -26,7 +26,9 @@ class Attaches:
         self.client = client
         self.waiting: deque[tuple[Endpoint, Attach]] = deque()
         self.running = 0
-        self.detached: dict[Endpoint, bool] = {}  # before the answer; whether closed
+        # detaches received before the answer to their attach; the value: whether the
+        # endpoint was closed
+        self.detached: dict[Endpoint, bool] = {}
         self.may_start = False
 
     def add(self, endpoint: Endpoint, attach: Attach) -> None:
@@ -36,7 +38,7 @@ class Attaches:
         self.go_on()
 
     def start(self) -> None:
-        """Begin to answer, as the connection is open."""
+        """Begin to answer attaches, as the connection is open."""
         self.may_start = True
         self.go_on()
 

@@ -34,8 +34,8 @@ class Hearing:
     def is_silence_ours(self) -> bool:
         """Whether a silent client must not be taken for dead.
 
-        True while reading is paused. If it is paused because the client does not read
-        our answers, the client must have read some of them since the last call.
+        True while reading is paused. If reading is paused because the client does not
+        read our answers, the client must have read some of them since the last call.
         """
         unsent, before = self.transport.get_write_buffer_size(), self.unsent_bytes
         self.unsent_bytes = unsent

@@ -39,10 +39,10 @@ SECONDS = re.compile("[0-9]{1,11}", re.ASCII)
 class Token:
     """A shared access signature."""
 
-    name: str  # of the credential
-    audience: str  # the resource it is for, as the client wrote it
-    until: int  # seconds since 1970
-    signature: str  # Base64
+    name: str  # name of the credential
+    audience: str  # the resource that the token is for, as the client wrote it
+    until: int  # end of validity, in seconds since 1970
+    signature: str  # in Base64
 
     def is_signed_with(self, key: bytes) -> bool:
         signed = f"{self.audience}\n{self.until}".encode()
@@ -54,8 +54,8 @@ class Token:
 class TokenRequest:
     """A message that a client puts on the node ``$cbs``."""
 
-    id: Any  # the message id, for the answer
-    token: Token | None  # None where it cannot be read
+    id: Any  # the message id; the answer repeats it
+    token: Token | None  # None: the token cannot be read
 
 
 def read(payload: bytes) -> TokenRequest:
@@ -71,7 +71,7 @@ def read(payload: bytes) -> TokenRequest:
         for name, value in sections.map_of(found.application_properties).items()
     }
     token = None
-    if said.get("operation") == OPERATION:  # of any type
+    if said.get("operation") == OPERATION:  # of any AMQP type
         token = parse(text(sections.body_of(found.body).value))
     return TokenRequest(properties.message_id, token)
 

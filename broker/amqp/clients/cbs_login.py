@@ -27,7 +27,7 @@ from broker.security import credentials
 logger = logging.getLogger(__name__)
 
 MECHANISM = "CBS"
-CREDIT = 4  # tokens at once
+CREDIT = 4  # tokens that a client may send before they are answered
 TAG_BYTES = 16
 WHO = f"Authenticate first: put a token on {cbs.NODE}."
 EXPIRED = "The token has expired, and no newer one was sent."
@@ -116,7 +116,7 @@ class Claims:
     def __init__(self, visit: Visit) -> None:
         self.visit = visit
         self.client = visit.client
-        self.answers: list[tuple[Endpoint, bytes]] = []  # waiting for credit
+        self.answers: list[tuple[Endpoint, bytes]] = []  # answers that wait for credit
         self.timer: asyncio.TimerHandle | None = None
         self.running = asyncio.Lock()
 

@@ -18,7 +18,8 @@ class Certificates:
 
     certificate: Path
     key: Path
-    client_ca: Path | None = None  # CA of client certificates; None: not accepted
+    # CA of client certificates; None: client certificates are not accepted
+    client_ca: Path | None = None
 
     @classmethod
     def from_settings(cls) -> Certificates | None:

@@ -37,7 +37,7 @@ from broker.amqp.transactions.pending import Retired, Transaction
 from broker.models.clients import Credential
 from broker.security.authorities import Authority, GrantedAuthorities
 
-LINGERS_S = 2.0  # after our close, until the socket is aborted
+LINGERS_S = 2.0  # time from our close until the socket is aborted
 MOST_UNSENT = 8  # reading pauses above this many times ``unsent_bytes``
 SOLE = "sole-connection-for-container"
 OFFERED = ("ANONYMOUS-RELAY", "DELAYED_DELIVERY", "SHARED-SUBS", SOLE)
@@ -85,13 +85,16 @@ class Client(Guarded, asyncio.Protocol):
         self.attaches = Attaches(self)
         self.conversation = Conversation(self, self.attaches)
         self.login: LoginStep | None = None
-        self.early = b""  # received before the end of the TLS handshake was signalled
+        # bytes received before the end of the TLS handshake was signalled
+        self.early = b""
         self.id = 0
         self.container_id = ""
         self.ip = self.host = self.address = ""
         self.transactions: dict[bytes, Transaction] = {}
-        self.carried: list[Retired] = []  # kept between transactions
-        self.temporaries: set[str] = set()  # queues deleted with it
+        # deliveries kept from one transaction to the next
+        self.carried: list[Retired] = []
+        # queues that are deleted when the client ends
+        self.temporaries: set[str] = set()
         self.in_flight_bytes = 0
         self.put_bytes = 0
         self.gone = self.was_lost = self.is_hung_up = False
@@ -130,7 +133,7 @@ class Client(Guarded, asyncio.Protocol):
     # The socket.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if self.gone:  # before the handshake of TLS was over
+        if self.gone:  # the connection ended before the TLS handshake
             return
         self.transport = cast(asyncio.Transport, transport)
         self.hearing = Hearing(self.transport)
@@ -258,7 +261,7 @@ class Client(Guarded, asyncio.Protocol):
         if self.timer is not None:
             self.timer.cancel()
 
-    # The end.
+    # The end of the connection.
 
     def fail(self, error: AmqpError) -> None:
         """Close the connection for an error; its deliveries count as lost."""
@@ -304,13 +307,13 @@ class Client(Guarded, asyncio.Protocol):
         """Close our direction of the socket; the client closes the other."""
         self.is_hung_up = True
         if self.transport.can_write_eof():
-            with suppress(OSError):  # it was reset
+            with suppress(OSError):  # the client has reset the connection
                 self.transport.write_eof()
         else:
             self.transport.close()
 
     def take_leave(self, endpoint: Endpoint) -> None:
-        """End an endpoint, as its connection ends."""
+        """End an endpoint because its connection ends."""
         end: End | None = endpoint.context
         endpoint.context = None
         self.listener.register.remove(endpoint)

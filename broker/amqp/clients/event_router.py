@@ -68,8 +68,8 @@ class Conversation:
         self.attaches.add(event.endpoint, event.attach)
 
     def detached(self, event: events.Detached) -> None:
-        """Handle a detach. With an error it never counts as closed: a fault must not
-        delete a durable subscription."""
+        """Handle a detach. A detach with an error never counts as closed: a fault must
+        not delete a durable subscription."""
         closed = event.closed and event.error is None
         if self.end_of(event.endpoint) is None:
             self.attaches.detach(event.endpoint, closed=closed)

@@ -54,7 +54,7 @@ class Right:
     """A cached correct password; invalid once the user's password changes."""
 
     user_id: int
-    hashed: str  # as the database has it
+    hashed: str  # the password's hash, as in the database
     until_s: float
 
 
@@ -79,8 +79,7 @@ class Check:
 class Identities:
     """Authenticates clients; for the loop's thread.
 
-    Every failure gives None. The time taken is the same for existing names and for
-    others.
+    Every failure gives None. It takes the same time whether or not the name exists.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""Protocols: what the parts of a client use of it, and a client of its listener."""
+"""Protocols: the parts of a client that its own parts use, and the parts of a listener
+that its clients use."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ logger = logging.getLogger(__name__)
 
 
 class Login:
-    """The SASL exchange with one client; bytes after it are kept for the engine."""
+    """The SASL exchange with one client. Bytes after the exchange are kept for the
+    engine."""
 
     def __init__(self, client: ConnectedClient) -> None:
         self.client = client

@@ -12,7 +12,7 @@ WINDOW_S = 60.0
 class Failures:
     """Counts failed attempts, and resets the counts each minute.
 
-    An attempt counts as failed when it begins, so that simultaneous ones count too.
+    An attempt counts as failed when it begins, so that simultaneous attempts count too.
     """
 
     def __init__(self, limits: ListenerLimits) -> None:

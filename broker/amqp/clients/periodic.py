@@ -33,14 +33,14 @@ class Rounds:
         self.listener = listener
         self.task: asyncio.Task[None] | None = None
         self.is_away = False  # the database is away, and this was logged
-        self.turned_away = 0  # since the last round
+        self.turned_away = 0  # connections refused since the last round
         self.why = ""
 
     def start(self) -> None:
         self.task = self.listener.loop.create_task(self.go_on())
 
     async def stop(self) -> None:
-        """Stop, and remove the rows of all clients; they are gone by now."""
+        """Stop, and remove the rows of all clients, which have ended by now."""
         if self.task is not None:
             self.task.cancel()
             await asyncio.wait([self.task])
@@ -53,7 +53,8 @@ class Rounds:
             )
 
     def refused(self, address: str, why: str) -> None:
-        """Note a refused connection; these are logged together once a second."""
+        """Note a refused connection; refused connections are logged together, once a
+        second."""
         self.turned_away += 1
         self.why = f"{address}: {why}"
 
@@ -63,7 +64,7 @@ class Rounds:
             await self.attempt()
 
     async def attempt(self) -> None:
-        """Run one round; an error of it does not stop later rounds."""
+        """Run one round; an error in a round does not stop later rounds."""
         if self.turned_away:
             count, self.turned_away = self.turned_away, 0
             logger.warning("Connections refused: %d, the last %s", count, self.why)

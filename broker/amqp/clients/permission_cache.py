@@ -16,7 +16,7 @@ from broker.models.clients import Credential
 from broker.security import authorities, credentials
 from broker.security.authorities import Authority, GrantedAuthorities
 
-MOST_ANSWERS = 10_000  # cached for one principal
+MOST_ANSWERS = 10_000  # most answers cached for one principal
 
 
 class Key(NamedTuple):
@@ -44,7 +44,7 @@ class Rights:
     answers: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def may(self, authority: Authority, name: str) -> bool:
-        """Whether it has an authority on the queue or address of this name."""
+        """Whether the principal has an authority on the queue or address of this name."""
         if (known := self.answers.get((authority, name))) is not None:
             return known
         if len(self.answers) >= MOST_ANSWERS:
@@ -54,7 +54,7 @@ class Rights:
         return answer
 
     def change(self, held: GrantedAuthorities | None) -> bool:
-        """Replace the authorities; return whether they differ."""
+        """Replace the authorities; return whether the new ones differ from the old."""
         if held == self.held:
             return False
         self.held = held
@@ -82,7 +82,8 @@ class Principals:
             del self.known[key]
 
     def change(self, held: dict[Key, GrantedAuthorities | None]) -> set[Key]:
-        """Replace the authorities by those read; return whose differ."""
+        """Replace the authorities by those read; return the principals whose
+        authorities differ."""
         return {
             key
             for key, now in held.items()
@@ -91,7 +92,7 @@ class Principals:
 
 
 def held_by(identity: Identity) -> GrantedAuthorities | None:
-    """The authorities of a principal that has just logged in; as ``look``."""
+    """The authorities of a principal that has just logged in; None as in ``Rights``."""
     key = Key.of(identity)
     return look([key])[key]
 

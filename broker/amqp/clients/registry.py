@@ -29,7 +29,9 @@ from broker.amqp.protocol.performatives import Open
 from broker.amqp.protocol.types.types import Symbol
 from broker.models.clients import ClientConnection, ClientEndpoint, Credential
 
-LOOKS = 8  # attempts, as another process may just be releasing a container id
+# attempts to register a container id, as another process may just be releasing the same
+# id
+LOOKS = 8
 LOOKS_AGAIN_AFTER_S = 0.2
 LONGEST_CONTAINER_ID = 1000  # characters
 
@@ -53,15 +55,16 @@ class OpenClient(ClientContext, Protocol):
 
 @dataclass(slots=True)
 class Noted:
-    """An endpoint and its row."""
+    """An endpoint and its row in the database."""
 
     client: ClientContext
     endpoint: Endpoint
     row: ClientEndpoint
-    written: Snapshot | None = None  # values of the row; None: not inserted yet
+    # values in the row; None: the row is not inserted yet
+    written: Snapshot | None = None
 
     def look(self) -> Snapshot | None:
-        """Its current counts; None while the attach is not accepted."""
+        """Current counts of the endpoint; None while its attach is not accepted."""
         end: End | None = self.endpoint.context
         return None if end is None else end.snapshot()
 
@@ -77,9 +80,10 @@ class Register:
         self.database = database
         self.rounds = rounds
         self.containers: Counter[str] = Counter()
-        self.connections: dict[int, Connected] = {}  # by id
+        self.connections: dict[int, Connected] = {}  # by connection id
         self.noted: dict[Endpoint, Noted] = {}
-        self.holders: dict[int, dict[Endpoint, bool]] = {}  # if exclusive
+        # endpoints that consume each queue; the value: whether exclusively
+        self.holders: dict[int, dict[Endpoint, bool]] = {}
         self.gone_connections: list[int] = []
         self.gone_endpoints: list[int] = []
         self.is_anew = False  # all rows must be written again
@@ -155,7 +159,7 @@ class Register:
         except BaseException as error:
             self.release(queue_id, endpoint)
             if isinstance(error, IntegrityError) and client.gone:
-                raise gone() from error  # and its row was removed
+                raise gone() from error  # the connection's row is removed, too
             raise
         nothing = Snapshot(0, 0, 0, 0)
         self.noted[endpoint] = Noted(client, endpoint, row, written=nothing)
@@ -233,9 +237,9 @@ class Register:
         return asked
 
     def round(self) -> tuple[registry_rows.Round, list[tuple[Noted, Snapshot]]]:
-        """The changes to write, and the endpoints that they are of."""
+        """The changes to write, and the endpoints that the changes belong to."""
         for endpoint in [one for one in self.noted if one.gone]:
-            self.remove(endpoint)  # whichever side detached it
+            self.remove(endpoint)  # the client or the broker has detached it
         now = registry_rows.Round(
             gone_endpoints=self.gone_endpoints,
             gone_connections=self.gone_connections,
@@ -264,11 +268,12 @@ class Register:
 
     def confirm(self, noted: Noted, snapshot: Snapshot) -> None:
         noted.written = snapshot
-        if self.noted.get(noted.endpoint) is not noted:  # removed meanwhile
+        # the endpoint was removed while its row was written
+        if self.noted.get(noted.endpoint) is not noted:
             self.gone_endpoints.append(noted.row.pk)
 
     def endpoint(self, row_id: int) -> tuple[ClientContext, Endpoint] | None:
-        """The client and endpoint of a row, if they are this listener's."""
+        """The client and endpoint of a row, if they belong to this listener."""
         for one in self.noted.values():
             if one.row.pk == row_id:
                 return one.client, one.endpoint
@@ -276,7 +281,7 @@ class Register:
 
 
 def connection_of(client: OpenClient) -> ClientConnection:
-    """The row of a connection that opens."""
+    """The row of a connection that is being opened."""
     properties = client.remote.properties or {}
     credential = client.credential
     return ClientConnection(

@@ -19,9 +19,9 @@ from broker.models import Queue
 from broker.models.clients import ClientConnection, ClientEndpoint
 from broker.queueing import processes
 
-KIND = "listener"  # kind of the owner
+KIND = "listener"  # the kind of owner that a listener is
 CONTAINERS = 0x424C  # the first key of the advisory locks on container ids
-LONGEST_NAME = 255  # characters stored of a name that a client chose
+LONGEST_NAME = 255  # most characters stored of a name that a client chose
 INTEGER = 2**31 - 1
 HELD = """
 SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted
@@ -31,7 +31,7 @@ AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 
 
 class CloseRequests(NamedTuple):
-    """Ids of the rows that operators want closed."""
+    """Ids of rows whose connections or endpoints operators want closed."""
 
     connections: frozenset[int]
     endpoints: frozenset[int]
@@ -82,8 +82,8 @@ def enter(row: ClientConnection, *, is_alone: bool) -> bool:
 def is_elsewhere(row: ClientConnection) -> bool:
     """Whether another live process has a connection of this container id.
 
-    The advisory lock lasts until the end of the transaction: of two transactions, the
-    second sees the first one's row.
+    The advisory lock lasts until the end of the transaction: of two concurrent
+    transactions, the second sees the row of the first.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -129,7 +129,8 @@ def hold(row: ClientEndpoint, gone: Sequence[int]) -> bool:
 
 
 def in_the_way(row: ClientEndpoint) -> bool:
-    """Whether live endpoints conflict with this one; dead ones are deleted."""
+    """Whether a live endpoint conflicts with this endpoint; endpoints of dead processes
+    are deleted."""
     others = ClientEndpoint.objects.filter(queue=row.queue_id, kind=row.kind)
     if not row.is_exclusive:
         others = others.filter(is_exclusive=True)
@@ -183,8 +184,9 @@ def restore(connections: Sequence[ClientConnection]) -> None:
 
 
 def add(endpoints: Sequence[ClientEndpoint]) -> None:
-    """Insert endpoints. One whose queue was deleted meanwhile gets no queue; one whose
-    queue another holds exclusively is not exclusive."""
+    """Insert endpoints. If the queue of an endpoint was deleted meanwhile, its row has
+    no queue. If another endpoint holds the queue exclusively, the new one is not
+    exclusive."""
     ids = {one.queue_id for one in endpoints if one.queue_id is not None}
     if ids:
         queues = Queue.objects.filter(pk__in=ids).select_for_update(no_key=True)
@@ -231,5 +233,5 @@ def leave(connection_ids: Sequence[int]) -> None:
 
 
 def readable(name: object) -> str:
-    """A name from a client, as a column can hold it."""
+    """A name from a client, changed so that a column can store it."""
     return str(name).replace("\0", "\ufffd")[:LONGEST_NAME]

@@ -1,4 +1,4 @@
-"""Conversion between AMQP messages and stored ones; targets of anonymous relays."""
+"""Conversion between AMQP messages and stored messages; targets of anonymous relays."""
 
 from __future__ import annotations
 

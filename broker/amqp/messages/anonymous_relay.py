@@ -14,14 +14,15 @@ from broker.errors import BrokerError, NoSuchAddress, NoSuchQueue
 from broker.models import Queue, RoutingType
 
 KNOWN_S = 2.0
-MOST = 10_000  # cached names
-LONGEST = 600  # characters of a name; an address and a queue have 255 each
+MOST = 10_000  # most cached names
+LONGEST = 600  # most characters of a name; an address and a queue have 255 each
 URL = re.compile(r"amqps?://[^/]*/(?=.)", re.IGNORECASE)
 
 
-Kind = Literal["queue", "topic"] | None  # of destination that the client means
+Kind = Literal["queue", "topic"] | None  # the kind of destination that the client means
 KINDS: dict[object, Kind] = {0: "queue", 1: "topic", 2: "queue", 3: "topic"}
-DESTINATION = "x-opt-jms-dest"  # annotation of JMS: the kind of ``to``
+# annotation of JMS clients: the kind of the destination in ``to``
+DESTINATION = "x-opt-jms-dest"
 NO_TO = "Each message must say its address in “to”: this link has no target address."
 
 
@@ -29,12 +30,14 @@ class RelayTarget(NamedTuple):
     """The target of messages."""
 
     address: str
-    needs: str | None  # name for the authority to put; None: none needed
-    routing_type: RoutingType | None = None  # of the queues to reach; None: all
+    # name on which the client needs the authority to put; None: no authority is needed
+    needs: str | None
+    # type of the queues to reach; None: all queues
+    routing_type: RoutingType | None = None
 
 
 class Meant(NamedTuple):
-    """A name, and the kind of destination that its client means."""
+    """A name, and the kind of destination that the client means by it."""
 
     name: str
     kind: Kind = None

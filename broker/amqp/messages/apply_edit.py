@@ -42,7 +42,7 @@ def repaired(delivery: Delivery, kept: Envelope) -> Sections:
     annotations = found.get(sections.ANNOTATIONS, b"")
     if beginning or is_encoded(delivery):
         body = body_of(delivery.body, beginning)
-    else:  # the body was a map, and was replaced by bytes
+    else:  # the body was a map, and the repair replaced it by bytes
         body = bodies.DATA + encode(delivery.body)
         annotations = with_pairs(ANNOTATIONS, annotations, {}, (JMS_TYPE,))
     wanted = fields_of(delivery, properties_of(properties), body)
@@ -80,7 +80,7 @@ def body_of(body: bytes, beginning: bytes) -> bytes:
     if not beginning:
         return body
     code, at = sections.section(beginning, 0)
-    size = len(beginning) - at - 1  # of the length field, after the constructor
+    size = len(beginning) - at - 1  # length of the length field, after the constructor
     if int.from_bytes(beginning[-size:], "big") == len(body):
         return beginning + body
     try:
@@ -111,7 +111,7 @@ def fields_of(delivery: Delivery, said: Properties, body: bytes) -> dict[int, An
 
 
 def column(text: str | None) -> str | None:
-    """A text as its column has it: None if PostgreSQL cannot store it."""
+    """A text as its column stores it: None if PostgreSQL cannot store it."""
     return None if text is None or "\0" in text else text
 
 

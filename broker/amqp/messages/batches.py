@@ -40,8 +40,9 @@ FIXED = Struct(">4sI")
 PLAIN = [(name, DEFAULTS[name]) for name in DEFAULTS if name not in BYTES]
 VALUES = attrgetter(*(name for name, _ in PLAIN))
 BESIDE_AMQP = ("routing_type", "expires_at", "deliver_at", "producer")
-AMQP, SIZE, HEADERS = "amqp", "size", "headers"  # keys of a message in the head
-MORE = "more"  # data about a message that is no part of it
+# keys of a message in the head of the batch
+AMQP, SIZE, HEADERS = "amqp", "size", "headers"
+MORE = "more"  # key for data about a message that is not part of the message
 
 
 class BatchPart(NamedTuple):
@@ -52,7 +53,7 @@ class BatchPart(NamedTuple):
 
     @property
     def address(self) -> str:
-        """The address it is for."""
+        """The address that the message is for."""
         found = self.fields.get("address")
         if not isinstance(found, str):
             raise InvalidBatch("a message of it has no address")
@@ -139,7 +140,7 @@ def opened(body: bytes) -> MessageBatch:
 
 
 def head_of(body: bytes) -> tuple[dict[str, Any], int]:
-    """The head, and the offset of its end."""
+    """The head of a batch, and the offset of its end."""
     if len(body) < FIXED.size or not body.startswith(MAGIC):
         raise InvalidBatch("it does not begin as one")
     end = FIXED.size + FIXED.unpack_from(body)[1]
@@ -234,7 +235,7 @@ def said(error: AmqpError) -> str:
 
 
 def as_put(one: Delivery) -> NewMessage:
-    """A delivery as the message that would be put again."""
+    """A delivery as a message, as if it were put again."""
     return NewMessage(
         address=one.address,
         body=one.body,
@@ -256,7 +257,7 @@ def as_put(one: Delivery) -> NewMessage:
 
 
 def as_delivery(message: NewMessage) -> Delivery:
-    """A new message as its delivery; the broker's numbers are 0."""
+    """A new message as a delivery; numbers that the broker assigns are 0."""
     return Delivery(
         uow=0,
         queue_id=0,

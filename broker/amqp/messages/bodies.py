@@ -28,7 +28,8 @@ VALUE_NAMES = (0x77, "amqp:amqp-value:*")
 BINARY8, BINARY32, STRING8, STRING32 = 0xA0, 0xB0, 0xA1, 0xB1
 U32 = Struct(">I")
 OTHER_CHARACTERS = re.compile(r"charset\s*=\s*\"?(?!utf-?8\b)", re.I)
-MAP_MESSAGE, BYTES_MESSAGE, TEXT_MESSAGE = 2, 3, 5  # values of x-opt-jms-msg-type
+# values of the annotation x-opt-jms-msg-type
+MAP_MESSAGE, BYTES_MESSAGE, TEXT_MESSAGE = 2, 3, 5
 
 
 def stored(sections: bytes, content_type: str | None) -> tuple[int, str]:
@@ -52,7 +53,7 @@ def stored(sections: bytes, content_type: str | None) -> tuple[int, str]:
 
 
 def beginning(sections: bytes, descriptor: bytes, short: int, long: int) -> int:
-    """The offset of the bytes of a single value; 0 if it is not of this type."""
+    """The offset of the bytes of a single value; 0 if the value is not of this type."""
     if not sections.startswith(descriptor) or len(sections) < 5:
         return 0
     constructor = sections[3]
@@ -98,15 +99,15 @@ class EncodedBody(NamedTuple):
     """The AMQP body of a message that was put without AMQP."""
 
     section: bytes
-    content_type: str | None  # for the properties
-    jms_type: int  # for x-opt-jms-msg-type
+    content_type: str | None  # the content type, for the properties section
+    jms_type: int  # the value of x-opt-jms-msg-type
 
 
 def made(delivery: Delivery) -> EncodedBody:
     """The AMQP body of a message that has no envelope.
 
     Plain text becomes a string value. Other text becomes data, but is still a text
-    message for JMS. A map that a bridge brought stays a map.
+    message for JMS. A map from a bridge stays a map.
     """
     body, content_type = delivery.body, delivery.content_type
     if content_type == ENCODED and is_map(body):

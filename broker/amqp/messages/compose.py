@@ -63,13 +63,13 @@ def properties(delivery: Delivery, content_type: str | None) -> list[Any]:
     correlation = delivery.correlation_id
     return [
         message_id(delivery),
-        None,  # user-id
+        None,  # the field user-id
         delivery.address,
         delivery.subject,
         delivery.reply_to,
         None if correlation is None else identifier_of(correlation),
         symbol(content_type),
-        None,  # content-encoding
+        None,  # the field content-encoding
         None if delivery.expires_at is None else timestamp(delivery.expires_at),
         timestamp(delivery.put_at),
         delivery.group_id,
@@ -98,7 +98,8 @@ def group_sequence(delivery: Delivery) -> UInt | None:
 
 
 def application_properties(delivery: Delivery) -> bytes:
-    """The application properties, and those that IBM MQ classes for JMS would add."""
+    """The application properties, and the properties that IBM MQ classes for JMS would
+    add."""
     found = dict(descriptors.properties_of(delivery)) if delivery.descriptor else {}
     found |= {name: amqp_value(value) for name, value in delivery.properties.items()}
     return APPLICATION_PROPERTIES + encode(found) if found else b""

@@ -57,9 +57,9 @@ from broker.amqp.protocol.types.decoding import decode
 from broker.queueing.get import Delivery
 from broker.queueing.store import NewMessage
 
-PLAIN, BATCH = 0, 0x80013700  # message formats; the second is Azure's
+PLAIN, BATCH = 0, 0x80013700  # message formats; BATCH is Azure's format of a batch
 MOST_IN_BATCH = 5000
-HIGHEST = 9  # priority
+HIGHEST = 9  # highest priority
 SHORT = 200  # bytes of annotations up to which ``is_silent`` is cached
 LONGEST_TTL_MS = 2**32 - 1
 NOTHING = (None,) * len(PLACES)
@@ -152,7 +152,8 @@ def one(
     if whose is not None and (user_id or message.descriptor):
         check_identity(message, user_id, whose)
     if sections.footer:
-        map_of(sections.footer)  # raises, if no consumer could decode it
+        # raises an error if no consumer could decode the footer
+        map_of(sections.footer)
     message.envelope = sealed(
         (annotations, sections.properties, application, body[:start]),
         sections.footer,
@@ -162,22 +163,22 @@ def one(
 
 
 def column(text: str | None) -> str | None:
-    """A text for a column: None if PostgreSQL cannot store it; the envelope has it."""
+    """A text for a column: None if PostgreSQL cannot store it; the envelope keeps it."""
     return None if text is None or "\0" in text else text
 
 
 def take_header(message: NewMessage, header: Header, now: datetime) -> None:
-    """Set the header's fields. A priority above 9 is 9; a time to live of 0 is none,
-    as in JMS."""
+    """Set the header's fields. A priority above 9 becomes 9; a time to live of 0 is no
+    time to live, as in JMS."""
     message.durable = header.durable
     message.priority = min(int(header.priority), HIGHEST)
     if header.ttl:
         message.expires_at = now + header.ttl * MILLISECOND
 
 
-@lru_cache(maxsize=1024)  # a few serve most messages
+@lru_cache(maxsize=1024)  # most messages have one of a few sets of annotations
 def is_silent(annotations: bytes) -> bool:
-    """Whether no annotation is for the broker."""
+    """Whether no annotation is an instruction to the broker."""
     return not any(is_wish(str(name)) for name in map_of(annotations))
 
 

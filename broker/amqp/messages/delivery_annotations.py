@@ -18,13 +18,15 @@ from broker.errors.mq_codes import EXPIRY_UNLIMITED, Persistence
 from broker.formats.mq.descriptor import STORED, TENTH, TEXTS, check_put
 from broker.queueing.store import NewMessage
 
-AT = ("x-opt-delivery-time", "x-opt-scheduled-enqueue-time")  # ours, and Azure's
+# the broker's own annotation, and Azure's
+AT = ("x-opt-delivery-time", "x-opt-scheduled-enqueue-time")
 AFTER = "x-opt-delivery-delay"
 LAST_MS = 253_402_300_799_999  # the end of the year 9999
 
 
 def is_wish(annotation: str) -> bool:
-    """Whether an annotation is for the broker, and not for consumers alone."""
+    """Whether the broker itself acts on an annotation. All others are only for
+    consumers."""
     return annotation.startswith(PREFIX) or annotation in (*AT, AFTER)
 
 
@@ -39,7 +41,7 @@ def delayed_until(annotations: Mapping[Any, Any], now: datetime) -> datetime | N
     """The time before which a message must not be delivered; None if there is none.
 
     Raises:
-        AmqpError: an annotation is not an integer, or is beyond the year 9999.
+        AmqpError: an annotation is not an integer, or its time is after the year 9999.
     """
     for name in AT:
         if annotations.get(name) is not None:

@@ -18,8 +18,10 @@ from broker.formats.mq.descriptor import NAMES, OCTETS, TEXTS, legible
 from broker.queueing.get import Delivery
 
 PREFIX = "x-opt-ibm-"
-HEADERS = "headers"  # IBM MQ headers before the body; no field of the descriptor
-ANNOTATIONS: Mapping[str, str] = {  # fields of the descriptor, by annotation
+# name of the IBM MQ headers before the body; not a field of the descriptor
+HEADERS = "headers"
+# fields of the descriptor, by the name of their annotation
+ANNOTATIONS: Mapping[str, str] = {
     **{PREFIX + field.replace("_", "-"): field for field in NAMES},
     PREFIX + "character-set": "coded_char_set_id",
     PREFIX + HEADERS: HEADERS,
@@ -27,7 +29,8 @@ ANNOTATIONS: Mapping[str, str] = {  # fields of the descriptor, by annotation
 WRITTEN = {field: Symbol(name) for name, field in ANNOTATIONS.items()}
 
 JMS, JMS_BYTES = "JMS_IBM_", b"JMS_IBM_"
-REPORTS: Mapping[str, Report] = {  # report properties, and the bits that each may set
+# report properties of JMS clients, and the report bits that each may set
+REPORTS: Mapping[str, Report] = {
     f"{JMS}Report_Exception": Report.EXCEPTION_WITH_FULL_DATA,
     f"{JMS}Report_Expiration": Report.EXPIRATION_WITH_FULL_DATA,
     f"{JMS}Report_COA": Report.COA_WITH_FULL_DATA,
@@ -98,10 +101,10 @@ def from_properties(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain(name: str, field: str, value: Any) -> Any:
-    """A value as the descriptor's JSON has it; the headers are bytes.
+    """A value as in the descriptor's JSON; the headers are bytes.
 
     Raises:
-        AmqpError: it has the wrong type.
+        AmqpError: the value has the wrong type.
     """
     if field == HEADERS:
         if type(value) is not bytes:
@@ -121,8 +124,8 @@ def plain(name: str, field: str, value: Any) -> Any:
 
 
 def octets(name: str, field: str, value: Any) -> str:
-    """Bytes, padded to the field's length, as hexadecimal digits; or digits as
-    given."""
+    """Bytes as hexadecimal digits, padded to the field's length; a text of digits is
+    returned unchanged."""
     if isinstance(value, bytes) and len(value) <= OCTETS[field]:
         return value.ljust(OCTETS[field], b"\0").hex()
     if isinstance(value, str):

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from broker.amqp.protocol.types.types import Int
 
-WHOLE = 2**31  # limit of an int in JMS; larger numbers are longs
+WHOLE = 2**31  # limit of an int in JMS; larger numbers are sent as long
 
 
 def document(found: Mapping[Any, Any]) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def document(found: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def converted(value: Any) -> str | int | float | None:
-    """The JSON value of another AMQP type; None if there is none."""
+    """The JSON value for a value of another AMQP type; None if there is none."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):

@@ -22,7 +22,8 @@ from broker.amqp.protocol.conditions import AmqpError
 from broker.amqp.protocol.sections import PROPERTIES, properties_of, walked
 from broker.queueing.store import REPAIRED
 
-EXPIRES = 1  # properties have an absolute expiry time; the other flag is REPAIRED
+# flag: the properties have an absolute expiry time; the other flag is REPAIRED
+EXPIRES = 1
 FIXED = Struct(">BI")
 LENGTH = Struct(">I")
 EXPIRY = Struct(">q")
@@ -34,8 +35,10 @@ class Envelope(NamedTuple):
 
     before: bytes  # the sections before the body, and the first bytes of the body
     after: bytes
-    expires_ms: int | None  # of ``expires_at``; 0: never. None: the sender said nothing
-    is_repaired: bool = False  # an operator changed columns; they override it
+    # expiry time as in ``expires_at``; 0: never; None: the sender gave none
+    expires_ms: int | None
+    # an operator changed columns; the columns override the envelope
+    is_repaired: bool = False
 
 
 def sealed(before: Sequence[bytes], after: bytes, expires_ms: int | None) -> bytes:
@@ -67,12 +70,12 @@ def opened(stored: bytes) -> Envelope:
 
 
 def content_encoding(stored: bytes) -> str:
-    """The content encoding that the sender gave; empty if none."""
+    """The content encoding that the sender gave; empty if the sender gave none."""
     before = opened(stored).before
     try:
         for code, begin, _, end in walked(before):
             if code == PROPERTIES:
                 return properties_of(before[begin:end]).content_encoding or ""
-    except AmqpError:  # it ends where the body begins
+    except AmqpError:  # the section ends where the body begins
         return ""
     return ""

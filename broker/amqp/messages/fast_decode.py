@@ -27,7 +27,8 @@ COUNTED = struct.Struct(">II").unpack_from
 I64 = struct.Struct(">q").unpack_from
 DOUBLE = struct.Struct(">d").unpack_from
 
-FIRST, BODY, FOOTER = 0x70, 0x75, 0x78  # sections
+# codes of sections: the first section, the body, and the footer
+FIRST, BODY, FOOTER = 0x70, 0x75, 0x78
 LISTS, MAPS = (0xC0, 0xD0), (0xC1, 0xD1)
 USUAL = (LISTS, MAPS, MAPS, LISTS, MAPS, (0xA0, 0xB0), LISTS, (0xA1, 0xB1), MAPS)
 
@@ -60,7 +61,7 @@ OUTSIDE = (IndexError, UnicodeDecodeError, struct.error)
 
 
 def cut(payload: bytes) -> Sections:
-    """As ``split``."""
+    """Split a message into sections; see ``split``."""
     found = [b""] * len(USUAL)
     at, end, before = 0, len(payload), FIRST - 1
     try:
@@ -120,7 +121,7 @@ def fields_of(section: bytes) -> tuple[Any, ...]:
 
 
 def document_of(section: bytes) -> dict[str, Any]:
-    """The JSON of what ``map_of`` finds."""
+    """The JSON object with the entries that ``map_of`` returns."""
     kept: dict[str, Any] = {}
     try:
         count, at = beginning(section, 0x74)
@@ -146,10 +147,10 @@ def document_of(section: bytes) -> dict[str, Any]:
 
 
 def json_value(section: bytes, at: int) -> tuple[Any, int]:
-    """The JSON value of a value that is no short text, and the offset of its end.
+    """The JSON value of any value but a short text, and the offset of its end.
 
     Raises:
-        ValueError: there is no JSON value of it.
+        ValueError: the value has no JSON form.
     """
     code = section[at]
     value: Any
@@ -171,10 +172,10 @@ def json_value(section: bytes, at: int) -> tuple[Any, int]:
 
 
 def beginning(section: bytes, code: int) -> tuple[int, int]:
-    """The number of elements of a section's list or map, and their offset.
+    """The number of elements of a section's list or map, and the offset of the first.
 
     Raises:
-        IndexError: it is not encoded in the usual way.
+        IndexError: the section is not encoded in the usual way.
     """
     if section[:2] != b"\0\x53" or section[2] != code:
         raise IndexError

@@ -1,4 +1,5 @@
-"""Message ids: one of four types in AMQP, text in JMS and in the broker's columns.
+"""Message ids: an id has one of four types in AMQP, and is text in JMS and in the
+broker's columns.
 
 Source:
     AMQP JMS Mapping, section 3.2.1.1, "JMSMessageID": ``ID:AMQP_UUID:`` and so on.
@@ -11,7 +12,7 @@ from uuid import UUID
 
 from broker.amqp.protocol.types.types import ULong
 
-ESCAPED = "ID:AMQP_"  # prefix of the text of an id that is no plain string
+ESCAPED = "ID:AMQP_"  # prefix of the text of an id that is not a plain string
 STRING = f"{ESCAPED}STRING:"
 TYPED = re.compile(f"{ESCAPED}(STRING|UUID|ULONG|BINARY):(.*)", re.S)
 LARGEST = 2**64
@@ -37,7 +38,8 @@ def escaped(identifier: int | UUID | bytes) -> str:
 
 
 def identifier_of(text: str) -> str | ULong | UUID | bytes:
-    """The id of a text; a text with an invalid typed id is a string."""
+    """The id for a text. If the text has a type prefix but an invalid id, it stays a
+    string."""
     found = TYPED.fullmatch(text) if text.startswith(ESCAPED) else None
     if found is None:
         return text
@@ -49,10 +51,10 @@ def identifier_of(text: str) -> str | ULong | UUID | bytes:
 
 
 def typed(kind: str, rest: str) -> str | ULong | UUID | bytes:
-    """The id of a type and its text.
+    """The id with this type and this text.
 
     Raises:
-        ValueError: the text is no id of that type.
+        ValueError: the text is not a valid id of that type.
     """
     if kind == "UUID":
         return UUID(rest)

@@ -20,7 +20,7 @@ from broker.amqp.protocol.sections import Sections, map_of, properties_of, split
 from broker.amqp.protocol.types.types import Symbol, Timestamp
 from broker.queueing.get import Delivery
 
-EXPIRY = 8  # the place of the absolute expiry time among the properties
+EXPIRY = 8  # position of the absolute expiry time among the properties
 
 
 def rewritten(delivery: Delivery, kept: Envelope) -> bytes:
@@ -59,7 +59,8 @@ def sections_of(delivery: Delivery, kept: Envelope) -> Sections:
 
 
 def is_copy(delivery: Delivery, sections: Sections) -> bool:
-    """Whether the broker wrote into the properties. A sender may use the same names."""
+    """Whether the broker made this copy, and so wrote properties. A sender's own
+    properties may have the same names."""
     found = sections.application_properties
     sent = document(map_of(found)) if found else {}
     return any(
@@ -79,5 +80,5 @@ def added_annotations(delivery: Delivery, *, is_copy: bool) -> dict[Symbol, Any]
 
 
 def milliseconds(expires_at: datetime | None) -> int:
-    """An expiry time as the envelope stores it; 0 is never."""
+    """An expiry time in milliseconds, as the envelope stores it; 0 means never."""
     return 0 if expires_at is None else timestamp(expires_at)

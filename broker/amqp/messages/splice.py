@@ -18,7 +18,7 @@ ANNOTATIONS, PROPERTIES, APPLICATION_PROPERTIES = 0x72, 0x73, 0x74
 LIST0, LIST8, LIST32 = 0x45, 0xC0, 0xD0
 MAP8, MAP32 = 0xC1, 0xD1
 NULL = b"\x40"
-COUNTED = Struct(">BII")  # constructor, bytes, elements
+COUNTED = Struct(">BII")  # constructor, number of bytes, number of elements
 U32 = Struct(">I")
 
 Pair = tuple[Any, Any, bytes]  # key, value, and the encoded bytes of both
@@ -83,7 +83,7 @@ def with_fields(section: bytes, wanted: Mapping[int, Any]) -> bytes:
 
 
 def elements(section: bytes, short: int, long: int) -> tuple[int, int]:
-    """The number of elements of a section's list or map, and the first's offset."""
+    """The number of elements of a section's list or map, and the offset of the first."""
     _, at = decode(section, 1, len(section))
     constructor = section[at]
     if constructor == short:

@@ -21,7 +21,7 @@ class Consumers:
         self.locks: WeakValueDictionary[object, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, name: object) -> asyncio.Lock:
-        """The lock for starting or ending what has this name."""
+        """The lock to hold while a consumer of this name starts or ends."""
         return self.locks.setdefault(name, asyncio.Lock())
 
     @property

@@ -1,4 +1,4 @@
-"""End of consumers: what happens after a detach, once no delivery is held."""
+"""The end of a consumer: the steps after its detach, once no delivery is held."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def unsubscribe(client_id: str, name: str, actor: str = "") -> None:
 
 
 def end_later(client: NodeClient, ending: Coroutine[Any, Any, None]) -> None:
-    """Run an ending as a task; the client's next attaches wait for it."""
+    """Run the end of a consumer as a task; the client's next attaches wait for it."""
     listener = client.listener
     task = listener.loop.create_task(ending)
     listener.endings.add(task)

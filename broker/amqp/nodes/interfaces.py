@@ -1,4 +1,4 @@
-"""Protocols: what nodes use of the attaching client and of its listener."""
+"""Protocols: the parts of the attaching client and of its listener that nodes use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from broker.amqp.senders.interfaces import SenderClient, SenderListener
 
 
 class Holders(Protocol):
-    """The part of ``Register`` for consumers and exclusive ones."""
+    """The part of ``Register`` that keeps consumers, and exclusive consumers, of
+    queues."""
 
     async def hold(
         self,

@@ -22,7 +22,8 @@ NO_LOCAL = (0x0000468C00000003, "apache.org:no-local-filter:list")
 LONGEST_SELECTOR = 10_000  # characters
 LONGEST_NAME = 255  # characters
 EXCLUSIVE = "exclusive"
-MARK = "mark-skip-backout"  # capability: deliveries stay out of a rollback
+# capability: marked deliveries are not backed out by a rollback
+MARK = "mark-skip-backout"
 TOPICS = frozenset({"topic", "temporary-topic"})
 QUEUES = frozenset({"queue", "temporary-queue"})
 KNOWN = TOPICS | QUEUES | {"shared", "global", EXCLUSIVE, MARK}
@@ -97,10 +98,10 @@ def kind_of(capabilities: Iterable[str]) -> Kind:
 
 
 def check_name(name: str) -> str:
-    """A name or client id of a subscription, checked.
+    """A subscription's name or client id, checked.
 
     Raises:
-        AmqpError: it is too long or has a NUL; ``amqp:invalid-field``.
+        AmqpError: the text is too long or has a NUL character; ``amqp:invalid-field``.
     """
     if len(name) > LONGEST_NAME or "\0" in name:
         why = f"A name has at most {LONGEST_NAME} characters, none of them NUL."
@@ -109,7 +110,7 @@ def check_name(name: str) -> str:
 
 
 def subscription_name(attach: p.Attach) -> str:
-    """A link's name up to "|"; clients append a suffix to make link names unique."""
+    """A link's name up to "|"; clients append a suffix to make names of links unique."""
     return attach.name.partition("|")[0]
 
 

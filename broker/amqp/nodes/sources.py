@@ -55,10 +55,10 @@ SWITCHED_OFF = "the broker has it switched off (BROKER_SKIP_BACKOUT)"
 
 
 class Node(NamedTuple):
-    """The node of a name: a queue, or else a topic."""
+    """The node that a name stands for: a queue, or else a topic."""
 
     queue: Queue | None = None
-    topic: str = ""  # an address
+    topic: str = ""  # name of an address
 
 
 async def to_get(client: NodeClient, endpoint: Sender, attach: p.Attach) -> None:
@@ -113,7 +113,7 @@ def find(what: SourceRequest) -> Node:
 
 
 def topic_named(name: str) -> str | None:
-    """The address of that name or alias; None if there is none."""
+    """The address of this name or alias; None if there is none."""
     for meant in meanings(name):
         if Address.objects.filter(name=meant).exists():
             return meant
@@ -131,7 +131,7 @@ def queue_named(name: str) -> Queue:
 
 
 def anycast(address: str) -> list[Queue]:
-    """The anycast queues of an address; two at most."""
+    """The anycast queues of an address, at most two of them."""
     queues = Queue.objects.select_related("address").filter(address__name=address)
     return list(queues.filter(routing_type=RoutingType.ANYCAST)[:2])
 
@@ -139,10 +139,11 @@ def anycast(address: str) -> list[Queue]:
 def check_may(
     client: NodeClient, authority: Authority, name: str, what: SourceRequest
 ) -> None:
-    """
+    """Check that the client has an authority on a node.
+
     Raises:
         NotAuthorized: the client lacks the authority.
-        NoSuchAddress, NoSuchQueue: the client has no authority on it at all.
+        NoSuchAddress, NoSuchQueue: the client has no authority on the node at all.
     """
     if not client.may(authority, name):
         is_topic = what.kind == "topic"
@@ -154,7 +155,7 @@ def check_own(client: NodeClient, queue: Queue) -> bool:
     """Whether a queue is the client's own temporary queue, which needs no authority.
 
     Raises:
-        AmqpError: it is a temporary queue of another client.
+        AmqpError: the queue is a temporary queue of another client.
     """
     if queue.kind != Queue.Kind.TEMPORARY:
         return False
@@ -279,10 +280,10 @@ async def begin(
     address: str | None = None,
     lives: dict[Any, Any] | None = None,
 ) -> None:
-    """Accept the attach, unless another consumer excludes it.
+    """Accept the attach, unless another consumer has exclusive access.
 
     Raises:
-        AmqpError: another does; ``amqp:resource-locked``.
+        AmqpError: another consumer has exclusive access; ``amqp:resource-locked``.
     """
     client, endpoint = gets.client, gets.endpoint
     client.listener.consumers.enter(gets)
@@ -327,10 +328,10 @@ async def to_unsubscribe(
 
 
 def remembered(client_id: str, name: str) -> Subscription:
-    """The durable subscription of that name; in a thread.
+    """The durable subscription of this name; runs in a thread.
 
     Raises:
-        NoSuchSubscription: there is none.
+        NoSuchSubscription: there is none of this name.
     """
     found = (
         Subscription.objects.select_related("address", "queue")

@@ -36,7 +36,7 @@ def in_thread(*, is_topic: bool) -> Subscription:
 
 
 def remove(client: NodeClient, made: Subscription) -> None:
-    """Delete it, with its messages."""
+    """Delete the temporary queue or topic, with its messages."""
     client.temporaries.discard(made.queue.name)
     call = partial(subscriptions.remove, made)
     end_later(client, surely(client.listener, call))

@@ -95,18 +95,21 @@ class Connection:
         )
         self.remote: Open | None = None
         self.active = True
-        self.over = False  # received bytes are ignored
-        self.greeted = False  # the protocol header is written
+        self.over = False  # received bytes are ignored from now on
+        self.greeted = False  # our protocol header is written
         self.opened = False  # our open is written
-        self.frame_size = self.limits.max_frame_size  # limit of frames to the peer
+        # largest frame that we may send to the peer, in bytes
+        self.frame_size = self.limits.max_frame_size
         self.events: list[Event] = []
-        self.head = bytearray()  # written before ``out``
+        self.head = bytearray()  # bytes to write before ``out``
         self.out: list[bytes | memoryview] = []
-        self.start: bytes | None = b""  # of the peer's header; None once complete
+        # bytes of the peer's header so far; None once it is complete
+        self.start: bytes | None = b""
         self.frames = Frames(self.limits.max_frame_size)
         self.heartbeats = Heartbeats(idle_timeout_ms)
         self.channels = Channels(self)
-        self.narrow: list[Session] = []  # whose windows are half used
+        # sessions whose receiving windows are half used
+        self.narrow: list[Session] = []
         self.links = 0
         self.partial_bytes = 0
         self.first_id = 0
@@ -124,7 +127,7 @@ class Connection:
 
     @property
     def sessions(self) -> list[Session]:
-        """The sessions not ended by both sides; they stay here after a close."""
+        """The sessions that not both sides have ended; they stay listed after a close."""
         return list(self.channels.by_local.values())
 
     def endpoints(self) -> Iterator[Endpoint]:
@@ -184,9 +187,10 @@ class Connection:
             self.greeted = True
 
     def close(self, error: AmqpError | None = None) -> None:
-        """Close the connection; a server that has not opened says so in its open.
+        """Close the connection; a server that has not opened yet sends the error after
+        its open.
 
-        The peer's answer gives the event ``Closed``, the only one that still comes.
+        The peer's answer gives the event ``Closed``; no other event can follow.
         """
         if not self.active:
             return
@@ -229,7 +233,7 @@ class Connection:
             silence.spoken_at = now_s
         return silence.next_look(now_s)
 
-    # For sessions and endpoints.
+    # Calls of sessions and endpoints.
 
     def emit(self, channel: int, performative: Performative) -> None:
         """Send a frame; if it is too large for the peer, close the connection."""
@@ -259,14 +263,14 @@ class Connection:
                 session.stop()
 
     def hold(self, size_bytes: int) -> bool:
-        """Count bytes of incomplete messages; False if there are too many."""
+        """Count bytes of incomplete messages; False if there are too many bytes."""
         total = self.partial_bytes + size_bytes
         if total > self.limits.partial_bytes:
             return False
         self.partial_bytes = total
         return True
 
-    # From the peer.
+    # Frames from the peer.
 
     def read(self, data: bytes) -> None:
         if self.start is not None:

@@ -30,12 +30,13 @@ def ranges(ids: list[int]) -> Iterator[tuple[int, int]]:
 
 def sort(ids: list[int]) -> None:
     ids.sort()
-    if ids[-1] - ids[0] >= HALF:  # they wrap around zero
+    if ids[-1] - ids[0] >= HALF:  # the delivery ids wrap around zero
         ids.sort(key=lambda number: (number + HALF) & MASK)
 
 
 def within(held: dict[int, Delivery], first: int, last: int) -> list[Delivery]:
-    """The held deliveries of a range; loops over the shorter of range and ``held``."""
+    """The held deliveries of a range of ids; loops over the shorter of range and
+    ``held``."""
     count = ((last - first) & MASK) + 1
     if count <= len(held):
         numbers = ((first + step) & MASK for step in range(count))

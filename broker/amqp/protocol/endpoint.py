@@ -21,7 +21,7 @@ from broker.amqp.protocol.performatives import (
     Transfer,
 )
 
-LONGEST_TAG = 32  # bytes
+LONGEST_TAG = 32  # longest delivery tag, in bytes
 
 
 class Endpoint:
@@ -57,7 +57,7 @@ class Endpoint:
         self.answered = False
         self.is_echo_due = False
         self.gone = False
-        self.told = False  # no event Detached is due any more
+        self.told = False  # the event Detached was given, or is not needed
         self.context: Any = None
 
     @property
@@ -109,7 +109,7 @@ class Endpoint:
         self.session.handles.detach(self, closed=True, error=error)
 
     def detach(self, *, closed: bool = True, error: AmqpError | None = None) -> None:
-        """Detach the endpoint: closed, or so that it can be attached again.
+        """Detach the endpoint: closed for good, or so that it can be attached again.
 
         The peer's answer gives the event ``Detached``. Until then the peer may still
         receive what we sent, but its frames for this endpoint are ignored.
@@ -121,12 +121,13 @@ class Endpoint:
         self.session.handles.cast_off(self, closed=True, error=error)
 
     def leave(self) -> None:
-        """Mark it as gone; nothing is sent or received any more."""
+        """Mark the endpoint as gone; it sends and receives nothing any more."""
         self.gone = True
         self.credit = 0
 
     def echo(self) -> None:
-        """Send our state, as the peer asked; behind our attach, which gives the handle.
+        """Send our state, as the peer asked; after our attach, which announces the
+        handle.
 
         A peer may attach and send a flow in one write.
         """
@@ -134,7 +135,7 @@ class Endpoint:
         if self.answered:
             self.session.send_flow(self)
 
-    # Different for Sender and Receiver.
+    # Methods that differ between Sender and Receiver.
 
     def standing(self) -> tuple[int | None, int]:
         """The delivery count, if known, and the credit, for a flow frame."""

@@ -26,7 +26,8 @@ class Opened:
 
 @dataclass(slots=True)
 class Begun:
-    """The peer began a session, which the engine has answered; or it answered ours."""
+    """The peer began a session, which the engine has answered; or the peer answered our
+    begin."""
 
     session: SessionOutput[Endpoint]
 
@@ -55,7 +56,7 @@ class MessageReceived:
 class Flowed:
     """The peer sent a flow: see ``sender.credit`` and ``drain``.
 
-    It may come before the attach is accepted; then check ``sender.credit`` after
+    The event may come before the attach is accepted; then check ``sender.credit`` after
     accepting.
     """
 
@@ -107,9 +108,9 @@ class Detached:
 
 @dataclass(slots=True)
 class Ended:
-    """The session is gone, with all of ``session.endpoints()``.
+    """The session has ended, with all of ``session.endpoints()``.
 
-    There is no ``Detached`` for each of them.
+    There is no event ``Detached`` for each of its endpoints.
     """
 
     session: SessionOutput[Endpoint]

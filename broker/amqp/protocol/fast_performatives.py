@@ -16,21 +16,21 @@ from broker.amqp.protocol.states import Accepted
 from broker.amqp.protocol.transport import Disposition, Flow, Transfer
 from broker.amqp.protocol.types.encoding import NULL, of_written
 
-LIST = 0xC0  # with lengths of one byte
+LIST = 0xC0  # constructor of a list with lengths of one byte
 ABSENT = 0x40
 SHORT_BINARY = 0xA0
 TAG = 32  # longest tag, in bytes
 
-# Bytes of an unsigned integer with its constructor, by constructor.
+# Number of bytes of an unsigned integer with its constructor, by constructor.
 WIDTHS = {0x43: 1, 0x52: 2, 0x70: 5}
 WIDTHS_OR_NULL = {ABSENT: 1, **WIDTHS}
 ROLES = {0x41: True, 0x42: False}
 
-THE_ACCEPTED = Accepted()  # no fields: one instance is enough
+THE_ACCEPTED = Accepted()  # has no fields: one instance is enough
 
 
 class Unusual(Exception):
-    """The general codec must handle it."""
+    """The fast code cannot handle this frame; the general codec must."""
 
 
 UNUSUAL = (Unusual, KeyError, IndexError, TypeError, struct.error)

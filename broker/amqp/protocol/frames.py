@@ -14,8 +14,8 @@ AMQP_HEADER = b"AMQP\0\1\0\0"
 TLS_HEADER = b"AMQP\2\1\0\0"
 SASL_HEADER = b"AMQP\3\1\0\0"
 
-AMQP, SASL = 0, 1  # kinds of frames
-LEAST = 8  # bytes of a frame
+AMQP, SASL = 0, 1  # types of frames
+LEAST = 8  # smallest size of a frame, in bytes
 
 HEAD = struct.Struct(">IBBH")
 
@@ -60,7 +60,7 @@ class Frames:
         return self._whole()
 
     def rest(self) -> bytes:
-        """Take the bytes that were fed but not returned as frames."""
+        """Take the bytes that were received but not returned as frames."""
         rest = self.data[self.at :]
         self.data, self.at = b"", 0
         return rest

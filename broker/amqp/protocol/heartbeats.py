@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from math import inf
 
-PARTS = 4  # checks in one time-out
-LEAST_S = 0.25  # shortest time between heartbeats, whatever the peer asks
+PARTS = 4  # checks during one time-out
+LEAST_S = 0.25  # shortest time between heartbeats, however short the peer's time-out is
 
 
 class Heartbeats:
@@ -31,7 +31,7 @@ class Heartbeats:
         self.heard_at = self.spoken_at = -inf
 
     def owe(self, idle_time_out_ms: int | None) -> None:
-        """Set the silence that the peer allows us; None or 0: no limit."""
+        """Set the longest silence that the peer accepts from us; None or 0: no limit."""
         if idle_time_out_ms:
             self.owed_s = max(LEAST_S, idle_time_out_ms / 1000 / 2)
 
@@ -48,7 +48,7 @@ class Heartbeats:
         return now_s - self.spoken_at >= self.owed_s
 
     def next_look(self, now_s: float) -> float:
-        """When to check again, in seconds of the same clock; infinity for never."""
+        """Time of the next check, in seconds of the same clock; infinity for never."""
         until_lost = self.heard_at + self.allowed_s - now_s
         until_due = self.spoken_at + self.owed_s - now_s
         part = min(self.allowed_s, self.owed_s) / PARTS

@@ -1,4 +1,4 @@
-"""Protocols: what endpoints use of their session and connection.
+"""Protocols: the parts of session and connection that endpoints use.
 
 For type checkers only; they cost nothing at run time.
 """

@@ -16,7 +16,8 @@ from broker.amqp.protocol.performatives import Attach, Detach
 from broker.amqp.protocol.receiving import ReceiverSession
 from broker.amqp.protocol.sending import SenderSession
 
-REFUSALS = 2  # the session ends at this many times the limit of endpoints
+# the session ends after this many times the limit of endpoints was refused
+REFUSALS = 2
 
 
 class HandlesSession(ReceiverSession, SenderSession, Protocol):
@@ -40,15 +41,15 @@ class Handles:
         self.by_remote: dict[int, Endpoint] = {}
         self.named: dict[tuple[str, bool], Endpoint] = {}
         self.live: dict[Endpoint, None] = {}
-        self.count = 0  # endpoints not yet detached by both sides
+        self.count = 0  # endpoints that not both sides have detached
         self.next = 0
-        self.free: list[int] = []  # handles below next
+        self.free: list[int] = []  # free handles that are lower than ``next``
 
     def add(self, endpoint: Endpoint) -> None:
         """Add an endpoint.
 
         Raises:
-            ValueError: there is one of this name and role already.
+            ValueError: there is an endpoint of this name and role already.
         """
         key = endpoint.name, endpoint.role
         if key in self.named:
@@ -59,7 +60,7 @@ class Handles:
         self.session.connection.links += 1
 
     def answer(self, endpoint: Endpoint, **fields: Any) -> None:
-        """Send our attach: the first, or the answer to the peer's."""
+        """Send our attach: the first attach, or the answer to the peer's attach."""
         endpoint.handle = self.take()
         endpoint.answered = True
         begin = self.session.begin
@@ -121,7 +122,7 @@ class Handles:
         if endpoint.attach is not None:
             del self.named[endpoint.name, endpoint.role]
 
-    # From the peer.
+    # Frames from the peer.
 
     def attached(self, attach: Attach) -> None:
         """Handle the peer's attach, which may answer ours."""

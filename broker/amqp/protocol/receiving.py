@@ -40,11 +40,11 @@ class Receiver(Endpoint):
 
     def __init__(self, session: ReceiverSession, name: str) -> None:
         super().__init__(session, name)
-        self.excess = 0  # credit withdrawn, that the peer may have used
+        self.excess = 0  # credit that we withdrew, but that the peer may have used
         self.max_message_size = session.connection.limits.max_message_bytes
         self.told_credit: int | None = None
         self.partial: Delivery | None = None
-        self.buffer = bytearray()  # of the partial delivery
+        self.buffer = bytearray()  # bytes of the partial delivery
 
     def grant(self, credit: int, *, drain: bool = False, echo: bool = False) -> None:
         """Set the peer's credit.
@@ -89,7 +89,7 @@ class Receiver(Endpoint):
 
     def transfer(self, part: Transfer, payload: bytes) -> None:
         """Handle a transfer frame; the last one of a message completes it."""
-        if self.gone:  # the peer may not know yet
+        if self.gone:  # the peer may not know yet that the endpoint is gone
             return
         delivery = self.partial or self.first(part)
         if delivery is None:
@@ -107,7 +107,8 @@ class Receiver(Endpoint):
             self.session.received(delivery, self)
 
     def first(self, part: Transfer) -> Delivery | None:
-        """The delivery that begins here; None if it is not allowed, and we detach."""
+        """The delivery that begins with this frame; if it is not allowed, detach and
+        return None."""
         number, tag = part.delivery_id, part.delivery_tag
         if number is None or not tag or part.resume:
             self.fail(self.fault(part))

@@ -25,7 +25,7 @@ from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.field_types import symbolic
 from broker.amqp.protocol.types.types import Described, Symbol, ULong
 
-NOTHING = 0x6F  # before the first section
+NOTHING = 0x6F  # code that is lower than that of the first section
 HEADER, DELIVERY_ANNOTATIONS, ANNOTATIONS = 0x70, 0x71, 0x72
 PROPERTIES, APPLICATION_PROPERTIES = 0x73, 0x74
 DATA, SEQUENCE, VALUE, FOOTER = 0x75, 0x76, 0x77, 0x78
@@ -48,7 +48,8 @@ BODIES: dict[int, Literal["data", "sequence", "value"]] = {
     SEQUENCE: "sequence",
     VALUE: "value",
 }
-SYMBOLIC = (DELIVERY_ANNOTATIONS, ANNOTATIONS, FOOTER)  # keys of their maps are symbols
+# sections whose maps have symbols as keys
+SYMBOLIC = (DELIVERY_ANNOTATIONS, ANNOTATIONS, FOOTER)
 
 LISTS, MAPS = (0x45, 0xC0, 0xD0), (0xC1, 0xD1)
 CONSTRUCTORS = {
@@ -57,7 +58,8 @@ CONSTRUCTORS = {
     DATA: (0xA0, 0xB0),
     VALUE: range(256),
 }
-# Sections that may follow: later ones. A body has one kind; data and sequence repeat.
+# Sections that may follow each section, by code. A body has one kind; data and sequence
+# repeat.
 NEXT = {
     **{code: range(code + 1, FOOTER) for code in range(NOTHING, DATA)},
     DATA: (DATA, FOOTER),
@@ -65,9 +67,10 @@ NEXT = {
     VALUE: (FOOTER,),
     FOOTER: (),
 }
-# Bytes of a value after its constructor, by the constructor's upper half.
+# Number of bytes of a value after its constructor, by the constructor's upper half.
 LENGTHS = {4: 0, 5: 1, 6: 2, 7: 4, 8: 8, 9: 16}
-UNKNOWN, ONE_BYTE, FOUR_BYTES = -1, -2, -3  # or the size of the length field
+# instead of a number: unknown, or the size of the length field
+UNKNOWN, ONE_BYTE, FOUR_BYTES = -1, -2, -3
 WIDTHS = [
     UNKNOWN
     if read is unknown
@@ -130,8 +133,9 @@ class Sections:
 
 @dataclass(slots=True)
 class Body:
-    """``data``: the bytes of the only data section; None for several sections or
-    another kind. ``written``: the encoded value of kind ``value``."""
+    """``data``: the bytes of the only data section; None if there are several sections
+    or another kind of body. ``written``: the encoded value of a body of kind ``value``.
+    """
 
     kind: Literal["data", "sequence", "value"]
     data: bytes | None = None
@@ -139,10 +143,10 @@ class Body:
 
     @property
     def value(self) -> Any:
-        """The value of kind ``value``, decoded at each call.
+        """The value of a body of kind ``value``, decoded at each call.
 
         Raises:
-            AmqpError: with ``amqp:decode-error``; it cannot be decoded.
+            AmqpError: the value cannot be decoded; ``amqp:decode-error``.
         """
         return decode(self.written)[0]
 
@@ -157,7 +161,7 @@ def split(payload: bytes) -> Sections:
             repeated, cut short or of a wrong type, the header has an invalid value, or
             there is no section. The contents of other sections are not checked.
     """
-    found: dict[int, tuple[int, int]] = {}  # where each begins and ends
+    found: dict[int, tuple[int, int]] = {}  # begin and end of each section, by its code
     before = NOTHING
     for code, begin, _, end in walked(payload):
         if code not in NEXT[before]:
@@ -247,7 +251,7 @@ def assembled(payload: bytes, found: dict[int, tuple[int, int]]) -> Sections:
     )
 
 
-@lru_cache(maxsize=1024)  # a few serve most messages
+@lru_cache(maxsize=1024)  # most messages have one of a few headers
 def header_of(written: bytes) -> Header | None:
     """Decode a header section; None if it is empty."""
     header: Header | None = None
@@ -260,7 +264,7 @@ def properties_of(written: bytes) -> Properties:
     """Decode a properties section, which may be empty.
 
     Raises:
-        AmqpError: with ``amqp:decode-error``; it is no such section.
+        AmqpError: the bytes are not a properties section; ``amqp:decode-error``.
     """
     if not written:
         return Properties()
@@ -272,7 +276,7 @@ def map_of(written: bytes) -> dict[Any, Any]:
     """Decode a section of annotations or application properties, which may be empty.
 
     Raises:
-        AmqpError: with ``amqp:decode-error``; it is no map.
+        AmqpError: the section is not a map; ``amqp:decode-error``.
     """
     if not written:
         return {}
@@ -286,7 +290,7 @@ def body_of(written: bytes) -> Body:
     """The body of the encoded sections that ``split`` gives.
 
     Raises:
-        AmqpError: with ``amqp:decode-error``; they are no body.
+        AmqpError: the sections are not a valid body; ``amqp:decode-error``.
     """
     (code, _, value, end), *others = walked(written) if written else [(0, 0, 0, 0)]
     if code not in BODIES:

@@ -23,8 +23,8 @@ from broker.amqp.protocol.types.composites import encode_composite
 from broker.amqp.protocol.types.serial_numbers import MASK, ahead
 
 HEAD = Struct(">IBBH4sBBBIBIBB")
-LONGEST_HEAD = 80  # bytes of a transfer frame before the payload
-TAILS = {  # format, settled, more: by settled and more
+LONGEST_HEAD = 80  # most bytes of a transfer frame before the payload
+TAILS = {  # last fields (format, settled, more), by the values of settled and more
     (False, False): b"\x43\x42",
     (True, False): b"\x43\x41",
     (False, True): b"\x43\x42\x41",
@@ -52,13 +52,15 @@ class Sender(Endpoint):
 
     def __init__(self, session: SenderSession, name: str) -> None:
         super().__init__(session, name)
-        self.initial = 0  # delivery count
-        self.kept = 0  # messages held back by the window, not begun
-        self.is_flow_due = False  # after they have begun
+        self.initial = 0  # initial delivery count
+        self.kept = 0  # messages that wait for the peer's window and are not begun
+        # a flow must be sent after the waiting messages have begun
+        self.is_flow_due = False
 
     @property
     def largest(self) -> int | None:
-        """Largest message that the peer accepts, in bytes; None if not limited."""
+        """The largest message that the peer accepts, in bytes; None if there is no
+        limit."""
         return (self.attach and self.attach.max_message_size) or None
 
     def send(
@@ -190,8 +192,8 @@ class Sender(Endpoint):
         self.session.outlet.forget(self)
 
     def standing(self) -> tuple[int, int]:
-        """Delivery count and credit for the peer, which has not seen waiting
-        messages."""
+        """Delivery count and credit as the peer sees them; the peer has not seen the
+        waiting messages."""
         return (self.delivery_count - self.kept) & MASK, self.credit + self.kept
 
     def counting(self, count: int = 0, largest: int | None = None) -> dict[str, Any]:

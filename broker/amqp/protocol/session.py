@@ -43,7 +43,8 @@ from broker.amqp.protocol.types.serial_numbers import HALF, MASK, ahead
 
 E = TypeVar("E", bound=Endpoint)
 
-OUTGOING_WINDOW = HALF - 1  # frames; no limit, as we hold frames back ourselves
+# frames; this is no real limit, as we hold frames back ourselves
+OUTGOING_WINDOW = HALF - 1
 
 
 class SessionConnection(ConnectionOutput, Protocol):
@@ -76,7 +77,7 @@ class Session:
         self.remote_channel: int | None = None
         self.begin: Begin | None = None
         self.active = True
-        self.told = False  # no event Ended is due any more
+        self.told = False  # the event Ended was given, or is not needed
         self.window = connection.limits.incoming_window
         self.room = self.window
         self.half = self.window >> 1
@@ -101,7 +102,7 @@ class Session:
         return self.active and self.begin is not None and self.outlet.is_open
 
     def endpoints(self) -> list[Endpoint]:
-        """The endpoints that are not gone; they stay here after the session's end."""
+        """The endpoints that are not gone; they stay listed after the session's end."""
         return list(self.handles.live)
 
     def sender(
@@ -128,7 +129,8 @@ class Session:
         target: Target | Coordinator | None,
         **fields: Any,
     ) -> Receiver:
-        """Attach a receiver; as ``sender``. ``grant`` may be called at once."""
+        """Attach a receiver; arguments as for ``sender``. ``grant`` may be called at
+        once."""
         return self.attach(Receiver(self, name), source, target, fields)
 
     def attach(
@@ -212,7 +214,7 @@ class Session:
         self.next_incoming_id = begin.next_outgoing_id
         self.outlet.room = begin.incoming_window
 
-    # To the connection.
+    # Calls to the connection.
 
     def tell(self, event: Event) -> None:
         self.connection.events.append(event)
@@ -221,7 +223,7 @@ class Session:
         if self.active:
             self.connection.emit(self.channel, performative)
 
-    # From the peer.
+    # Frames from the peer.
 
     def transfer(self, part: Transfer, payload: bytes) -> None:
         """Handle a transfer frame."""

@@ -60,7 +60,7 @@ class Begin:
 )
 class Attach:
     """``snd_settle_mode``: 0 unsettled, 1 settled, 2 mixed. ``rcv_settle_mode``: 0 the
-    receiver settles first, 1 second."""
+    receiver settles first, 1 the receiver settles second."""
 
     name: str
     handle: int
@@ -106,9 +106,9 @@ class Flow:
     "uint uint tag uint boolean boolean ubyte state boolean boolean boolean",
 )
 class Transfer:
-    """A message or a part of one; the payload follows it in its frame.
+    """A message or a part of a message; the payload follows it in its frame.
 
-    ``settled`` is None if that of the message's first transfer applies.
+    ``settled`` is None if the value of the message's first transfer applies.
     """
 
     handle: int

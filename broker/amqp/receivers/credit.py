@@ -8,10 +8,11 @@ from broker.amqp.protocol.delivery import Delivery
 from broker.amqp.protocol.endpoints import Receiver
 from broker.amqp.transactions.pending import TransactionClient
 
-NARROWEST = 4  # messages at least, while a queue is full
-HELD_UP_S = 0.25  # delay before credit that could not be given is tried again
-MOST_BYTES = 32 * 2**20  # unanswered, of one client; above it reading pauses
-MOST_WAITING_BYTES = 256 * 2**20  # the same of all clients
+NARROWEST = 4  # smallest window, in messages, while a queue is full
+# delay before the broker tries again to give credit that it could not give
+HELD_UP_S = 0.25
+MOST_BYTES = 32 * 2**20  # most unanswered bytes of one client; above it, reading pauses
+MOST_WAITING_BYTES = 256 * 2**20  # most unanswered bytes of all clients
 
 
 class Credit:
@@ -25,9 +26,9 @@ class Credit:
         self.client = client
         self.endpoint = endpoint
         self.window = client.limits.put_credit
-        self.used = 0  # messages that are not answered
+        self.used = 0  # messages that are not answered yet
         self.is_held_up = False
-        self.is_over = False  # the endpoint is
+        self.is_over = False  # the endpoint has ended
 
     def use(self, deliveries: Sequence[Delivery]) -> None:
         """Count received messages. Pause reading from a client that has put too many
@@ -73,7 +74,7 @@ class Credit:
                 self.endpoint.grant(room)
 
     def hold_up(self) -> None:
-        """Try again after ``HELD_UP_S``."""
+        """Try again to give credit, after ``HELD_UP_S``."""
         if not self.is_held_up:
             self.is_held_up = True
             loop = self.client.listener.loop

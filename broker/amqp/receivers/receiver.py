@@ -1,6 +1,7 @@
 """A link by which a client puts messages; each is settled after its commit.
 
-Messages are handled in order. A refused one affects neither the others nor the link.
+Messages are handled in order. A refused message affects neither the others nor the
+link.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Came(NamedTuple):
     """Received messages for one target, not handled yet."""
 
     deliveries: Sequence[Delivery]
-    behind: Transaction | None  # must end first: its discharge came before
+    # transaction that must end first: its discharge came before these messages
+    behind: Transaction | None
 
 
 class Puts(End):
@@ -77,12 +79,13 @@ class Puts(End):
         self.needs = None if needed is None else ("put", needed)
         self.credit = Credit(client, endpoint)
         self.came: deque[Came] = deque()
-        self.is_waiting = False  # for the head of ``came`` to be ready
-        self.stored: list[Delivery] = []  # and not settled yet
+        self.is_waiting = False  # the first item of ``came`` is not ready to be handled
+        # deliveries that are stored but not settled yet
+        self.stored: list[Delivery] = []
         self.messages = 0
         self.settled = 0
 
-    # From the client.
+    # Messages from the client.
 
     def received(self, deliveries: Sequence[Delivery]) -> None:
         self.messages += len(deliveries)
@@ -109,7 +112,7 @@ class Puts(End):
             self.endpoint.credit, self.credit.used, self.messages, self.settled
         )
 
-    # From the client to the database.
+    # Messages from the client to the database.
 
     def advance(self) -> None:
         """Handle received messages until one has to wait."""
@@ -152,7 +155,7 @@ class Puts(End):
         error = future.exception()
         if error is None:
             self.client.listener.places.note(meant, future.result())
-        else:  # the look-up failed
+        else:  # the look-up of the target failed
             assert isinstance(error, Exception), "nothing else ends a look"
             self.take(error)
         self.advance()
@@ -177,7 +180,8 @@ class Puts(End):
         puts: list[Put] = []
         was_over = self.credit.is_over
         for delivery in deliveries:
-            if self.credit.is_over and not was_over:  # one was refused that was settled
+            # a message that was sent settled was refused
+            if self.credit.is_over and not was_over:
                 self.credit.free([delivery])
                 continue
             try:
@@ -223,10 +227,11 @@ class Puts(End):
         return read
 
     def may(self, authority: Authority, name: str) -> bool:
-        """Whether the client has an authority; it has all on its temporary queues."""
+        """Whether the client has an authority on a name; it has all on its temporary
+        queues."""
         return name in self.client.temporaries or self.client.may(authority, name)
 
-    # To the client.
+    # Answers to the client.
 
     def answer(self, results: list[tuple[Put, Exception | None]]) -> None:
         """Answer messages: stored if the result is None, otherwise not stored."""
@@ -295,7 +300,7 @@ class Puts(End):
         self.client.flush()
 
     def understood(self, outcome: p.Outcome, error: AmqpError) -> p.Outcome:
-        """The outcome if the client's source lists it, else rejected."""
+        """The outcome if the client's source supports it, else rejected."""
         attach = self.endpoint.attach
         source = attach.source if attach is not None else None
         known = source.outcomes if source is not None else ()

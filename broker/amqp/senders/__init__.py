@@ -1,1 +1,1 @@
-"""Links by which clients get or browse: fetches, deliveries, outcomes."""
+"""Links by which clients get or browse messages: fetches, deliveries, outcomes."""

@@ -26,10 +26,10 @@ UNREADABLE = "Message %d of %s cannot be shown to a client of AMQP."
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Encoded messages to send."""
+    """The result of one read: encoded messages to send."""
 
-    messages: list[tuple[int, bytes]]  # each with the broker's number
-    at_end: bool  # there were no more
+    messages: list[tuple[int, bytes]]  # each message with the broker's message number
+    at_end: bool  # no more messages were on the queue
 
 
 class Viewer:
@@ -41,11 +41,12 @@ class Viewer:
         self.queue = queue
         self.selector = selector
         self.largest = largest  # largest message for the client, in bytes
-        self.lows = [LOWEST] * len(LEVELS)  # next position, by priority
-        self.walk: Walk | None = None  # until it is at its end
+        self.lows = [LOWEST] * len(LEVELS)  # next position to read, by priority
+        # the current walk over the entries; None after its end
+        self.walk: Walk | None = None
 
     def view(self, limit: int, now: datetime) -> View:
-        """The next messages available to a get, at most ``limit``.
+        """The next messages that a get could take, at most ``limit`` of them.
 
         There may be fewer, even before the end.
         """

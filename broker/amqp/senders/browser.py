@@ -24,8 +24,8 @@ from broker.formats.selectors import parse
 from broker.models import ClientEndpoint, Queue
 from broker.queueing import notifications
 
-MOST = 100  # messages in one read
-MOST_BYTES = 4 * 2**20  # bytes in one read, estimated from earlier reads
+MOST = 100  # most messages in one read
+MOST_BYTES = 4 * 2**20  # most bytes in one read, estimated from earlier reads
 UNKNOWN_BYTES = 128 * 2**10  # assumed size of a message before the first read
 
 
@@ -33,7 +33,7 @@ class Looks(End):
     """The ``End`` of a link by which a client browses."""
 
     kind = ClientEndpoint.Kind.BROWSES.value
-    chooses = True  # it leaves entries to others
+    chooses = True  # a browser leaves entries to other consumers
 
     def __init__(
         self, client: SenderClient, endpoint: Sender, queue: Queue, selector: str = ""
@@ -56,16 +56,16 @@ class Looks(End):
         attach = endpoint.attach
         self.is_settled = attach is not None and attach.snd_settle_mode == SETTLED
         self.unsent: deque[tuple[int, bytes]] = deque()
-        self.typical = UNKNOWN_BYTES  # size of a message, in bytes
+        self.typical = UNKNOWN_BYTES  # typical size of a message, in bytes
         self.messages = 0
         self.settled = 0
         self.seen = 0  # version of the queue at the last read
         self.is_looking = False
-        self.was_draining = False  # when the last read began
+        self.was_draining = False  # the client was draining when the last read began
         self.is_asleep = False
         self.is_over = False
 
-    # From the client.
+    # Calls from the client's events.
 
     def flowed(self) -> None:
         self.go_on()
@@ -99,7 +99,7 @@ class Looks(End):
         unsettled = len(self.endpoint.unsettled)
         return Snapshot(self.endpoint.credit, unsettled, self.messages, self.settled)
 
-    # From the queue to the client.
+    # Messages from the queue to the client.
 
     @property
     def is_blocked(self) -> bool:
@@ -128,7 +128,7 @@ class Looks(End):
         self.client.flush()
 
     def wanted(self) -> int:
-        """How many messages to read, within the limit of unsettled ones."""
+        """How many messages to read now, within the limit of unsettled messages."""
         left = self.client.limits.max_in_flight - len(self.endpoint.unsettled)
         credit = self.endpoint.credit - len(self.unsent)
         room = min(credit, MOST, left - len(self.unsent))
@@ -166,7 +166,7 @@ class Looks(End):
             self.go_on()
 
     def rest(self) -> None:
-        """At the end of the queue: tell a draining client, or wait for new entries."""
+        """At the end of the queue: answer a drain, or wait for new entries."""
         if self.endpoint.drain:
             if self.was_draining:
                 self.say_drained()

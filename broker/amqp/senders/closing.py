@@ -1,7 +1,8 @@
-"""End of a link by which a client gets: settle its outcomes, give the rest back.
+"""The end of a link by which a client gets: settle its outcomes, give other entries
+back.
 
-It waits for a running fetch, for outcomes on their way to the database, and for the
-transactions of deliveries. Then it ends the unit of work.
+The end waits for a running fetch, for outcomes on their way to the database, and for
+the transactions of deliveries. Then it ends the unit of work.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ AWAY_S = 1.0  # delay before a retry while the database is away
 
 
 def why_it_ends(error: BaseException, node: str) -> AmqpError | None:
-    """The error for a client whose fetch or outcome failed; None if it can go on once
-    the database is back."""
+    """The error for a client whose fetch or outcome failed; None if the client can
+    continue once the database is back."""
     if isinstance(error, DatabaseAway | DatabaseError):
         logger.warning("%s waits for the database: %s", node, error)
         return None
@@ -78,7 +79,7 @@ class Parting:
     def begin(self) -> None:
         self.listener.endings.add(self.over)
         self.over.add_done_callback(self.listener.endings.discard)
-        if self.gets.is_settled:  # accepted before they were sent
+        if self.gets.is_settled:  # the entries were accepted before they were sent
             self.gets.held.clear()
         self.go_on()
 
@@ -95,8 +96,8 @@ class Parting:
             self.end()
 
     def give_back(self) -> None:
-        """Back out and count deliveries of a rolled-back transaction, as they were
-        seen. Release the rest now if another transaction is still open."""
+        """Back out and count deliveries of a rolled-back transaction, as the client saw
+        them. Release all other entries now if another transaction is still open."""
         settling, held = self.gets.settling, self.gets.held
         seen = [entry for entry in held.idle() if entry.was_rolled_back]
         if seen:
@@ -114,7 +115,7 @@ class Parting:
         future.add_done_callback(self.ended)
 
     def lose(self, unsent: list[Delivery], first: int | None) -> None:
-        """End the unit of work of a client that vanished; in a thread."""
+        """End the unit of work of a client that vanished; runs in a thread."""
         taker = self.gets.taker
         for unseen in (unsent, taker.stranded):
             if unseen:
@@ -123,7 +124,7 @@ class Parting:
         self.unsubscribe()
 
     def leave(self) -> None:
-        """End the unit of work of a client that left in order; in a thread."""
+        """End the unit of work of a client that left in order; runs in a thread."""
         self.gets.taker.prefetched.end()
         self.unsubscribe()
 
@@ -138,7 +139,7 @@ class Parting:
             return
         error = future.exception()
         if isinstance(error, DatabaseAway | DatabaseError):
-            # Other processes give back only what dead processes hold.
+            # Other processes give back only entries that dead processes hold.
             logger.warning("Gets from %s end later: %s", self.gets.node, error)
             self.listener.loop.call_later(AWAY_S, self.go_on)
             return
@@ -159,5 +160,5 @@ def end_subscription(subscription: Subscription, *, is_closed: bool) -> None:
             subscriptions.remove(subscription)
         elif is_closed:
             subscriptions.unsubscribe(subscription.client_id, subscription.name)
-    except BrokerError as error:  # it is gone, or has another consumer
+    except BrokerError as error:  # the subscription is gone, or has another consumer
         logger.info("Subscription %s is not ended: %s", subscription, error)

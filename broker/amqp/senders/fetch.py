@@ -1,6 +1,6 @@
 """Fetch entries for a Sender, in a database thread.
 
-Messages are encoded here. One that cannot be encoded, or that is too large for the
+Messages are encoded here. An entry that cannot be encoded, or that is too large for the
 client, is given back uncounted, and this Sender does not fetch it again.
 """
 
@@ -23,7 +23,7 @@ from broker.transactions.prefetch import Prefetched
 
 logger = logging.getLogger(__name__)
 
-Hidden = set[tuple[int, int]]  # priority and id of messages given back
+Hidden = set[tuple[int, int]]  # priority and id of each entry that was given back
 
 UNREADABLE = "Message %d of %s cannot be sent to a client of AMQP; it stays there."
 TOO_LARGE = "Message %d of %s has %d bytes; a client takes at most %d. It stays there."
@@ -33,16 +33,18 @@ TOO_LARGE = "Message %d of %s has %d bytes; a client takes at most %d. It stays 
 class Taken:
     """The result of one fetch."""
 
-    entries: list[InFlightEntry]  # for the client
-    count: int  # of all fetched, including those not for the client
-    unfit: list[Delivery]  # given back; must not be fetched again
+    entries: list[InFlightEntry]  # entries to send to the client
+    count: int  # number of all fetched entries, including those not for the client
+    # deliveries that were given back and must not be fetched again
+    unfit: list[Delivery]
 
 
 @dataclass(slots=True)
 class Wishes:
     """Options of the client for its entries."""
 
-    is_settled: bool = False  # accept entries before they are sent: at most once
+    # accept entries before they are sent: at-most-once delivery
+    is_settled: bool = False
     not_from: str | None = None  # accept messages of this producer without sending
     largest: int | None = None  # largest message, in bytes
 
@@ -54,8 +56,9 @@ class Taker:
         self.queue = queue
         self.prefetched = prefetched
         self.wishes = wishes
-        self.is_of_dead_letters: bool | None = None  # known after the first fetch
-        self.stranded: list[Delivery] = []  # fetched, but not handed over
+        self.is_of_dead_letters: bool | None = None  # None until the first fetch
+        # deliveries that were fetched, but not handed over
+        self.stranded: list[Delivery] = []
 
     def take(self, limit: int, now: datetime, hidden: Hidden) -> Taken:
         """Fetch and encode entries.
@@ -94,7 +97,7 @@ class Taker:
         return Taken(entries, len(got), unfit)
 
     def encoded(self, got: Delivery, now: datetime) -> InFlightEntry | None:
-        """An entry, encoded; None if it cannot be sent."""
+        """An encoded entry; None if it cannot be sent."""
         try:
             payload = to_send(got, now=now)
         except Exception:
@@ -136,7 +139,8 @@ class Taker:
 
 
 def keeps_dead_letters(queue: Queue) -> bool:
-    """Whether a queue is a dead letter queue: then a rejected entry must stay there."""
+    """Whether a queue is a dead letter queue: a rejected entry must stay on such a
+    queue."""
     if queue.name == settings.BROKER_DEAD_LETTER_QUEUE:
         return True
     to = queue.address.name

@@ -17,8 +17,8 @@ from broker.amqp.senders.interfaces import SenderContext
 from broker.amqp.senders.settle import Settling
 from broker.queueing import notifications
 
-MOST = 500  # entries in one fetch
-MOST_BYTES = 8 * 2**20  # bytes in one fetch, estimated from earlier fetches
+MOST = 500  # most entries in one fetch
+MOST_BYTES = 8 * 2**20  # most bytes in one fetch, estimated from earlier fetches
 UNKNOWN_BYTES = 128 * 2**10  # assumed size of a message before the first fetch
 TOGETHER_S = 0.002  # time to wait for more credit
 STARVED_S = 0.05  # delay while the connection's other Senders hold all bytes
@@ -42,18 +42,18 @@ class Looking:
         self.endpoint = gets.endpoint
         self.held = gets.held
         self.window = 0  # the largest credit so far
-        self.typical = UNKNOWN_BYTES  # size of a message, in bytes
+        self.typical = UNKNOWN_BYTES  # typical size of a message, in bytes
         self.seen = 0  # version of the queue at the last fetch
         self.is_looking = False
-        self.was_draining = False  # when the last fetch began
+        self.was_draining = False  # the client was draining when the last fetch began
         self.is_asleep = False
         self.is_over = False
         self.timer: asyncio.TimerHandle | None = None
 
     @property
     def may_look(self) -> bool:
-        """Whether a fetch may start. It must wait for entries that are being given
-        back, as these come before entries not fetched yet."""
+        """Whether a fetch may start. It must wait while entries are being given back,
+        as these entries come before entries that are not fetched yet."""
         is_busy = self.is_looking or self.gets.settling.returning
         return not (self.is_over or is_busy or self.gets.is_blocked)
 
@@ -78,8 +78,8 @@ class Looking:
     def wanted(self) -> int:
         """How many entries to fetch now.
 
-        If the client's other Senders hold all its bytes, this one still fetches one by
-        one.
+        If the client's other Senders hold all its bytes, this Sender still fetches
+        single entries.
         """
         limits, held = self.client.limits, self.held
         credit = self.endpoint.credit - len(held.unsent)
@@ -98,7 +98,7 @@ class Looking:
             self.timer = self.listener.loop.call_later(delay_s, guard, self.time_passed)
 
     def time_passed(self) -> None:
-        """Fetch for little credit, after waiting for more."""
+        """The wait for more credit is over: fetch even for little credit."""
         self.timer = None
         limit = 0 if self.is_asleep or not self.may_look else self.wanted()
         if limit > 0:
@@ -144,11 +144,11 @@ class Looking:
             self.typical = max(mean, (self.typical + mean) // 2)
 
     def rest(self) -> None:
-        """On an empty queue: tell a draining client, or wait for new entries."""
+        """On an empty queue: answer a drain, or wait for new entries."""
         if self.endpoint.drain:
             if self.was_draining:
                 self.say_drained()
-            else:  # entries put before the drain may have come since the fetch
+            else:  # entries put before the drain may have arrived since the fetch
                 self.consider()
         elif self.wanted() < 1:
             return
@@ -170,7 +170,7 @@ class Looking:
             self.listener.waking.leave(self)
 
     def choose(self) -> None:
-        """Change to the waiting line of those that leave entries to others."""
+        """Join the waiting line of consumers that may leave entries to others."""
         if not self.chooses:
             self.listener.waking.leave(self)
             self.is_asleep = False

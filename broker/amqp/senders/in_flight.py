@@ -10,22 +10,23 @@ from broker.amqp.interfaces import ClientContext
 from broker.amqp.protocol.delivery import Delivery
 from broker.queueing.get import Delivery as Got
 
-MOST_HIDDEN = 1000  # entries that one Sender does not offer again
-MOST_REMEMBERED = 1000  # entries whose releases are counted
-QUIET_S = 60.0  # without a release, after which the count is reset
+MOST_HIDDEN = 1000  # most entries that one Sender remembers not to send again
+MOST_REMEMBERED = 1000  # most entries whose releases are counted
+QUIET_S = 60.0  # seconds without a release of the entry, after which its count is reset
 
 
 @dataclass(slots=True, eq=False)
 class InFlightEntry:
-    """One entry held by a Sender or its client."""
+    """One entry that a Sender or its client holds."""
 
-    got: Got  # without the body, which is in the payload
+    got: Got  # the entry without its body, which is in the payload
     payload: bytes  # encoded message; empty after it was sent
-    size: int  # of the payload, in bytes
+    size: int  # size of the payload, in bytes
     sent: Delivery | None = None  # None until it was sent, or if it was sent settled
     is_enlisted: bool = False  # part of an open transaction
     is_ending: bool = False  # its outcome is on its way to the database
-    was_rolled_back: bool = False  # but still unsettled at the client
+    # its transaction was rolled back, but it is unsettled at the client
+    was_rolled_back: bool = False
 
 
 class InFlight:
@@ -34,10 +35,11 @@ class InFlight:
     def __init__(self, client: ClientContext) -> None:
         self.client = client
         self.entries: dict[InFlightEntry, None] = {}
-        self.unsent: deque[InFlightEntry] = deque()  # in the order of the queue
+        # entries not sent yet, in the order of the queue
+        self.unsent: deque[InFlightEntry] = deque()
         self.hidden: OrderedDict[tuple[int, int], None] = OrderedDict()
-        self.size = 0  # in bytes
-        self.settled = 0  # entries, since the beginning
+        self.size = 0  # size of all entries, in bytes
+        self.settled = 0  # entries settled since the attach
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -59,7 +61,7 @@ class InFlight:
                 self.count(-entry.size)
 
     def hide(self, deliveries: Iterable[Got]) -> None:
-        """Do not send these again after they were given back."""
+        """Do not send these entries again after they were given back."""
         for one in deliveries:
             self.hidden[one.priority, one.message_id] = None
         while len(self.hidden) > MOST_HIDDEN:
@@ -81,7 +83,7 @@ class InFlight:
         self.client.in_flight_bytes += size
 
     def idle(self) -> list[InFlightEntry]:
-        """The entries without an outcome."""
+        """The entries that have no outcome yet."""
         return [one for one in self.entries if not (one.is_ending or one.is_enlisted)]
 
     def is_busy(self) -> bool:
@@ -97,7 +99,8 @@ class Releases:
     """Counts of quick repeated releases by a Sender's client, by entry."""
 
     def __init__(self) -> None:
-        self.counts: OrderedDict[int, tuple[int, float]] = OrderedDict()  # by message
+        # by message: the count of releases, and the time of the last
+        self.counts: OrderedDict[int, tuple[int, float]] = OrderedDict()
 
     def of(self, message_id: int, now_s: float) -> int:
         count, at = self.counts.get(message_id, (0, now_s))

@@ -1,4 +1,5 @@
-"""Protocols: what the parts of a Sender use of it, its client and the listener."""
+"""Protocols: the parts of a Sender, its client and the listener that a Sender's parts
+use."""
 
 from __future__ import annotations
 

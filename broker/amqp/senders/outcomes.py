@@ -37,9 +37,10 @@ from broker.settlement.batch import Accept, BackOut, Outcome, Reject, Release
 
 MILLISECOND = timedelta(milliseconds=1)
 LONGEST = timedelta(days=36500)
-FREE_RELEASES = 3  # of one entry by one Sender, without a delay
-MOST_RELEASES = 10  # from here on each is counted
-FIRST_DELAY = timedelta(milliseconds=100)  # it doubles with each release
+FREE_RELEASES = 3  # releases of one entry by one Sender without a delay
+MOST_RELEASES = 10  # from this number on, each release counts as a backout
+# delay after the first counted release; it doubles with each release
+FIRST_DELAY = timedelta(milliseconds=100)
 FAILED = "The client modified it: its delivery failed."
 NO_OUTCOME = "The client settled it without an outcome."
 REJECTED = "The client rejected it."
@@ -54,11 +55,12 @@ class Circumstances:
     """The state of a delivery when its outcome comes."""
 
     now: datetime
-    default: p.Outcome | None = None  # of the source
+    default: p.Outcome | None = None  # default outcome of the source
     is_dead_letter: bool = False  # it is on a dead letter queue
     is_expired: bool = False
-    was_rolled_back: bool = False  # in a transaction, but unsettled at the client
-    releases: int = 0  # by the same Sender before, in quick succession
+    # its transaction was rolled back, but it is unsettled at the client
+    was_rolled_back: bool = False
+    releases: int = 0  # earlier releases by the same Sender, in quick succession
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def decide(
 
 
 def given(state: p.DeliveryState | None, about: Circumstances) -> Verdict | None:
-    """The verdict for an outcome; None if the state is no outcome."""
+    """The verdict for an outcome; None if the delivery state is not an outcome."""
     match state:
         case p.Accepted():
             return Verdict(Accept())
@@ -118,8 +120,8 @@ def modify(state: p.Modified, about: Circumstances) -> Verdict:
 def release(
     about: Circumstances, delay: timedelta | None = None, why: str = ""
 ) -> Outcome:
-    """Release uncounted, but count it after too many repeats: when a JMS listener
-    throws, its client only sends released."""
+    """Release an entry uncounted, but count the release after too many repeats: when a
+    JMS listener raises an exception, its client only sends the outcome released."""
     if about.was_rolled_back:
         return BackOut(ROLLED_BACK, delay=delay)
     if about.releases >= MOST_RELEASES and not about.is_dead_letter:
@@ -128,7 +130,7 @@ def release(
 
 
 def patience(releases: int) -> timedelta | None:
-    """The delay after so many earlier releases; None: no delay."""
+    """The delay after this many earlier releases; None: no delay."""
     if releases < FREE_RELEASES:
         return None
     return FIRST_DELAY * (1 << min(releases, MOST_RELEASES) - FREE_RELEASES)
@@ -176,9 +178,9 @@ def description(state: p.Rejected) -> str:
 
 
 def bare(state: p.DeliveryState | None) -> p.Outcome:
-    """The outcome for our own settlement: the client's, without its error.
+    """The outcome for our own settlement: the client's outcome, without its error.
 
-    Source: the Azure SDK raises if a rejection is repeated with its error.
+    Source: the Azure SDK raises an exception if a rejection is repeated with its error.
     """
     if isinstance(state, p.TransactionalState):
         return bare(state.outcome)

@@ -29,7 +29,7 @@ from broker.queueing.selective_get import Search
 from broker.settlement.batch import Settlement
 from broker.transactions.prefetch import Prefetched
 
-SETTLED = 1  # snd-settle-mode
+SETTLED = 1  # value of snd-settle-mode
 TAG = Struct(">QQ")  # 16 bytes: Azure's clients read a tag as a GUID
 
 
@@ -93,7 +93,7 @@ class Gets(End):
         self.ended: asyncio.Future[None] = client.listener.loop.create_future()
         self.messages = 0
 
-    # From the client.
+    # Calls from the client's events.
 
     def flowed(self) -> None:
         self.go_on()
@@ -124,7 +124,7 @@ class Gets(End):
             self.endpoint.credit, unsettled, self.messages, self.held.settled
         )
 
-    # From transactions; see ``settle``.
+    # Calls from transactions; see ``settle``.
 
     def settlement(
         self, deliveries: Sequence[Delivery], outcome: p.Outcome | None
@@ -144,7 +144,7 @@ class Gets(End):
     ) -> None:
         self.settling.end_badly(deliveries, why, is_settled=settled)
 
-    # To the client.
+    # Entries to the client.
 
     @property
     def is_over(self) -> bool:
@@ -175,7 +175,7 @@ class Gets(End):
             else:
                 self.send(entry)
         if not self.is_settled:
-            while len(unsent) > self.endpoint.credit:  # credit was withdrawn
+            while len(unsent) > self.endpoint.credit:  # the client has withdrawn credit
                 expired.append(unsent.pop())
             self.settling.release(expired)
         self.client.flush()
@@ -192,12 +192,12 @@ class Gets(End):
             entry.sent, delivery.context = delivery, entry
 
     def hide(self, deliveries: Sequence[Got]) -> None:
-        """Do not fetch these again until the client attaches anew."""
+        """Do not fetch these entries again until the client attaches anew."""
         if deliveries:
             self.held.hide(deliveries)
             self.looking.choose()
 
-    # Errors, and the end.
+    # Errors, and the end of the link.
 
     def failed(self, error: BaseException) -> None:
         """Handle a failed fetch or outcome."""

@@ -52,9 +52,11 @@ class Settling:
         self.client = gets.client
         self.held = gets.held
         self.releases = Releases()
-        self.gathered: dict[tuple[int, Verdict, str], Gathered] = {}  # until ``send``
+        # outcomes that are not sent yet
+        self.gathered: dict[tuple[int, Verdict, str], Gathered] = {}
         self.pending = 0  # settlements not committed yet
-        self.returning = 0  # of these and the gathered: those that go back
+        # pending or gathered outcomes whose entries go back to the queue
+        self.returning = 0
 
     @property
     def is_busy(self) -> bool:
@@ -126,7 +128,7 @@ class Settling:
             answer: the outcome to settle with afterwards; None if the client has
                 settled.
         """
-        if verdict.hides:  # before it can be fetched again
+        if verdict.hides:  # hide the entry before it can be fetched again
             self.gets.hide([entry.got for entry in entries])
         if entries and not self.gathered:
             self.client.listener.loop.call_soon(self.client.guard, self.send)
@@ -171,7 +173,7 @@ class Settling:
             self.gets.go_on()
 
     def end(self, entries: Sequence[InFlightEntry], answer: p.Outcome | None) -> None:
-        """Settle on our side; an answer of None sends nothing."""
+        """Settle deliveries on our side; an answer of None sends nothing."""
         sent = [entry.sent for entry in entries if entry.sent is not None]
         self.held.settled += len(sent)
         if answer is not None and sent:
@@ -179,10 +181,11 @@ class Settling:
             self.client.flush()
 
     def release(self, entries: Sequence[InFlightEntry]) -> None:
-        """Give back entries that the client has not seen; uncounted."""
+        """Give back entries that the client has not seen; this is not counted as a
+        backout."""
         self.settle(RELEASED, entries, None)
 
-    # Transactions.
+    # Deliveries in transactions.
 
     def enlist(
         self,
@@ -242,7 +245,7 @@ class Settling:
     def end_badly(
         self, deliveries: Sequence[Delivery], why: str, *, is_settled: bool
     ) -> None:
-        """Back out deliveries whose outcome cannot be carried out."""
+        """Back out deliveries whose outcome could not be carried out."""
         entries = entries_of(deliveries)
         for entry in entries:
             entry.is_enlisted = False
@@ -255,7 +258,8 @@ FAILED = Verdict(BackOut(NO_OUTCOME))
 
 
 def goes_back(verdict: Verdict) -> bool:
-    """Whether entries return to the queue, before those not fetched yet."""
+    """Whether entries of this verdict return to the queue, before entries not fetched
+    yet."""
     return isinstance(verdict.outcome, Release | BackOut)
 
 

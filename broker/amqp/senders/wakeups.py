@@ -28,15 +28,15 @@ from broker.queueing.delayed import AGAIN_S
 
 logger = logging.getLogger(__name__)
 
-QUIET_S = 0.05  # between two checks of all queues
-AT_ONCE = 5000  # queues in one statement
+QUIET_S = 0.05  # seconds between two checks of all queues
+AT_ONCE = 5000  # most queues in one statement
 
 
 class Sleeper(Protocol):
     """A consumer that can wait for entries of a queue."""
 
     queue_id: int
-    chooses: bool  # it may leave entries that others take
+    chooses: bool  # whether it may leave entries that other consumers take
 
     def look(self) -> None:
         """Look at the queue; then call ``Waking.looked`` or ``Waking.leave``."""
@@ -54,11 +54,11 @@ class WaitingLine:
     """A line of sleepers of one queue, in the order in which they began to wait."""
 
     def __init__(self) -> None:
-        # By sleeper: the version of the queue that it has seen.
+        # For each sleeper, the version of the queue that it has seen.
         self.sleepers: OrderedDict[Sleeper, int] = OrderedDict()
-        self.awake: Sleeper | None = None  # the one that looks now
-        self.empty_at = -1  # version at which one found nothing
-        self.in_vain: Sleeper | None = None  # that one
+        self.awake: Sleeper | None = None  # the sleeper that looks at the queue now
+        self.empty_at = -1  # version of the queue at which a sleeper found nothing
+        self.in_vain: Sleeper | None = None  # the sleeper that found nothing
 
 
 class Lines:
@@ -97,9 +97,9 @@ class Waking:
         """
         self.loop = loop
         self.database = database
-        self.lines: dict[int, Lines] = {}  # by queue
+        self.lines: dict[int, Lines] = {}  # by queue id
         self.lock = threading.Lock()
-        self.unheard: set[int] = set()  # queues that changed; under the lock
+        self.unheard: set[int] = set()  # queues that changed; guarded by the lock
         self.timer: asyncio.TimerHandle | None = None
         self.is_checking = False
         self.checked_at = -QUIET_S
@@ -124,8 +124,9 @@ class Waking:
             seen: ``notifications.version`` of its queue before it looked.
         """
         line = self.line_of(sleeper)
-        line.sleepers[sleeper] = seen  # before the check below, or a change is missed
-        if line.in_vain is sleeper:  # it keeps its turn
+        # add the sleeper before the check below, or a change could be missed
+        line.sleepers[sleeper] = seen
+        if line.in_vain is sleeper:  # the sleeper keeps its place in the line
             line.in_vain = None
             line.sleepers.move_to_end(sleeper, last=False)
         if notifications.version(sleeper.queue_id) != seen:
@@ -168,8 +169,8 @@ class Waking:
         return self.lines.setdefault(sleeper.queue_id, Lines()).of(sleeper)
 
     def wake_next(self, queue_id: int, line: WaitingLine) -> None:
-        """Wake the first of a line, unless one is awake or the queue has not
-        changed."""
+        """Wake the first sleeper of a line, unless a sleeper is awake or the queue has
+        not changed."""
         version = notifications.version(queue_id)
         if line.awake is not None or line.empty_at == version:
             return
@@ -247,8 +248,9 @@ class Waking:
         self.check_in(max(AGAIN_S, min([notifications.POLL_S, *left_s])))
 
     def is_for_somebody(self, seen: QueueState) -> bool:
-        """Whether to wake the sleepers of a queue. For ready entries at most once in
-        ``POLL_S``, as the sleepers may have left these entries before."""
+        """Whether to wake the sleepers of a queue. If only ready entries are the
+        reason, at most once in ``POLL_S``, as the sleepers may have left these entries
+        before."""
         lines = self.lines.get(seen.queue_id)
         if lines is None:
             return False
@@ -262,7 +264,7 @@ class Waking:
 
 
 def what_is_on(queue_ids: Sequence[int]) -> list[QueueState]:
-    """The states of queues; a deleted one counts as ready, so that sleepers look."""
+    """The states of queues; a deleted queue counts as ready, so that its sleepers look."""
     parts = range(0, len(queue_ids), AT_ONCE)
     return [one for at in parts for one in some(queue_ids[at : at + AT_ONCE])]
 

@@ -29,7 +29,7 @@ class Discharge:
     settlements: list[Settlement] = field(default_factory=list)
     puts: list[NewMessage] = field(default_factory=list)
     actor: str = ""
-    xid: int | None = None  # the database transaction of the last attempt
+    xid: int | None = None  # id of the database transaction of the last attempt
 
 
 Ending = Settlement | Discharge
@@ -81,7 +81,7 @@ def as_told(error: DatabaseError) -> Exception:
 
 
 def discharged(discharges: Sequence[Discharge]) -> Results:
-    """Commit transactions together if possible, otherwise one by one."""
+    """Commit transactions together if possible, otherwise one after the other."""
     if len(discharges) > 1 and all(one.xid is None for one in discharges):
         whole = Discharge(actor=discharges[0].actor)
         for one in discharges:
@@ -98,7 +98,7 @@ def discharged(discharges: Sequence[Discharge]) -> Results:
 
 
 def commit_one(discharge: Discharge) -> Exception | None:
-    """Commit a transaction, unless the last attempt did; None if it is committed."""
+    """Commit a transaction, unless the last attempt has committed it; None on success."""
     try:
         if discharge.xid is not None and is_committed(discharge.xid):
             return None

@@ -25,7 +25,7 @@ from broker.amqp.transactions.pending import Transaction, TransactionClient
 from broker.amqp.transactions.state import UNKNOWN
 from broker.models import ClientEndpoint
 
-WINDOW = 100  # commands that a client may send ahead
+WINDOW = 100  # most commands that a client may send ahead
 CAPABILITIES = ("amqp:local-transactions", "amqp:multi-txns-per-ssn")
 SETTLED = "A command to the coordinator needs an answer: send it unsettled."
 DISTRIBUTED = "Only local transactions are supported."
@@ -47,7 +47,7 @@ class Coordinates(End):
         self.client = client
         self.endpoint = endpoint
         self.came: deque[tuple[Delivery, Command]] = deque()
-        self.is_busy = False  # with a discharge
+        self.is_busy = False  # a discharge is running
         self.messages = 0
         self.settled = 0
 
@@ -55,15 +55,15 @@ class Coordinates(End):
         """A transaction id that is unique in this process."""
         return next(_numbers).to_bytes(8, "big")
 
-    # From the client.
+    # Calls from the client's events.
 
     def received(self, deliveries: Sequence[Delivery]) -> None:
         for delivery in deliveries:
-            if self.endpoint.context is self:  # not detached meanwhile
+            if self.endpoint.context is self:  # the endpoint was not detached meanwhile
                 self.take(delivery)
 
     def take(self, delivery: Delivery) -> None:
-        """Queue a command; it is carried out in its turn."""
+        """Add a command to the queue; commands are carried out in order."""
         self.messages += 1
         if delivery.settled:
             error = AmqpError(c.NOT_ALLOWED, SETTLED)
@@ -100,7 +100,7 @@ class Coordinates(End):
         unsettled = self.messages - self.settled
         return Snapshot(self.endpoint.credit, unsettled, self.messages, self.settled)
 
-    # The commands.
+    # Carrying out commands.
 
     def advance(self) -> None:
         """Carry out commands until one has to wait."""
@@ -161,7 +161,7 @@ def command_of(payload: bytes) -> Command:
     """Decode a message to the coordinator.
 
     Raises:
-        AmqpError: it is no command.
+        AmqpError: the message is not a command.
     """
     body = split(payload).body
     value, _ = decode(body, 0, len(body))

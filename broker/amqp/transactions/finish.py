@@ -27,7 +27,7 @@ from broker.settlement.batch import BackOut, Settlement
 
 Told = Callable[[AmqpError | None], None]
 
-MOST = 1000  # transactions of a connection at once
+MOST = 1000  # most transactions of a connection at once
 ROLLED_BACK = "The client rolled its transaction back."
 LEFT = "The client detached from the coordinator without a discharge."
 LOST = "The client was lost before its transaction ended."
@@ -37,10 +37,10 @@ FAILED = p.Modified(delivery_failed=True)
 
 
 def declare(client: TransactionClient, coordinates: CoordinatorContext) -> Transaction:
-    """Begin a transaction; it takes over a marked delivery of the one before.
+    """Begin a transaction; it takes over a marked delivery of the previous transaction.
 
     Raises:
-        AmqpError: there are too many.
+        AmqpError: there are too many transactions.
     """
     if len(client.transactions) >= MOST:
         raise AmqpError(c.RESOURCE_LIMIT_EXCEEDED, TOO_MANY)
@@ -66,7 +66,7 @@ def discharge(
         told: called with None when it is done, or with the reason of a rollback.
     """
     stop_timer(transaction)
-    if transaction.is_over:  # rolled back before by the broker
+    if transaction.is_over:  # the broker has already rolled it back
         assert transaction.error is not None, "which says why"
         finish(client, transaction)
         told(None if fail else transaction.error)
@@ -125,8 +125,8 @@ def refused(
 ) -> None:
     """Roll back a transaction that cannot be committed; its mark is ignored.
 
-    The condition is never ``amqp:transaction:rollback``, which JMS clients take for a
-    commit in doubt.
+    The error condition is never ``amqp:transaction:rollback``, which JMS clients take
+    for a commit whose result is unknown.
     """
     why = AmqpError(c.PRECONDITION_FAILED, error.description, error.info)
 
@@ -198,7 +198,8 @@ def settle_as_failed(
     waiting = len(settlements) + 1
 
     def one_done(_: object) -> None:
-        """Ignore errors: an entry no longer held was backed out by others."""
+        """Ignore errors of one delivery: if its entry is no longer held, another
+        process has backed it out."""
         nonlocal waiting
         waiting -= 1
         if not waiting:
@@ -214,7 +215,7 @@ def settle_as_failed(
 
 
 def finish(client: TransactionClient, transaction: Transaction) -> None:
-    """Mark a transaction as over, and continue what waits for its end."""
+    """Mark a transaction as over, and continue everything that waits for its end."""
     stop_timer(transaction)
     transaction.is_over = True
     client.transactions.pop(transaction.id, None)

@@ -37,8 +37,8 @@ class TransactionListener(ListenerContext, Protocol):
 class TransactionClient(ClientContext, Protocol):
     """The part of ``Client`` that transactions use."""
 
-    transactions: dict[bytes, Transaction]  # by id
-    carried: list[Retired]  # kept from one transaction to the next
+    transactions: dict[bytes, Transaction]  # by transaction id
+    carried: list[Retired]  # deliveries kept from one transaction to the next
 
     @property
     def listener(self) -> TransactionListener: ...
@@ -53,8 +53,8 @@ class Retired:
 
     gets: LinkContext
     deliveries: Sequence[Delivery]
-    outcome: p.Outcome | None  # None: the default outcome of the source
-    settled: bool  # by the client
+    outcome: p.Outcome | None  # None: the default outcome of the source applies
+    settled: bool  # the client has settled the deliveries
 
 
 @dataclass(slots=True, eq=False)
@@ -83,7 +83,7 @@ class Transaction:
     retired: list[Retired] = field(default_factory=list)
     carried: list[Retired] = field(default_factory=list)
     mark: Retired | None = None
-    count: int = 0  # puts and deliveries
+    count: int = 0  # number of puts and deliveries
     expected: int = 0
     error: AmqpError | None = None
     is_asked: bool = False
@@ -92,18 +92,19 @@ class Transaction:
     timer: asyncio.TimerHandle | None = None
 
     def spoil(self, error: AmqpError) -> None:
-        """Mark it so that it can only be rolled back; the first error is kept."""
+        """Mark the transaction so that it can only be rolled back; its first error is
+        kept."""
         self.error = self.error or error
 
     def go_on(self) -> None:
-        """Make the calls that wait for its end."""
+        """Make the calls that wait for the end of the transaction."""
         waiting, self.then = self.then, []
         for one in waiting:
             one()
 
     def check_room(self, client: TransactionClient, more: int, more_bytes: int) -> None:
-        """Raise an error if a client's transactions would hold too much; then this one
-        can only be rolled back."""
+        """Raise an error if a client's transactions would hold too much; after the
+        error, this transaction can only be rolled back."""
         limits, every = client.limits, client.transactions.values()
         for wanted, most, what in (
             (sum(one.count for one in every), limits.transaction_messages, "messages"),

@@ -37,7 +37,7 @@ def put(
     """Add messages to a transaction, to be put when it commits.
 
     Raises:
-        AmqpError: they cannot join it.
+        AmqpError: the messages cannot join the transaction.
     """
     found = client.transactions.get(state.txn_id)
     if found is not None and found.error is not None:
@@ -72,7 +72,7 @@ def enlist(
         return
     retired = Retired(gets, list(deliveries), state.outcome, settled)
     found.retired.append(retired)
-    with suppress(AmqpError):  # its discharge will report the error
+    with suppress(AmqpError):  # the discharge of the transaction will report the error
         found.check_room(client, len(retired.deliveries), 0)
     found.count += len(retired.deliveries)
     if gets.mark:
@@ -121,7 +121,8 @@ def spoil(
 def in_way(
     client: TransactionClient, session: SessionOutput[Endpoint]
 ) -> Transaction | None:
-    """The last transaction of a session that is being discharged; None if none is."""
+    """The last transaction of a session that is being discharged now; None if there is
+    none."""
     every: Iterable[Transaction] = reversed(client.transactions.values())
     for one in every:
         if one.session is session and one.is_asked and not one.is_over:

@@ -18,7 +18,7 @@ from broker.queueing.put import NewMessage, put_many
 
 logger = logging.getLogger(__name__)
 
-OVERHEAD = 500  # bytes of a message besides its body
+OVERHEAD = 500  # bytes that a message needs besides its body
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Put:
 
     messages: list[NewMessage]
     actor: str
-    context: Any = None  # for the caller
+    context: Any = None  # any object that the caller needs with the result
 
 
 def size_of(message: NewMessage) -> int:
@@ -69,7 +69,7 @@ def stored(puts: Sequence[Put]) -> Iterator[Exception | None]:
 
 
 def commit(puts: Sequence[Put]) -> None:
-    """Store all or none. Messages of one actor keep their order."""
+    """Store all messages or none. Messages of one actor keep their order."""
     by_actor: dict[str, list[NewMessage]] = defaultdict(list)
     for put in puts:
         by_actor[put.actor] += put.messages

@@ -39,7 +39,7 @@ from broker.models import (
 from broker.security import audit
 from broker.security.audit import Thing
 
-Key = tuple[type, str]  # a model, and a name
+Key = tuple[type, str]  # a model, and the name of a part
 __all__ = [
     "MODES",
     "BridgeImportPreview",
@@ -51,7 +51,8 @@ __all__ = [
 ]
 
 OWN = {"id", "key", "bridge", "secret"}  # columns that are not in documents
-LAST = (DeadMessageQueue, Link, BridgeDestination, ConnectionFactory)  # order to remove
+# order in which parts are removed
+LAST = (DeadMessageQueue, Link, BridgeDestination, ConnectionFactory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def read(text: str | bytes) -> Document:
 
 
 def problems(document: Document) -> Iterator[str]:
-    """Faults, except those that the document leaves open."""
+    """Faults, except the values that the document leaves open."""
     for part in document.parts:
         wrong = [one for one in faults_of(part) if not is_left_open(part, one)]
         if isinstance(part, DeadMessageQueue):
@@ -210,7 +211,7 @@ def differences(old: Part | None, new: Part | None) -> list[Difference]:
 def secret_for(old: ConnectionFactory | None, new: ConnectionFactory) -> str:
     """The encrypted password of a factory after an import.
 
-    If the document gives none, the stored one of the same user is kept.
+    If the document has no password, the stored password of the same user is kept.
     """
     if old is None:
         return new.secret
@@ -250,7 +251,8 @@ def apply(
                 raise SettingsChanged("bridges")
             carry_out(before, document, mode)
     except IntegrityError as error:
-        if isinstance(error.__cause__, UniqueViolation):  # added concurrently
+        # another process has added a part of this name meanwhile
+        if isinstance(error.__cause__, UniqueViolation):
             raise SettingsChanged("bridges") from None
         raise
     return found

@@ -23,8 +23,8 @@ DESCRIPTIONS = ("description", "source_description", "target_description")
 class LeftOpen:
     """A value that the document lacks, to be given by an operator."""
 
-    where: str  # "line 12, <connection-factory>"
-    what: str  # a sentence, with what to do
+    where: str  # the place in the document, as "line 12, <connection-factory>"
+    what: str  # a sentence that says what to do
 
 
 @dataclass(slots=True)
@@ -35,7 +35,8 @@ class Document:
     factories: list[ConnectionFactory] = field(default_factory=list)
     destinations: list[BridgeDestination] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    dead_queues: list[DeadMessageQueue] = field(default_factory=list)  # in order
+    # in the order of their use
+    dead_queues: list[DeadMessageQueue] = field(default_factory=list)
     left_open: list[LeftOpen] = field(default_factory=list)
 
     @property
@@ -66,7 +67,7 @@ def stored(bridge: Bridge) -> Document:
 
 
 def name_of(part: Part) -> str:
-    """The name by which other parts refer to it."""
+    """The name by which other parts refer to a part."""
     return part.ref_name if isinstance(part, BridgeDestination) else part.name
 
 

@@ -60,7 +60,7 @@ def remove(part: Part) -> None:
     """Delete a part of a bridge, or a bridge with all its parts.
 
     Raises:
-        StillNeeded: another part uses it, or a link is not stopped.
+        StillNeeded: another part uses this part, or a link is not stopped.
     """
     lock(part)
     for why in reasons_to_keep(part):
@@ -77,7 +77,7 @@ def lock(part: Part) -> None:
 
 
 def taken(part: Part) -> Iterator[str]:
-    """The fault that another part has the name."""
+    """The fault for a name that another part has already."""
     field = "ref_name" if isinstance(part, BridgeDestination) else "name"
     same = {field: getattr(part, field)}
     if not isinstance(part, Bridge):
@@ -89,7 +89,7 @@ def taken(part: Part) -> Iterator[str]:
 
 
 def consequences(part: Part) -> list[str]:
-    """Faults that the change would cause in other parts that use this one.
+    """Faults that the change of a part would cause in other parts that use it.
 
     Disabled links are not checked: they do not run, and a start checks them.
     """
@@ -129,12 +129,13 @@ CONSEQUENCES: dict[type, Callable[..., Iterator[str]]] = {
 
 
 def links_of(bridge: Bridge) -> Iterator[Link]:
-    """The enabled links."""
+    """The enabled links of a bridge."""
     yield from bridge.links.filter(enabled=True).select_related("bridge", *ENDS)
 
 
 def put_in(user: Link | DeadMessageQueue, names: tuple[str, ...], part: Part) -> bool:
-    """Make a user of the stored part refer to the changed one; whether it is a user."""
+    """Let a link or queue that uses the stored part refer to the changed part. Return
+    whether it uses the part."""
     uses = [name for name in names if getattr(user, name) == part]
     for name in uses:
         setattr(user, name, part)
@@ -142,7 +143,7 @@ def put_in(user: Link | DeadMessageQueue, names: tuple[str, ...], part: Part) ->
 
 
 def reasons_to_keep(part: Part) -> Iterator[str]:
-    """The reasons that it cannot be deleted now, and what to do."""
+    """The reasons that a part cannot be deleted now, and what to do."""
     if isinstance(part, Bridge):
         for link in part.links.select_related("status"):
             yield from (f"the link {link.name!r}: {one}" for one in of_running(link))
@@ -166,7 +167,7 @@ def of_running(link: Link) -> Iterator[str]:
 
 
 def users(part: ConnectionFactory | BridgeDestination) -> Iterator[str]:
-    """The links and dead message queues that use it, as texts."""
+    """The links and dead message queues that use a factory or destination, as texts."""
     links = {*part.source_of.all(), *part.target_of.all()}
     yield from sorted(f"link {one.name!r}" for one in links)
     for queue in part.dead_queue_of.all():
@@ -174,6 +175,6 @@ def users(part: ConnectionFactory | BridgeDestination) -> Iterator[str]:
 
 
 def state_of(link: Link) -> LinkState:
-    """The state of a link; one that was never started has none stored."""
+    """The state of a link; a link that was never started has no stored state."""
     status = getattr(link, "status", None)
     return LinkState(status.state) if status else LinkState.UNINITIALIZED

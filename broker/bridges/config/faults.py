@@ -20,17 +20,17 @@ from broker.models import (
 
 Part = Bridge | ConnectionFactory | BridgeDestination | DeadMessageQueue | Link
 
-SECRET = re.compile(r"passw|secret|token|credential", re.I)  # names of properties
-OURS = "backout."  # prefix of our own properties in documents
-UNSEEN = re.compile(  # characters that XML, or some that PostgreSQL, cannot hold
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
-)
+# names of properties that may hold a password
+SECRET = re.compile(r"passw|secret|token|credential", re.I)
+OURS = "backout."  # prefix of this broker's properties in documents
+# characters that XML cannot hold, and some that PostgreSQL cannot hold
+UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 class FieldFault(NamedTuple):
-    """A fault of a field."""
+    """A fault of one field."""
 
-    field: str  # of the model; empty for all of it
+    field: str  # the model's field; empty if the fault concerns the whole object
     sentence: str
 
 
@@ -53,7 +53,7 @@ def fields_wrong(part: Part) -> Iterator[FieldFault]:
 
 
 def of_reference(part: Link | DeadMessageQueue, name: str) -> Iterator[FieldFault]:
-    """Faults of a reference: it is missing, or of another bridge."""
+    """Faults of a reference: it is missing, or refers to a part of another bridge."""
     field = part._meta.get_field(name)
     found = getattr(part, name, None)
     if found is None:
@@ -85,7 +85,8 @@ def of_properties(properties: object, *, secret: bool = False) -> Iterator[Field
     """Faults of properties, which must be texts that a document can hold.
 
     Args:
-        secret: whether passwords are forbidden here, as they have a field of their own.
+        secret: whether passwords are forbidden here, because there is a separate field
+            for the password.
     """
     if not isinstance(properties, dict) or not all(map(is_kept, properties.items())):
         yield FieldFault(
@@ -119,7 +120,7 @@ def is_same(
     other_factory: ConnectionFactory,
     other: BridgeDestination,
 ) -> bool:
-    """Whether two destinations are the same."""
+    """Whether two destinations are the same queue or topic."""
     reached = (
         (factory.provider, factory.url),
         (other_factory.provider, other_factory.url),

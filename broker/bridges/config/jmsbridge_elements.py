@@ -25,10 +25,10 @@ from broker.errors.settings import WrongSettings
 
 
 def look_at(root: Element) -> None:
-    """Check an element, and all within it, against the document type.
+    """Check an element and all elements within it against the document type.
 
     Raises:
-        WrongSettings: it does not conform.
+        WrongSettings: an element does not conform.
     """
     waiting = [root]
     while waiting:
@@ -90,10 +90,10 @@ def values(element: Element) -> dict[str, Any]:
 
 
 def value(element: Element, name: str, column: str, text: str) -> Any:
-    """A text as a field's value.
+    """A text as the value of a field.
 
     Raises:
-        WrongSettings: it is not of the field's type.
+        WrongSettings: the text is no value of the field's type.
     """
     kind = column_of(element.name, column)
     if isinstance(kind, models.BooleanField):
@@ -117,7 +117,7 @@ def properties(element: Element) -> dict[str, str]:
     """All ``<property>`` elements, including our own properties.
 
     Raises:
-        WrongSettings: a name is given twice, or is an unknown one of ours.
+        WrongSettings: a name is given twice, or has our prefix but is unknown.
     """
     found: dict[str, str] = {}
     ours = {*PROPERTIES.get(element.name, ())}
@@ -137,13 +137,13 @@ def properties(element: Element) -> dict[str, str]:
 
 
 def others(element: Element) -> dict[str, str]:
-    """The properties that are not ours."""
+    """The properties that do not have our prefix."""
     every = properties(element).items()
     return {name: text for name, text in every if not name.startswith(OURS)}
 
 
 def named(element: Element, name: str) -> list[Element]:
-    """The children with this name."""
+    """The child elements with this name."""
     return [one for one in element.children if one.name == name]
 
 

@@ -23,7 +23,8 @@ from broker.models import (
 )
 
 DOCTYPE = '<!DOCTYPE jmsbridge SYSTEM "sun_jmsbridge_1_0.dtd">'
-DESCRIPTION_OF_BRIDGE = "backout-description"  # processing instruction
+# name of the processing instruction with a bridge's description
+DESCRIPTION_OF_BRIDGE = "backout-description"
 MODELS: dict[str, type[models.Model]] = {
     "jmsbridge": Bridge,
     "link": Link,
@@ -33,7 +34,8 @@ MODELS: dict[str, type[models.Model]] = {
     "connection-factory": ConnectionFactory,
     "destination": BridgeDestination,
 }
-ATTRIBUTES: dict[str, dict[str, str]] = {  # our fields, by element and attribute
+# our fields, by element and attribute of the document
+ATTRIBUTES: dict[str, dict[str, str]] = {
     "jmsbridge": {
         "name": "name",
         "message-transfer-tag-bridge-name": "tag_messages",
@@ -84,7 +86,8 @@ ATTRIBUTES: dict[str, dict[str, str]] = {  # our fields, by element and attribut
         "lookup-name": "lookup_name",
     },
 }
-PROPERTIES: dict[str, dict[str, str]] = {  # fields without an attribute in Open MQ
+# our fields that Open MQ has no attribute for
+PROPERTIES: dict[str, dict[str, str]] = {
     "target": {
         "backout.batch": "batch",
         "backout.transformer-time-limit-in-seconds": "transformer_time_limit_s",
@@ -95,8 +98,8 @@ PROPERTIES: dict[str, dict[str, str]] = {  # fields without an attribute in Open
     },
     "connection-factory": {"backout.provider": "provider", "backout.url": "url"},
 }
-SEALED = "backout.sealed-password"  # encrypted; never in an exported file
-ADDRESS = "imqAddressList"  # a property: the factory reaches another Open MQ
+SEALED = "backout.sealed-password"  # the encrypted password; never in an exported file
+ADDRESS = "imqAddressList"  # a property: a factory with it connects to another Open MQ
 DESCRIBED = {"source": "source_description", "target": "target_description"}
 WITHOUT_DESCRIPTION = {"jmsbridge", "property", "description"}
 WITH_PROPERTIES = {"target", "dmq", "connection-factory", "destination"}
@@ -110,7 +113,7 @@ REQUIRED = {
     "destination": ["ref-name"],
     "property": ["name", "value"],
 }
-CHILDREN = {  # in the order of the document type
+CHILDREN = {  # child elements, in the order of the document type
     "jmsbridge": ["link", "dmq", "connection-factory", "destination"],
     "link": ["description", "source", "target"],
     "source": ["description"],
@@ -119,7 +122,7 @@ CHILDREN = {  # in the order of the document type
 
 
 def column_of(element: str, name: str) -> models.Field:
-    """The model's field of an attribute."""
+    """The model's field for an attribute."""
     column = MODELS[element]._meta.get_field(name)
     assert isinstance(column, models.Field)
     return column

@@ -99,7 +99,7 @@ def is_told(name: str, attribute: str, field: str, value: Any) -> bool:
 
 
 def properties(name: str, part: Part) -> Mapping[str, str]:
-    """The properties of the operator, and after them ours."""
+    """The operator's properties, and after them our own properties."""
     given: dict[str, str] = dict(getattr(part, "properties"))  # noqa: B009
     for key, field in PROPERTIES.get(name, {}).items():
         value = getattr(part, field)

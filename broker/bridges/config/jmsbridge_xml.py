@@ -50,7 +50,7 @@ LOGIN = ("imqDefaultUsername", "imqDefaultPassword")  # properties of Open MQ
 
 @dataclass(slots=True)
 class Reading:
-    """The parts read so far."""
+    """The parts of the document read so far."""
 
     document: Document
     factories: dict[str, ConnectionFactory] = field(default_factory=dict)
@@ -64,7 +64,7 @@ def read(text: str | bytes) -> Document:
     """Read a document; nothing is stored.
 
     Raises:
-        WrongSettings: it is no such document, or it has a fault.
+        WrongSettings: the text is not such a document, or it has a fault.
     """
     root = parsed(text, names_type=True)
     if root.name != "jmsbridge":
@@ -122,10 +122,10 @@ def factory(reading: Reading, element: Element) -> ConnectionFactory:
 
 
 def sealed(element: Element, secret: str) -> str:
-    """An encrypted password, checked that it can be decrypted.
+    """An encrypted password, after a check that it can be decrypted.
 
     Raises:
-        WrongSettings: it cannot.
+        WrongSettings: it cannot be decrypted.
     """
     try:
         secrets.decrypt(secret, factory="")
@@ -229,7 +229,8 @@ def references(reading: Reading, element: Element) -> dict[str, Any]:
 
 
 def checked(part: Part, element: Element) -> None:
-    """
+    """A part, after a check of its fields.
+
     Raises:
         WrongSettings: a value is out of its range, or a name is reserved.
     """

@@ -1,7 +1,5 @@
-"""Validation rules for links: their ends must fit, and providers support the options.
-
-Pure functions.
-"""
+"""Validation rules for links: source and target must fit each other, and their
+providers must support the options. Pure functions."""
 
 from __future__ import annotations
 
@@ -115,7 +113,9 @@ def of_target(link: Link, source: Provider, target: Provider) -> Iterator[FieldF
         yield from of_topic("target", link.target_factory, link.target)
         return
     destination = getattr(link, "source", None)
-    if destination is not None:  # AS_SOURCE: the same at the target
+    # without a destination (AS_SOURCE), the target's destination is the same as the
+    # source's
+    if destination is not None:
         yield from of_topic("target", link.target_factory, destination)
 
 

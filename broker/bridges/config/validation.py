@@ -47,7 +47,8 @@ def transformer_problem(name: str, properties: Mapping[str, str]) -> str:
 
 
 def problems_of(link: Link) -> list[str]:
-    """All faults that keep a link from running, with those of the parts it uses."""
+    """All faults that prevent a link from running, including those of the parts it
+    uses."""
     return [one.sentence for one in faults_of(link)] + [
         f"{noun(part)}: {one.sentence}"
         for part in used_by(link)
@@ -71,7 +72,7 @@ def problems_of_bridge(bridge: Bridge) -> list[str]:
 
 
 def problems_among(parts: Iterable[Part]) -> list[str]:
-    """All faults of these parts, each sentence after the name of its part."""
+    """All faults of these parts; each sentence begins with the name of its part."""
     listed = list(parts)
     links = [one for one in listed if isinstance(one, Link)]
     found = [
@@ -111,7 +112,7 @@ def used_by(link: Link) -> list[Part]:
 
 
 def of_bridge(bridge: Bridge) -> Iterator[FieldFault]:
-    """No rules beyond those of its fields."""
+    """No faults: a bridge has no rules beyond those of its fields."""
     return iter(())
 
 
@@ -153,7 +154,7 @@ def of_provider(factory: ConnectionFactory) -> Iterator[FieldFault]:
 def has_password(url: str) -> bool:
     try:
         return "@" in urlsplit(url).netloc
-    except ValueError:  # no URL at all, which another rule reports
+    except ValueError:  # the text is not a URL; another rule reports that
         return False
 
 

@@ -1,5 +1,5 @@
 """Providers that a link can connect: one module for each kind.
 
-``interface`` is what each must implement. ``registry`` lists them, and loads a module
-only when a link uses it.
+``interface`` defines what each module must implement. ``registry`` lists the providers,
+and loads a module only when a link uses it.
 """

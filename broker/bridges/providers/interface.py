@@ -19,15 +19,17 @@ from broker.queueing.store import NewMessage
 
 
 class Capability(Flag):
-    """What a provider can do."""
+    """A feature that a provider may have."""
 
-    LOCAL = auto()  # it is this broker: its work joins a database transaction
+    LOCAL = auto()  # the provider is this broker: its work joins a database transaction
     TRANSACTIONS = auto()  # acknowledgements and sends in one transaction
-    TWO_PHASE = auto()  # a transaction can be prepared, and outlives its connection
+    # a transaction can be prepared, and then outlives its connection
+    TWO_PHASE = auto()
     SELECTORS = auto()  # JMS selectors
     TOPICS = auto()
-    DURABLE = auto()  # subscriptions that keep messages while not connected
-    LAG = auto()  # it reports how many messages wait at a destination
+    # subscriptions that keep messages while the subscriber is not connected
+    DURABLE = auto()
+    LAG = auto()  # the provider reports how many messages wait at a destination
 
 
 NOTHING = Capability(0)
@@ -40,7 +42,7 @@ class Destination(NamedTuple):
     is_topic: bool = False
 
     def __str__(self) -> str:
-        """As Open MQ writes it: ``queue:orders``."""
+        """The destination as Open MQ writes it: ``queue:orders``."""
         return f"{'topic' if self.is_topic else 'queue'}:{self.name}"
 
 
@@ -49,7 +51,7 @@ class Factory:
     """A connection factory, with its password in clear."""
 
     name: str
-    provider: str  # a key of the registry
+    provider: str  # kind of provider: a key of the registry
     url: str = ""  # such as amqp://host:5672
     username: str = ""
     password: str = field(default="", repr=False)
@@ -64,19 +66,22 @@ class Received:
 
     message: NewMessage  # its ``address`` is the name of the destination at the source
     handle: Any  # the session's reference to it
-    destination: Destination  # JMSDestination
+    destination: Destination  # JMSDestination of the message
     message_id: str = ""  # JMSMessageID at the source
     sent_at: datetime | None = None  # JMSTimestamp
     redelivered: bool = False
-    delivery_count: int | None = None  # including this one; None: unknown
-    local_id: int | None = None  # this broker's number, if the source is here
+    # number of deliveries, including this one; None: unknown
+    delivery_count: int | None = None
+    # this broker's message number, if the source is at this broker
+    local_id: int | None = None
 
 
 class Lag(NamedTuple):
     """The messages that wait at a source."""
 
     messages: int
-    oldest_at: datetime | None  # None: unknown, or none waits
+    # put time of the oldest; None: unknown, or no message waits
+    oldest_at: datetime | None
 
 
 class ProviderSubscription(Protocol):
@@ -170,7 +175,7 @@ class ProviderSession(Protocol):
         """
 
     def begin(self) -> None:
-        """Begin a transaction; only with ``TRANSACTIONS``."""
+        """Begin a transaction; only for providers with ``TRANSACTIONS``."""
 
     def commit(self) -> None:
         """Commit the transaction.
@@ -181,7 +186,8 @@ class ProviderSession(Protocol):
         """
 
     def roll_back(self) -> None:
-        """Roll back. No effect if no transaction is open, or the connection broke."""
+        """Roll back the open transaction. No effect if none is open, or the connection
+        broke."""
 
     def prepare(self, xid: str) -> None:
         """Prepare the transaction under a name; only with ``TWO_PHASE``.
@@ -192,10 +198,10 @@ class ProviderSession(Protocol):
         """
 
     def commit_prepared(self, xid: str) -> None:
-        """Commit a prepared transaction. No effect if none has the name."""
+        """Commit a prepared transaction. No effect if there is none of this name."""
 
     def roll_back_prepared(self, xid: str) -> None:
-        """Roll back a prepared transaction. No effect if none has the name."""
+        """Roll back a prepared transaction. No effect if there is none of this name."""
 
     def in_doubt(self, prefix: str) -> list[str]:
         """The names of prepared transactions with this prefix."""

@@ -55,9 +55,10 @@ from broker.errors.bridges import (
 )
 from broker.queueing.store import NewMessage
 
-PRIORITY = f"{OURS}priority"  # a header
-MARKS = frozenset({"binary", "utf-8"})  # kombu's own, where a body is not packed
-NEXT_S = 0.01  # for another message after the first; each may be a round trip
+PRIORITY = f"{OURS}priority"  # name of a header
+# kombu's own body encodings; a body in them is not packed
+MARKS = frozenset({"binary", "utf-8"})
+NEXT_S = 0.01  # wait for each message after the first; each wait may be a round trip
 NO_SELECTORS = "kombu has no message selectors. Leave the selector of the source empty."
 NO_TOPICS = "kombu is used for queues only. Write the destination as queue:NAME."
 DENIED = (amqp.AccessRefused, redis.AuthenticationError)
@@ -173,7 +174,7 @@ class KombuSubscription:
     ) -> None:
         self.session = session
         self.destination = destination
-        self.number = 0  # of the last message
+        self.number = 0  # number of the last received message
         self.came: deque[tuple[int, Any]] = deque()
         self.open: dict[int, Any] = {}
         self.released: set[int] = set()
@@ -234,7 +235,7 @@ class KombuSubscription:
         self.came = deque(sorted((*again, *self.came), key=lambda pair: pair[0]))
 
     def lag(self) -> Lag | None:
-        """Unknown, as kombu does not report it for all transports."""
+        """None: kombu does not report the lag for all transports."""
         return None
 
     def close(self) -> None:
@@ -272,7 +273,7 @@ def connect(factory: Factory) -> KombuSession:
 
 
 def address_of(factory: Factory) -> str:
-    """The URL with name and password, where all transports expect them."""
+    """The URL with name and password, in the form that all transports understand."""
     if not factory.username and not factory.password:
         return factory.url
     scheme, _, rest = factory.url.partition("://")
@@ -281,12 +282,12 @@ def address_of(factory: Factory) -> str:
 
 
 def troubles_of(connection: kombu.Connection) -> tuple[type[Exception], ...]:
-    """The exceptions of its transport that mean it is lost."""
+    """The exceptions of a connection's transport that mean the connection is lost."""
     return (*connection.connection_errors, *connection.channel_errors, OSError)
 
 
 def said_of(factory: Factory, error: Exception) -> ProviderError:
-    """The provider error for an error of a transport."""
+    """The link's provider error for an error of a transport."""
     causes = (error, error.__cause__, error.__context__)
     if any(isinstance(cause, DENIED) for cause in causes):
         why = f"The transport refuses this name and password: {error}."
@@ -301,7 +302,7 @@ def queue_named(name: str) -> kombu.Queue:
 
 
 def plain(value: str) -> int | str:
-    """The value of a transport's option; digits become a number."""
+    """The value of an option of a transport; digits become a number."""
     return int(value) if value.isdecimal() else value
 
 

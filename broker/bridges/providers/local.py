@@ -70,7 +70,7 @@ class LocalSubscription:
         return self.consumer.queue
 
     def receive(self, limit: int, wait_s: float) -> list[Received]:
-        """See ``interface.Subscription``; but it gets nothing after a wait: the caller
+        """See ``interface.Subscription``; but after a wait it gets nothing: the caller
         must first check that it still owns the link."""
         self.session.prefetch = max(limit, 1)
         seen = notifications.version(self.queue.pk)
@@ -94,14 +94,14 @@ class LocalSubscription:
         )
 
     def take_work(self) -> UnitOfWork:
-        """Take the unit of work of all received messages; the next get begins
-        another."""
+        """Take the unit of work of all received messages; the next get begins another
+        unit of work."""
         self.session.release_unread()
         return self.session.holding.take_leave()
 
     def acknowledge(self, received: Sequence[Received]) -> None:
-        """See ``interface.Subscription``; it acknowledges all that was received and not
-        released."""
+        """See ``interface.Subscription``; it acknowledges all received messages that
+        were not released."""
         work = self.take_work()
         with transaction.atomic():
             work.carry_out()
@@ -140,18 +140,19 @@ def lags_of(queue_ids: Sequence[int]) -> dict[int, Lag]:
 
 
 def give_back(work: UnitOfWork) -> None:
-    """Release all entries of a unit of work, uncounted."""
+    """Release all entries of a unit of work; no backout is counted."""
     work.ended = True
     if work.id is not None:
         settle.release_all(work.id, actor=work.actor, now=work.now)
 
 
 def back_out(work: UnitOfWork, error: str) -> None:
-    """Back out a unit of work; it counts for the source queue's backout threshold."""
+    """Back out a unit of work; the backouts count for the source queue's backout
+    threshold."""
     try:
         work.back_out(error, by_system=True)
     except LockLost:
-        return  # it was backed out before
+        return  # the unit of work was backed out before
 
 
 def send(messages: Sequence[NewMessage]) -> list[Receipt]:
@@ -163,7 +164,7 @@ def send(messages: Sequence[NewMessage]) -> list[Receipt]:
     """
     alike = len({one.address for one in messages}) == 1 and len(messages) <= CHUNK
     try:
-        if alike:  # one statement, and no savepoint around it
+        if alike:  # one statement for all, without a savepoint around it
             receipts = put_to(messages[0].address, messages)
         else:
             receipts = put_many(messages)
@@ -179,7 +180,7 @@ def address_for(destination: Destination, factory: str) -> str:
     """The address of a destination at this broker.
 
     Raises:
-        WrongFactory: there is none.
+        WrongFactory: there is no such address.
     """
     try:
         return address_of(destination.name)
@@ -188,7 +189,8 @@ def address_for(destination: Destination, factory: str) -> str:
 
 
 def address_of_name(name: str) -> str:
-    """As ``address_for``; if there is none, the name itself, which a put refuses."""
+    """As ``address_for``; if there is no such address, the name itself: the put then
+    raises the error."""
     try:
         return address_of(name)
     except NoSuchAddress:
@@ -196,8 +198,8 @@ def address_of_name(name: str) -> str:
 
 
 class LocalSession(NoTransactions):
-    """This broker for whoever wants a session of it, as of any other: a dead message
-    queue. Each send is a transaction of its own."""
+    """A session with this broker, as with any other provider; used for dead message
+    queues. Each send is a transaction of its own."""
 
     capabilities = Capability.LOCAL
     no_transactions = "Transactions of this broker are those of the link itself."
@@ -247,7 +249,7 @@ class LocalSession(NoTransactions):
         return None
 
     def close(self) -> None:
-        """Do nothing, as nothing is held."""
+        """Do nothing: the session holds no resources."""
 
 
 def connect(factory: Factory) -> LocalSession:

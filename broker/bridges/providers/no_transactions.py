@@ -1,4 +1,4 @@
-"""What a session answers whose provider has no transactions that a link could use."""
+"""The transaction methods of a session whose provider has no transactions for links."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from broker.errors.bridges import WrongFactory
 
 
 class NoTransactions:
-    """That part of ``interface.Session``: none begins, so none is ever open.
+    """The transaction methods of ``interface.Session``: no transaction can begin, so
+    none is ever open.
 
     Attributes:
-        no_transactions: why not, as the refusal says it.
+        no_transactions: the reason, as a sentence for the error.
     """
 
     factory: Factory
@@ -28,7 +29,7 @@ class NoTransactions:
         self.refuse()
 
     def roll_back(self) -> None:
-        """Nothing is ever open."""
+        """Do nothing: no transaction is ever open."""
 
     def prepare(self, xid: str) -> None:
         self.refuse()

@@ -29,7 +29,8 @@ from broker.errors.bridges import ProviderError
 # the delivery tag, and the redelivered flag.
 TAG_AT = 4
 NUMBERS = Struct(">QB")
-UNDECODABLE = (  # what untrusted bytes can raise in py-amqp's decoder and in ours
+# errors that py-amqp's decoder and this broker's can raise for untrusted bytes
+UNDECODABLE = (
     *(ValueError, TypeError, LookupError, ArithmeticError, OSError, RecursionError),
     amqp.AMQPError,
 )
@@ -46,9 +47,12 @@ class RabbitMQSubscription:
         self.destination = destination
         self.prefetch = prefetch
         self.is_ours = False  # the queue is deleted with the subscription
-        self.came: deque[Content] = deque()  # not received by the caller yet, in order
-        self.open: dict[int, Content] = {}  # received, not acknowledged, by number
-        self.released: Counter[int] = Counter()  # how often, by number
+        # messages not yet received by the caller, in order
+        self.came: deque[Content] = deque()
+        # messages received and not acknowledged, by number
+        self.open: dict[int, Content] = {}
+        # how often each message was released, by number
+        self.released: Counter[int] = Counter()
         with self.wire.used(self.where) as connection:
             self.channel: Any = connection.channel()
             connection.takers[self.channel.channel_id] = self.came.append
@@ -72,7 +76,7 @@ class RabbitMQSubscription:
         return [self.received(self.came.popleft(), now) for _ in range(few)]
 
     def fill(self, limit: int, wait_s: float) -> None:
-        """Wait for one message, and take all that have come with it."""
+        """Wait for one message, and take all messages that came with it."""
         until = time.monotonic() + wait_s
         while len(self.came) < limit:
             left_s = 0.0 if self.came else until - time.monotonic()
@@ -125,7 +129,8 @@ class RabbitMQSubscription:
             self.ask()
 
     def oldest(self, ended: Set[int]) -> int:
-        """The highest number up to which all open messages are among these; 0: none."""
+        """The highest number up to which all unacknowledged messages are among these
+        numbers; 0: there is none."""
         first = numbers(self.came[0])[0] if self.came else sys.maxsize
         oldest = 0
         for number in sorted(self.open):
@@ -146,13 +151,13 @@ class RabbitMQSubscription:
         for one in received:
             self.released[one.handle] += 1
         again = [self.open.pop(one.handle) for one in received]
-        with self.wire.lock:  # another thread may append to it
+        with self.wire.lock:  # another thread may append a frame
             ordered = sorted((*again, *self.came), key=numbers)
             self.came.clear()
             self.came.extend(ordered)
 
     def lag(self) -> Lag:
-        """The messages that wait, with those sent ahead and not acknowledged."""
+        """The messages that wait, including those sent ahead and not acknowledged."""
         with self.wire.used(self.where) as connection:
             channel = connection.channel()
             waiting = channel.queue_declare(self.queue, passive=True).message_count
@@ -192,7 +197,7 @@ def attempts(headers: Any, again: int) -> int | None:
     """The number of delivery attempts; None if the queue does not count them.
 
     Args:
-        again: how often the message was released here.
+        again: how often this link has released the message.
     """
     before = headers.get(DELIVERY_COUNT) if headers else None
     return before + again + 1 if isinstance(before, int) else None

@@ -18,7 +18,7 @@ from amqp.method_framing import frame_handler as usual_frame_handler
 from amqp.serialization import dumps
 from amqp.spec import Basic
 
-METHOD, HEADER, BODY = 1, 2, 3  # kinds of frames
+METHOD, HEADER, BODY = 1, 2, 3  # types of frames
 END = b"\xce"
 AROUND = 8  # bytes of a frame that are not its payload
 FRAME = Struct(">BHI")
@@ -29,7 +29,7 @@ CONTENT = Struct(
 LONG = Struct(">Q")
 OCTET = Struct("B")
 COUNT = Struct(">I")
-TEXT = Struct(">cI")  # in a table: type and length
+TEXT = Struct(">cI")  # a text in a table: type and length
 SURROGATES = "surrogatepass"  # codec error handler for texts
 FIELDS = tuple(  # name, flag, and type of each property
     (name, 1 << (15 - place), kind)
@@ -135,7 +135,8 @@ def frame_handler(
     """
     usual = usual_frame_handler(connection, callback)
     takers: Mapping[int, Taker] = connection.takers
-    begun: dict[int, tuple[bytes, bytes, int, list[bytes]]] = {}  # by channel
+    # incomplete messages, by channel
+    begun: dict[int, tuple[bytes, bytes, int, list[bytes]]] = {}
 
     def on_frame(frame: Frame) -> bool:
         kind, channel, payload = frame
@@ -146,7 +147,7 @@ def frame_handler(
             return False
         if channel not in begun:
             return bool(usual(frame))
-        connection.bytes_recv += 1  # counts as a heartbeat
+        connection.bytes_recv += 1  # the received frame counts as a heartbeat
         method, header, left, parts = begun[channel]
         if kind == HEADER:
             header, left = payload, LONG.unpack_from(payload, 4)[0]

@@ -31,11 +31,13 @@ from broker.queueing.store import REPAIRED, NewMessage
 
 HEADERS = "application_headers"
 OURS = "x-backout-"
-EXPIRES_AT = f"{OURS}expires-at"  # milliseconds since 1970
-ESCAPED = f"{OURS}property-"  # prefix for reserved names of properties
+# header with the expiry time, in milliseconds since 1970
+EXPIRES_AT = f"{OURS}expires-at"
+ESCAPED = f"{OURS}property-"  # prefix for properties whose names are reserved
 UNREADABLE = f"{OURS}unreadable"
 GROUP_ID = "JMSXGroupID"
-CONTENT_ENCODING = "content-encoding"  # a property, by which pages decompress a body
+# a property; the console's pages need it to decompress a body
+CONTENT_ENCODING = "content-encoding"
 
 TEXTS = (  # fields of ``NewMessage``, and their AMQP properties
     ("content_type", "content_type"),
@@ -48,18 +50,19 @@ INCOMING = (*TEXTS, ("message_id", "message_id"))
 RESERVED = frozenset(
     {
         *(GROUP_ID, CONTENT_ENCODING),
-        *("CC", "BCC"),  # other queues that get a copy
+        *("CC", "BCC"),  # other queues that get a copy of the message
         *("x-death", "x-first-death-exchange", "x-first-death-queue"),
         *("x-first-death-reason", "x-delivery-count", "x-delay"),
     }
 )
-DELIVERY_COUNT = "x-delivery-count"  # of earlier attempts, from a quorum queue
+# header of a quorum queue: the number of earlier attempts
+DELIVERY_COUNT = "x-delivery-count"
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
-LONGEST_TTL_MS = 2**32 - 1  # RabbitMQ closes the channel for a longer one
-SHORT = 255  # bytes of a short string, and of a header's name
-HIGHEST, USUAL = 9, 4  # priorities
+LONGEST_TTL_MS = 2**32 - 1  # RabbitMQ closes the channel for a longer time to live
+SHORT = 255  # most bytes of a short string, and of a header's name
+HIGHEST, USUAL = 9, 4  # highest priority, and the default
 TRANSIENT, PERSISTENT = 1, 2
 INT64 = 2**63
 NUL = "\N{SYMBOL FOR NULL}"  # replaces NUL, which PostgreSQL cannot store
@@ -106,7 +109,8 @@ def properties_of(
 def expire(
     properties: dict[str, Any], headers: dict[str, Any], moment: datetime, now: datetime
 ) -> None:
-    """Add the expiry: the exact time in a header of ours, and RabbitMQ's expiration."""
+    """Add the expiry time: the exact time in a header of ours, and RabbitMQ's
+    expiration."""
     left_ms = (moment - now) // MILLISECOND
     headers[EXPIRES_AT] = (moment - EPOCH) // MILLISECOND
     if left_ms <= LONGEST_TTL_MS:
@@ -117,7 +121,7 @@ def headers_of(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Properties as headers, without the content encoding.
 
     Raises:
-        ValueError: a name is too long.
+        ValueError: the name of a property is too long.
     """
     headers = {}
     for name, value in properties.items():
@@ -210,9 +214,9 @@ def unreadable(raw: bytes, body: bytes, *, address: str) -> NewMessage:
 def expires_at(
     properties: Mapping[str, Any], headers: Mapping[str, Any], now: datetime
 ) -> datetime | None:
-    """The expiry of a message: from our header, or computed from its expiration.
+    """The expiry time of a message: from our header, or computed from its expiration.
 
-    A time out of range is no expiry.
+    None if the time is out of range.
     """
     exact, left = headers.get(EXPIRES_AT), properties.get("expiration")
     try:
@@ -228,7 +232,7 @@ def expires_at(
 
 
 def document(headers: Mapping[Any, Any]) -> dict[str, Any]:
-    """Headers as the JSON of the column ``properties``, without our own headers."""
+    """Headers as JSON for the column ``properties``, without our own headers."""
     found = {}
     for given, value in headers.items():
         name = kept(given)
@@ -241,10 +245,10 @@ def document(headers: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """The JSON value of a table's value.
+    """The JSON value for a value in a table.
 
-    Bytes become hexadecimal digits, a time ISO 8601, a decimal a double, and NaN and
-    infinity text.
+    Bytes become hexadecimal digits, a time becomes ISO 8601, a decimal becomes a
+    double, and NaN and infinity become text.
     """
     convert = CONVERTED.get(type(value))
     return value if convert is None else convert(value)
@@ -260,7 +264,7 @@ def iso(value: datetime) -> str:
 
 
 def kept(text: object) -> str:
-    """A text that PostgreSQL can store; other types become text."""
+    """A text that PostgreSQL can store; values of other types become text."""
     if not isinstance(text, str):
         return text.hex() if isinstance(text, bytes) else str(text)
     if not text.isascii():

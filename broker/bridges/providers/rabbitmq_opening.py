@@ -1,4 +1,4 @@
-"""Open a connection to RabbitMQ, and map its errors to those of links."""
+"""Open a connection to RabbitMQ, and convert its errors to errors of links."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def encryption(factory: Factory, parts: SplitResult) -> Any:
 
 
 def refused(factory: Factory, error: Exception) -> ProviderError:
-    """The error of a failed connection."""
+    """The error for a failed connection."""
     where = address_of(urlsplit(factory.url))
     if isinstance(error, amqp.AccessRefused):
         why = f"{where} refuses this name and password. Correct them."
@@ -95,7 +95,7 @@ def refused(factory: Factory, error: Exception) -> ProviderError:
 
 
 def said_of(factory: Factory, error: Exception, destination: str) -> ProviderError:
-    """The provider error for an error of py-amqp."""
+    """The link's provider error for an error of py-amqp."""
     where = address_of(urlsplit(factory.url))
     text = str(getattr(error, "reply_text", None) or error)
     if isinstance(error, amqp.NotFound):

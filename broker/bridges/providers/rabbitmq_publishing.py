@@ -25,14 +25,14 @@ from broker.bridges.providers.rabbitmq_messages import properties_of
 from broker.bridges.providers.rabbitmq_wire import PATIENCE_S, TICK_S, Wire
 from broker.queueing.store import NewMessage
 
-WINDOW = 500  # unconfirmed messages
-WINDOW_BYTES = 8 * 2**20  # the same, and one message more
-GROUP = 25  # messages in one write; RabbitMQ works on them meanwhile
-GROUP_BYTES = 256 * 1024  # the same, and one message more
+WINDOW = 500  # most unconfirmed messages
+WINDOW_BYTES = 8 * 2**20  # most unconfirmed bytes, not counting the last message
+GROUP = 25  # messages in one write; RabbitMQ works on them while the next are encoded
+GROUP_BYTES = 256 * 1024  # most bytes in one write, not counting the last message
 BLOCKED = "It blocks all publishers, because its memory or disk space is low."
 NOT_KEPT = "RabbitMQ could not store it: the queue is full, or its node has a problem."
 
-Refusals = dict[int, str]  # reasons, by position of the message
+Refusals = dict[int, str]  # reasons of refusals, by position of the message
 
 
 class Route(NamedTuple):
@@ -54,10 +54,10 @@ class Publisher:
         self.wire = wire
         self.connection = wire.connection
         self.ids = f"ID:{secrets.token_hex(8)}"
-        self.sent = 0  # on all channels, for the ids
+        self.sent = 0  # messages sent on all channels; used for message ids
         self.known: set[Route] = set()
         self.refused: Refusals = {}
-        self.left: deque[int] = deque()  # positions not written yet
+        self.left: deque[int] = deque()  # positions of messages not written yet
         self.open_channel()
 
     def open_channel(self) -> None:
@@ -66,15 +66,16 @@ class Publisher:
         self.channel.events["basic_ack"].add(self.confirmed)
         self.channel.events["basic_nack"].add(self.not_kept)
         self.connection.takers[self.channel.channel_id] = self.returned
-        self.before = self.sent  # on earlier channels
-        self.open: dict[int, tuple[int, int]] = {}  # position and bytes, by number
+        self.before = self.sent  # messages sent on earlier channels
+        # position and size in bytes of unconfirmed messages, by number
+        self.open: dict[int, tuple[int, int]] = {}
         self.open_bytes = 0
 
     def check(self, route: Route) -> None:
         """Check once that the queue or exchange exists.
 
         Raises:
-            amqp.ChannelError: it does not.
+            amqp.ChannelError: there is no such queue or exchange.
         """
         if route in self.known:
             return
@@ -101,7 +102,7 @@ class Publisher:
             if self.attempt(messages, [place], route):
                 self.refused[place] = self.why
         if self.refused:
-            self.known.discard(route)  # the queue may be gone
+            self.known.discard(route)  # the queue may have been deleted
         return self.refused
 
     def attempt(
@@ -171,7 +172,7 @@ class Publisher:
         self.open_bytes += size
 
     def wait_for_confirms(self, messages: int, size_bytes: int) -> None:
-        """Wait until no more than these are unconfirmed.
+        """Wait until at most this many messages are unconfirmed.
 
         Raises:
             TimeoutError: RabbitMQ has stopped confirming.
@@ -212,7 +213,8 @@ class Publisher:
         return places
 
     def returned(self, came: Content) -> None:
-        """Note an unroutable message as refused; RabbitMQ confirms it afterwards."""
+        """Note an unroutable message as refused; RabbitMQ returns it first, and
+        confirms it afterwards."""
         (_, why, exchange, routing_key), _ = loads("Bsss", came.method, 4)
         properties, _ = decode_properties_basic(came.header, CONTENT.size)
         number = int(properties["message_id"][-16:], 16) - self.before

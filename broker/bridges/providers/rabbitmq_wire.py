@@ -21,11 +21,11 @@ from broker.bridges.providers.rabbitmq_frames import (
 )
 from broker.errors.bridges import ProviderError
 
-READ_BYTES = 256 * 1024  # at most, in one system call
+READ_BYTES = 256 * 1024  # most bytes of one system call
 HEARTBEAT_S = 30
-TICK_S = 1.0  # between checks whether a heartbeat is due
-PULSE_S = 5.0  # the same, while the connection is idle
-PATIENCE_S = 30.0  # time-out of answers and writes
+TICK_S = 1.0  # seconds between checks whether a heartbeat is due
+PULSE_S = 5.0  # seconds between these checks while the connection is idle
+PATIENCE_S = 30.0  # time-out of answers and writes, in seconds
 FRAME_END = 0xCE
 
 
@@ -34,11 +34,11 @@ class ReadsAhead:
 
     sock: Any
     connected: bool
-    ahead = b""  # bytes read; those from ``at`` on are unused
+    ahead = b""  # bytes read; the bytes from ``at`` on are unused
     at = 0
 
     def at_hand(self) -> Frame | None:
-        """The next frame, if it is complete."""
+        """The next frame, if it has been read completely."""
         ahead, at = self.ahead, self.at
         if len(ahead) < at + FRAME.size:
             return None
@@ -81,7 +81,7 @@ class RabbitMQConnection(amqp.Connection):
     """py-amqp's connection, with a fast path for messages and a time-out everywhere."""
 
     def __init__(self, **options: Any) -> None:
-        self.takers: dict[int, Taker] = {}  # of messages, by channel
+        self.takers: dict[int, Taker] = {}  # functions that take messages, by channel
         self.is_blocked = False
         super().__init__(
             frame_handler=frame_handler,
@@ -116,7 +116,8 @@ class RabbitMQConnection(amqp.Connection):
         return bool(self.on_inbound_frame(frame))
 
     def take(self, wait_s: float) -> bool:
-        """Handle all received frames; wait for the first. Whether there was any.
+        """Handle all received frames; wait for the first frame. Return whether there
+        was a frame.
 
         Raises:
             OSError, amqp.AMQPError: the connection or a channel broke.
@@ -212,11 +213,11 @@ class Wire:
             with suppress(OSError, amqp.AMQPError):
                 if self.connection.connected:
                     self.connection.close()
-            self.connection.collect()  # if the close failed
+            self.connection.collect()  # free the connection if the close failed
 
 
 class Heart(threading.Thread):
-    """Keeps the wires of a session alive."""
+    """A thread that keeps the connections of a session alive."""
 
     def __init__(self, wires: list[Wire]) -> None:
         super().__init__(name="rabbitmq-heartbeats", daemon=True)

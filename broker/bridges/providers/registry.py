@@ -19,7 +19,8 @@ from broker.errors.bridges import WrongFactory
 from broker.models.bridge_names import THIS_BROKER
 
 HERE = THIS_BROKER
-WITHOUT_HOST = frozenset({"filesystem", "memory", "sqs"})  # schemes
+# schemes of URLs without a host
+WITHOUT_HOST = frozenset({"filesystem", "memory", "sqs"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,12 @@ class Provider:
     """One kind of provider."""
 
     key: str
-    label: str  # for people
-    module: str  # in broker.bridges.providers; it has a function ``connect``
-    schemes: Sequence[str]  # of its URLs; empty: it needs no URL
-    example: str  # of a URL
+    label: str  # name shown to people
+    module: str  # module in broker.bridges.providers; it has a function ``connect``
+    schemes: Sequence[str]  # schemes of its URLs; empty: it needs no URL
+    example: str  # an example of a URL
     capabilities: Capability
-    guarantee: str = "at least once"  # without transactions
+    guarantee: str = "at least once"  # guarantee of transfers without transactions
 
     def connect(self, factory: Factory) -> ProviderSession:
         """A session; see ``interface.Connect``."""
@@ -41,7 +42,8 @@ class Provider:
         return cast(Connect, module.connect)(factory)
 
     def check_url(self, factory: Factory) -> None:
-        """
+        """Check a factory's URL.
+
         Raises:
             WrongFactory: the URL is not valid for this provider.
         """
@@ -128,7 +130,8 @@ PROVIDERS = {
 
 
 def provider(key: str, *, factory: str = "") -> Provider:
-    """
+    """The kind of provider with this name.
+
     Raises:
         WrongFactory: there is no such kind of provider.
     """

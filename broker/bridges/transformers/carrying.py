@@ -78,10 +78,10 @@ def failed(why: str) -> bytes:
 
 
 def outcome_of(frame: WorkerFrame) -> Outcome:
-    """Decode a worker's answer that is no failure.
+    """Decode a worker's answer, if it is not about a failure.
 
     Raises:
-        LookupError, TypeError, ValueError: it is no answer.
+        LookupError, TypeError, ValueError: the bytes are not an answer.
     """
     match frame.said["outcome"]:
         case "no transfer":

@@ -22,7 +22,7 @@ from broker.formats.mq.descriptor import check_put
 from broker.models import RoutingType
 from broker.queueing.store import NewMessage
 
-# Exactly these types: it is unknown how their subclasses would be stored.
+# Exactly these types are allowed: it is unknown how their subclasses would be stored.
 KINDS: Mapping[str, tuple[type, ...]] = {
     "body": (bytes,),
     "content_type": (str,),
@@ -49,7 +49,8 @@ DESCRIBED = {  # descriptor fields that repeat the old value of a column
     "format": "content_type",
     "coded_char_set_id": "content_type",
 }
-LARGEST_BITS = 14_000  # of an integer: Python prints no more than 4,300 digits
+# most bits of an integer: Python prints no more than 4,300 digits
+LARGEST_BITS = 14_000
 
 
 def checked(name: str, outcome: object, original: NewMessage) -> Outcome:
@@ -158,7 +159,7 @@ def check_text(text: str, where: str) -> None:
 
 
 def check_json(value: Any, where: str, depth: int = 0) -> None:
-    """Refuse a value that is no JSON, or that PostgreSQL cannot store."""
+    """Refuse a value that JSON or PostgreSQL cannot store."""
     kind = type(value)
     if kind is dict or kind is list:
         check_members(value, where, depth + 1)
@@ -206,9 +207,10 @@ def descriptor_of(message: NewMessage, original: NewMessage) -> Mapping[str, Any
 
 
 def envelope_of(envelope: bytes, original: NewMessage) -> bytes:
-    """The AMQP envelope, flagged so that the columns override it.
+    """The AMQP envelope, with the flag that the columns override it.
 
-    It is flagged even if nothing changed: values that agree stay byte for byte.
+    The flag is set even if nothing changed: values that agree with their columns stay
+    unchanged, byte for byte.
     """
     was = original.envelope
     if not was or envelope not in (was, flagged(was)):

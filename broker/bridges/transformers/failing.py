@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LONGEST = 1000  # characters
+LONGEST = 1000  # most characters of a text
 
 
 def described(error: BaseException) -> str:
@@ -15,7 +15,7 @@ def described(error: BaseException) -> str:
 
 
 def readable(text: str) -> str:
-    """A text on one line and not too long; unprintable characters become blanks."""
+    """The text on one line and not too long; unprintable characters become blanks."""
     seen = text[: 4 * LONGEST]
     shown = "".join(one if one.isprintable() else " " for one in seen)
     return " ".join(shown.split())[:LONGEST]

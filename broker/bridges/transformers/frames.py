@@ -19,8 +19,9 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 HEAD = Struct(">II")
-LENGTHS = "octets"  # key of the parts' lengths in the JSON; a length of None: no part
-AT_ONCE = 2**16  # bytes of one read
+# key in the JSON for the lengths of the parts; a length of None: the part is missing
+LENGTHS = "octets"
+AT_ONCE = 2**16  # most bytes of one read
 LONGEST_WAIT_S = 86_400.0
 encode = json.JSONEncoder(default=datetime.isoformat).encode
 decode = json.JSONDecoder().decode
@@ -91,7 +92,7 @@ def receive(channel: socket.socket, until: float | None = None) -> WorkerFrame:
 
 
 def left(until: float) -> float:
-    """The seconds left until a time."""
+    """The seconds left until this time."""
     seconds = until - time.monotonic()
     if seconds <= 0:
         raise TimeoutError
@@ -102,7 +103,7 @@ def opened(frame: bytes) -> WorkerFrame:
     """Decode a frame.
 
     Raises:
-        ValueError: it is no frame.
+        ValueError: the bytes are not a frame.
     """
     length, rest = HEAD.unpack_from(frame)
     said = decode(frame[HEAD.size : HEAD.size + length].decode())

@@ -34,13 +34,15 @@ FIELDS = {  # headers that can be changed, and their fields
     "JMSDeliveryMode": "durable",
     "content-type": "content_type",
 }
-ALWAYS = {"JMSPriority", "JMSDeliveryMode", "content-type"}  # every message has them
-BITS = {"byte": 8, "short": 16, "int": 32, "long": 64}  # of JMS's integers
+# headers that every message has
+ALWAYS = {"JMSPriority", "JMSDeliveryMode", "content-type"}
+# bits of the integer types of JMS
+BITS = {"byte": 8, "short": 16, "int": 32, "long": 64}
 MODES = {"PERSISTENT": True, "NON_PERSISTENT": False}
 TRUTHS = {"true": True, "false": False}
 TYPES = ("string", "boolean", *BITS, "float", "double")
-LONGEST_NUMBER = 1000  # characters
-KEPT = 64  # cached plans
+LONGEST_NUMBER = 1000  # most characters of a number
+KEPT = 64  # most cached plans
 LOCKED = (
     "IBM MQ headers before the body repeat these fields; they cannot"
     " be changed in one place alone."
@@ -149,7 +151,7 @@ def check_together(plan: Plan) -> None:
 
 
 def checked(name: str) -> str:
-    """A name, checked that it may be changed."""
+    """A name, after a check that it may be changed."""
     if name in FIELDS:
         return name
     if name.startswith("JMS") and not name.startswith(("JMSX", "JMS_")):
@@ -163,10 +165,10 @@ def checked(name: str) -> str:
 
 
 def typed(name: str, text: str) -> tuple[str, Any]:
-    """A name without its type, and the value of the text.
+    """A name without its type, and the value that the text stands for.
 
     Raises:
-        ValueError: it is invalid; with the reason.
+        ValueError: the text is invalid; with the reason.
     """
     name, colon, kind = name.rpartition(":") if ":" in name else (name, "", "string")
     checked(name)

@@ -37,7 +37,7 @@ from broker.queueing import copy_edits
 from broker.queueing.store import NewMessage
 
 PATCH, CONTENT_TYPE = "patch", "content-type"
-KEPT = 64  # cached patches
+KEPT = 64  # most cached patches
 SENTENCES = {
     Misfit.GUARD_FAILED: "A test operation of the patch failed for this message.",
     Misfit.NO_SUCH_PATH: "The message has no value at a path of the patch.",
@@ -64,9 +64,10 @@ def check(properties: Mapping[str, str]) -> None:
 
 @lru_cache(KEPT)
 def read(text: str) -> Patch:
-    """
+    """Read a patch.
+
     Raises:
-        ValueError: it is no patch; with the reason.
+        ValueError: the text is no patch; with the reason.
     """
     try:
         if text.lstrip().startswith("["):
@@ -89,8 +90,8 @@ def operations(text: str) -> Any:
 def json_patch(message: NewMessage, context: Context) -> NewMessage:
     """Change a JSON body by the patch in the property ``patch``.
 
-    A message that the patch would not change stays as it is. A patch that does not fit
-    is a failure.
+    A message that the patch would not change stays as it is. If the patch cannot be
+    applied, the transformation fails.
     """
     patch = read(context.properties[PATCH])
     fields: dict[str, Any] = {}
@@ -107,7 +108,7 @@ def json_patch(message: NewMessage, context: Context) -> NewMessage:
 
 
 def subject(message: NewMessage, patch: Patch) -> Subject:
-    """A message as the subject of a patch, with the parts that the patch needs."""
+    """A message as the document to patch, with the parts that the patch needs."""
     columns = {name: getattr(message, column) for name, column in FIELDS.items()}
     said = {name: value for name, value in columns.items() if value is not None}
     if patch.headers:

@@ -1,4 +1,4 @@
-"""Make a process die with its parent, whatever it is doing.
+"""Let a process die with its parent, whatever the process is doing.
 
 The parent holds the other end of a pipe and never writes to it. When the parent ends,
 the kernel closes that end.
@@ -27,7 +27,7 @@ def hold(end: int) -> None:
         fcntl.fcntl(end, fcntl.F_SETSIG, signal.SIGKILL)
         flags = fcntl.fcntl(end, fcntl.F_GETFL)
         fcntl.fcntl(end, fcntl.F_SETFL, flags | os.O_ASYNC)
-    # The thread also finds a pipe that was closed before these calls.
+    # The thread also notices a pipe that was closed before these calls.
     threading.Thread(target=wait, args=(end,), name="lifeline", daemon=True).start()
 
 

@@ -21,14 +21,15 @@ from broker.bridges.providers.interface import Destination
 from broker.errors.bridges import NoSuchTransformer
 from broker.queueing.store import NewMessage
 
-OURS = ("json_patch", "headers", "route")  # modules beside this one
+# transformers of this broker: modules beside this one
+OURS = ("json_patch", "headers", "route")
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """The link for which a message is transformed."""
 
-    properties: Mapping[str, str]  # of the link's target
+    properties: Mapping[str, str]  # properties of the link's target
     source_provider: str
     target_provider: str
     bridge: str
@@ -64,7 +65,7 @@ class Transformer:
     name: str
     transform: Transform
     check: Check
-    label: str  # for people
+    label: str  # name shown to people
 
     @property
     def description(self) -> str:
@@ -114,7 +115,7 @@ def place_of(transform: Transform) -> tuple[str, str]:
 
 
 def discover() -> Mapping[str, Transformer]:
-    """All transformers by name, once their modules are imported."""
+    """All transformers by name, after their modules were imported."""
     for module in OURS:
         import_module(f"broker.bridges.transformers.{module}")
     autodiscover_modules("transformers")
@@ -124,7 +125,8 @@ def discover() -> Mapping[str, Transformer]:
 
 
 def transformer(name: str) -> Transformer:
-    """
+    """The transformer of this name.
+
     Raises:
         NoSuchTransformer: there is none of this name.
     """

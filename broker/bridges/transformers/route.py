@@ -33,9 +33,9 @@ from broker.queueing.store import NewMessage
 
 NUMBERED = re.compile(r"(when|to)\.([1-9][0-9]{0,5})")
 OTHERWISE, REFUSE, TARGET = "otherwise", "refuse", "target"
-KEPT = 64  # cached plans
+KEPT = 64  # most cached plans
 
-Way = Destination | NoTransfer | None  # None: to the link's own destination
+Way = Destination | NoTransfer | None  # None: the link's own destination
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def planned(pairs: tuple[tuple[str, str], ...]) -> Plan:
     """Parse the properties of a target.
 
     Raises:
-        ValueError: one is invalid, or missing.
+        ValueError: a property is invalid, or missing.
     """
     otherwise: Way = None
     found: dict[str, dict[int, str]] = {"when": {}, "to": {}}

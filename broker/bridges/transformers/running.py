@@ -24,7 +24,7 @@ VALUES = attrgetter(*(one.name for one in fields(NewMessage)))
 
 
 class Mine(threading.local):
-    """The worker of each link's thread; it ends with the thread."""
+    """The worker process of each link's thread; it ends with the thread."""
 
     def __init__(self) -> None:
         self.worker = Worker()

@@ -24,10 +24,12 @@ def serve(channel: socket.socket) -> None:
     with suppress(EOFError, OSError):  # the channel is closed
         while True:
             asked = receive(channel)
-            close_old_connections()  # one may have broken since the last request
+            # a database connection may have broken since the last request
+            close_old_connections()
             this = os.getpid()
             reply = answer(asked)
-            if os.getpid() != this:  # the transformer forked, and both returned
+            # the transformer has forked, and both processes returned
+            if os.getpid() != this:
                 os._exit(0)
             send(channel, reply)
 

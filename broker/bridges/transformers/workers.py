@@ -25,21 +25,21 @@ from broker.errors.bridges import TransformerFailed
 
 PROGRAM = "broker.bridges.transformers.worker"
 STARTS_WITHIN_S = 60.0  # loading Django and all applications takes seconds
-ENDS_WITHIN_S = 10.0  # after a kill; it takes milliseconds
+ENDS_WITHIN_S = 10.0  # time for the end after a kill; it usually takes milliseconds
 FAULTS = (EOFError, LookupError, OSError, RecursionError, TypeError, ValueError)
-STDERR = 2  # its output goes there, too
+STDERR = 2  # file descriptor that also receives the standard output
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A running process, and its channel."""
+    """A running process, and the channel to it."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
-    lifeline: int  # the end that keeps it alive
+    lifeline: int  # our end of the pipe; the process lives until it is closed
 
     def is_waiting(self) -> bool:
-        """Whether it runs, and has sent nothing unexpected."""
+        """Whether the process runs, and has sent nothing unexpected."""
         self.channel.settimeout(0)
         try:
             self.channel.recv(1, socket.MSG_PEEK)
@@ -93,7 +93,8 @@ class Worker:
         except FAULTS as error:
             late = f"It took longer than {time_limit_s:g} s and was stopped."
             self._fail(name, error, late)
-        except BaseException:  # a late answer must not be read as the next one's
+        # otherwise a late answer could be read as the answer to the next request
+        except BaseException:
             self.close()
             raise
         raise TransformerFailed(name, why)
@@ -105,7 +106,7 @@ class Worker:
         self._started = self._end = None
 
     def _ready(self, name: str) -> Started:
-        """The process, ready for a request; started if need be."""
+        """The process, ready for a request; it is started if there is none."""
         if self._started is not None and self._started.is_waiting():
             return self._started
         self.close()
@@ -148,7 +149,7 @@ def start() -> Started:
     """Start a process, which reports when it is ready.
 
     Raises:
-        OSError: the machine lacks resources for it.
+        OSError: the machine lacks resources for a process.
     """
     ours, theirs = socket.socketpair()
     alive, lifeline = os.pipe()

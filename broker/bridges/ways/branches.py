@@ -57,7 +57,8 @@ def commit_there(
     """Commit at the other provider, and then delete the stored decision.
 
     Raises:
-        ProviderLost: it does not answer; the commit is repeated when it is back.
+        ProviderLost: the provider does not answer; the commit is repeated when it is
+            back.
     """
     try:
         session.commit_prepared(xid)
@@ -120,7 +121,7 @@ def promise(
 
 
 def told(dead: Dead) -> dict[str, Any]:
-    """The data of a dead message for the records, as JSON."""
+    """The data of a dead message as JSON, for the records."""
     one = dead.received
     return {
         "reason": dead.reason,
@@ -148,7 +149,7 @@ def dead_of(said: dict[str, Any], at: datetime) -> Dead:
 
 @transaction.atomic
 def keep_promise(carrier: Carrier, xid: str) -> None:
-    """Commit what was prepared here, as the other provider has committed.
+    """Commit the transaction prepared here, as the other provider has committed.
 
     Raises:
         LinkTakenOver: another process runs the link, and will commit it.
@@ -206,7 +207,7 @@ def write_puts(
 
 @transaction.atomic
 def break_promise(xid: str, why: str, *, counted: bool) -> None:
-    """Roll back what was prepared here, as the other provider has not committed.
+    """Roll back the transaction prepared here, as the other provider has not committed.
 
     Args:
         counted: whether this counts as a failed attempt of the message.

@@ -89,7 +89,7 @@ def after_refusal(carrier: Carrier, batch: Batch, refusal: SendRefused) -> None:
     """Handle a refusal of this broker for a link without transactions.
 
     Raises:
-        SendRefused: the link retries; each try sends a notice.
+        SendRefused: the link tries again; each try sends a notice.
     """
     if carrier.link.on_send_failure == RETRY:
         first = [batch.sends[0].received]
@@ -99,9 +99,9 @@ def after_refusal(carrier: Carrier, batch: Batch, refusal: SendRefused) -> None:
 
 
 def bury_refused(carrier: Carrier, batch: Batch) -> None:
-    """Make the messages that this broker refuses dead messages.
+    """Turn the messages that this broker refuses into dead messages.
 
-    To find them, each is put alone, and that put is rolled back.
+    To find them, each message is put alone, and that put is rolled back.
     """
     refused = []
     for one in list(batch.sends):
@@ -116,7 +116,8 @@ def bury_refused(carrier: Carrier, batch: Batch) -> None:
 
 
 def undo(work: UnitOfWork, batch: Batch, refusal: SendRefused) -> None:
-    """Back out a single message, counted; release several, as the cause is unknown."""
+    """Back out a single message; this counts for its backout threshold. Release several
+    messages without counting, because it is unknown which one was refused."""
     if len(batch.received) == 1:
         local.back_out(work, refusal.why)
     else:

@@ -72,8 +72,8 @@ class Inbound:
 
 
 class Acknowledged(Inbound):
-    """Without transactions: at least once; with duplicate detection, effectively
-    once."""
+    """Transfer without transactions: at least once; with duplicate detection,
+    effectively once."""
 
     def put_and_acknowledge(self, batch: Batch) -> None:
         self.put_each(batch)
@@ -86,9 +86,8 @@ class Acknowledged(Inbound):
             raise
 
     def put_each(self, batch: Batch) -> None:
-        """Step 6. A refused message becomes a dead message, or the link retries and
-        each
-        try sends a notice."""
+        """Step 6: put each message alone. A refused message becomes a dead message, or
+        the link tries again and each try sends a notice."""
         try:
             self.put_new(batch)
         except SendRefused as refusal:
@@ -103,7 +102,7 @@ class Acknowledged(Inbound):
 
 
 class Prepared(Inbound):
-    """By two-phase commit: the source prepares, this database decides."""
+    """Transfer by two-phase commit: the source prepares, this database decides."""
 
     def put_and_acknowledge(self, batch: Batch) -> None:
         xid = self.carrier.next_xid()
@@ -125,7 +124,7 @@ class Prepared(Inbound):
 
 
 class Marked(Inbound):
-    """By a marker: this broker prepares, the source's transaction decides."""
+    """Transfer by a marker: this broker prepares, the source's transaction decides."""
 
     def __init__(
         self,
@@ -142,8 +141,9 @@ class Marked(Inbound):
         xid = branches.promise(self.carrier, batch, work, at_source=False)
         try:
             self.session.begin()
-            # The marker comes first: another process that waits for it can get it only
-            # after all of this is rolled back, and then gets the whole batch.
+            # The marker comes first: another process that waits for the marker can get
+            # it only after this whole transaction is rolled back, and then gets the
+            # whole batch.
             self.marker.advance(self.carrier.batch_number)
             self.source.acknowledge(batch.taken)
             self.session.commit()

@@ -17,7 +17,7 @@ from broker.errors.bridges import ProviderLost, WrongFactory
 from broker.queueing.store import NewMessage
 
 PREFIX = "backout.bridge."
-WAIT_S = 10.0  # for the marker; a dying connection may still hold it
+WAIT_S = 10.0  # wait for the marker; a dying connection may still hold it
 MISSING = (
     "The marker of the link is not on the queue {queue!r} there. Another process may"
     " still be connected; the link tries again. If no process is connected, put a"
@@ -93,7 +93,7 @@ class Marker:
         """Receive the new marker, after the commit.
 
         Raises:
-            ProviderLost: it does not come.
+            ProviderLost: the marker does not come.
         """
         if not self.take(WAIT_S) or self.number != self.next:
             raise ProviderLost(self.factory, "The new marker was not received.")

@@ -67,7 +67,7 @@ class Outbound:
         """Step 6, for all messages; the first refusal is raised.
 
         Raises:
-            SendRefused, ProviderLost: as ``interface.Session.send``.
+            SendRefused, ProviderLost: see ``interface.Session.send``.
         """
         for run in batch.runs():
             for refusal in self.send_run(run):
@@ -75,7 +75,7 @@ class Outbound:
                     raise refusal
 
     def send_run(self, run: Sequence[Sending]) -> list[SendRefused | None]:
-        """Send messages of one destination, and note their ids there."""
+        """Send messages of one destination, and note their message ids at the target."""
         messages = [one.message for one in run]
         refusals = self.target.send(messages, run[0].destination)
         for one, given in zip(run, self.target.sent_ids, strict=False):
@@ -95,7 +95,7 @@ class Outbound:
 
 
 class Acknowledged(Outbound):
-    """Without transactions: at least once."""
+    """Transfer without transactions: at least once."""
 
     def send_and_end(self, batch: Batch, work: UnitOfWork) -> None:
         self.send_each(batch)
@@ -103,15 +103,14 @@ class Acknowledged(Outbound):
             with transaction.atomic():
                 self.end(batch, work)
         except (LockLost, DatabaseError) as error:
-            work.ended = True  # the system has, or will have, backed it out
+            work.ended = True  # the system has backed it out, or will do so
             sent = [one.received for one in batch.sends]
             self.carrier.notice(sent, Outcome.ACK_FAILURE, str(error))
             raise
 
     def send_each(self, batch: Batch) -> None:
-        """Step 6. A refused message becomes a dead message, or the link retries and
-        each
-        try sends a notice."""
+        """Step 6: send each message alone. A refused message becomes a dead message, or
+        the link tries again and each try sends a notice."""
         again = self.carrier.link.on_send_failure == RETRY
         for run in batch.runs():
             for one, refusal in zip(run, self.send_run(run), strict=True):
@@ -127,7 +126,7 @@ class Acknowledged(Outbound):
 
 
 class Prepared(Outbound):
-    """By two-phase commit: the target prepares, this database decides."""
+    """Transfer by two-phase commit: the target prepares, this database decides."""
 
     def send_and_end(self, batch: Batch, work: UnitOfWork) -> None:
         xid = self.carrier.next_xid()
@@ -150,7 +149,7 @@ class Prepared(Outbound):
 
 
 class Marked(Outbound):
-    """By a marker: this broker prepares, the target's transaction decides."""
+    """Transfer by a marker: this broker prepares, the target's transaction decides."""
 
     def __init__(
         self,

@@ -44,14 +44,15 @@ from broker.transactions.scope import UnitOfWork, unit_of_work
 
 logger = logging.getLogger(__name__)
 
-SWEEP_S = 1.0  # longest time that unwanted messages wait for others
+SWEEP_S = 1.0  # longest time that unwanted messages wait for wanted messages
 
 
 class Got(NamedTuple):
     """The deliveries of one get."""
 
     deliveries: list[Delivery]
-    selectors: list[Selector] | None = None  # one must match; None: not checked
+    # a message must match one of these; None: not checked
+    selectors: list[Selector] | None = None
 
 
 NOTHING = Got([])
@@ -77,12 +78,11 @@ class ConnectionConsumer:
 
     @classmethod
     def open(cls, handler: Handler) -> ConnectionConsumer:
-        """Create one, with its row in the database.
+        """Create a connection consumer, with its row in the database.
 
         Raises:
             NoSuchQueue: its queue does not exist.
             DeliveryStopped: delivery from its queue is stopped.
-            NotAuthorized: its user may not get from the queue.
         """
         queue = local_queue(handler.queue)
         user = principal(handler, queue)
@@ -101,7 +101,7 @@ class ConnectionConsumer:
         models.ConnectionConsumer.objects.filter(pk=self.row_id).delete()
 
     def attributes(self) -> Attributes:
-        """The attributes of the queue; read once, at the first use."""
+        """The attributes of the queue; they are read once, at the first use."""
         with self.lock:
             if self.known is None:
                 self.known = attributes_of(self.queue.name, user=self.user)
@@ -158,7 +158,8 @@ class ServerSession:
         return count
 
     def hand_out(self, got: Got, work: UnitOfWork) -> NotAuthorized | None:
-        """Run the handler, if all can be delivered; return an error of authority."""
+        """Run the handler, if all messages can be delivered; return an error of
+        authority."""
         try:
             going = self.sift(got)
         except NotAuthorized as refused:
@@ -172,8 +173,8 @@ class ServerSession:
         return None
 
     def get(self, work: UnitOfWork) -> Got:
-        """Get the next messages: wanted ones first, unwanted ones at least now and
-        then."""
+        """Get the next messages: wanted messages first, unwanted messages at least now
+        and then."""
         looks = [self.get_wanted, self.get_unwanted]
         if time.monotonic() - self.swept_at >= SWEEP_S:
             looks.reverse()
@@ -201,7 +202,7 @@ class ServerSession:
         return work.get(queue, batch, search=search, pooled=True)
 
     def sift(self, got: Got) -> dict[int, Removing]:
-        """The deliveries that cannot be delivered, by message id."""
+        """The deliveries that cannot be delivered to the handler, by message id."""
         found = {
             delivery.message_id: unfit(
                 delivery, self.consumer.attributes, got.selectors
@@ -213,7 +214,7 @@ class ServerSession:
     def put_away(self, going: dict[int, Removing], got: Got, work: UnitOfWork) -> None:
         """Dispose of undeliverable messages, and release the others.
 
-        Once delivery has stopped, the remaining ones are all released.
+        Once delivery has stopped, all remaining messages are released.
         """
         stopped = False
         for delivery in got.deliveries:

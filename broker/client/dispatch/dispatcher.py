@@ -75,13 +75,14 @@ class Dispatcher:
         notifications.wake_all()
         for thread in self.threads:
             thread.join()
-        with suppress(DatabaseError):  # other processes clean up
+        with suppress(DatabaseError):  # other processes clean up after this one
             for pool in self.pools:
                 pool.close()
         processes.resign()
 
     def run(self, pool: Pool) -> None:
-        """Feed one handler until stopping; continue after the database was away."""
+        """Run one handler until the dispatcher stops; continue after the database was
+        away."""
         queue = pool.handler.queue
         while not self.stopping.is_set():
             try:
@@ -91,7 +92,8 @@ class Dispatcher:
                 close_old_connections()
                 FLOORS.forget()
                 self.stopping.wait(AWAY_S * random.uniform(0.5, 1.5))  # noqa: S311
-            except (NoSuchQueue, DeliveryStopped):  # try again later
+            # the queue may exist, or delivery may start, later
+            except (NoSuchQueue, DeliveryStopped):
                 self.stopping.wait(notifications.POLL_S)
             except BrokerError as error:
                 logger.warning("%s waits: %s", queue, error)

@@ -26,19 +26,19 @@ class Handler:
 
     queue: str
     handle: Handle
-    join: bool  # run in a database transaction; False: under a lease
-    batch: int  # deliveries of one unit of work
-    concurrency: int  # server sessions, of each dispatcher
-    selector: str = ""  # of wanted messages; empty: all
+    join: bool  # run in a database transaction; False: run under a lease
+    batch: int  # most deliveries of one unit of work
+    concurrency: int  # server sessions of each dispatcher
+    selector: str = ""  # selector of wanted messages; empty: all messages are wanted
     retain_unwanted: bool = True  # keep unwanted messages (MSGRETENTION)
-    user: str | None = None  # whose authorities apply; None: the application
+    user: str | None = None  # user whose authorities apply; None: the application
 
     @property
     def name(self) -> str:
         return f"{self.handle.__module__}.{self.handle.__qualname__}"
 
 
-HANDLERS: dict[tuple[str, str], Handler] = {}  # by queue and selector
+HANDLERS: dict[tuple[str, str], Handler] = {}  # handlers by queue and selector
 
 
 def consumes(  # noqa: PLR0913  # each is named where it is used

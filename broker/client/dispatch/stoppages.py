@@ -27,7 +27,7 @@ from broker.sql.clock import database_now
 
 logger = logging.getLogger(__name__)
 
-BACK = 2**62  # offset of a returned entry's position (put_back.sql)
+BACK = 2**62  # offset of the position of a returned entry (put_back.sql)
 
 STOPPED = "Delivery from queue %s to ConnectionConsumers has stopped. %s"
 STARTED = "Delivery from queue %s to ConnectionConsumers starts again."
@@ -103,9 +103,10 @@ def clear(queue: str, *, user: Any = None, now: datetime | None = None) -> bool:
 
 
 def obstacle(queue: Queue, stoppage: Stoppage, now: datetime | None) -> Blocked | None:
-    """The obstacle that would stop delivery again: the disposal is tried and undone.
+    """The obstacle that would stop delivery again; to find it, the disposal is tried
+    and undone.
 
-    None if there is none, or the message is gone or claimed.
+    None if there is no obstacle, or the message is gone or claimed.
     """
     unwanting = ConnectionConsumer.objects.filter(queue=queue, retains_unwanted=False)
     selectors = selectors_on(queue) if unwanting.exists() else None
@@ -121,7 +122,7 @@ def obstacle(queue: Queue, stoppage: Stoppage, now: datetime | None) -> Blocked 
 
 def take(queue: Queue, message_id: int, now: datetime | None) -> Delivery | None:
     """Get one ready message, even from a paused queue."""
-    Queue.objects.filter(pk=queue.pk).update(paused=False)  # undone by the caller
+    Queue.objects.filter(pk=queue.pk).update(paused=False)  # the caller undoes this
     positions = [message_id, message_id - BACK]
     entry = Ready.objects.filter(
         queue_id=queue.pk, priority__in=range(10), pos__in=positions

@@ -48,13 +48,13 @@ NOT_MOVED = "was backed out too often, and its backout queue refused it ({})"
 class Blocked:
     """A persistent message that cannot be disposed of; it stays in its place."""
 
-    reason: Reason  # of the last failed put
-    why: str  # for people, with what to do
+    reason: Reason  # reason of the last failed put
+    why: str  # for operators: the cause, and what they can do
 
 
 @dataclass(frozen=True)
 class NoneOf(Selector):
-    """A selector that matches what none of the given ones matches."""
+    """A selector that matches messages that none of the given selectors matches."""
 
     selectors: tuple[Selector, ...] = ()
 
@@ -96,9 +96,9 @@ def unfit(
 
 
 def is_malformed(delivery: Delivery) -> bool:
-    """Whether its descriptor announces a header that cannot be read."""
+    """Whether a message's descriptor announces a header that cannot be read."""
     if delivery.descriptor is None and delivery.headers is None:
-        return False  # as most are
+        return False  # most messages end here
     data = (delivery.headers or b"") + delivery.body
     chain = chain_of(delivery.descriptor, delivery.content_type, data)
     return chain.error is not None
@@ -107,8 +107,8 @@ def is_malformed(delivery: Delivery) -> bool:
 def selectors_on(queue: Queue) -> list[Selector] | None:
     """The selectors of all ConnectionConsumers on a queue, in all processes.
 
-    None if no message can be unwanted: on a queue of publish/subscribe, or if one of
-    them has no selector.
+    None if no message can be unwanted: on a queue of publish/subscribe, or if a
+    ConnectionConsumer has no selector.
     """
     if queue.routing_type != RoutingType.ANYCAST:
         return None
@@ -145,7 +145,7 @@ def dispose(
             if isinstance(removal, NoPlace):
                 to = settings.BROKER_DEAD_LETTER_QUEUE
                 refusal = poison.why_not(delivery, user, to)
-                if refusal is None:  # there is room by now
+                if refusal is None:  # the queue has room again
                     return dispose(removing, **about)
                 raise refusal
             what = "the report that it asks for"

@@ -14,7 +14,7 @@ from broker.queueing import browse, selective_get
 from broker.queueing.browse import Browsed
 from broker.security import authorities
 
-PAGE = 50  # messages
+PAGE = 50  # entries of one page
 
 
 class Browser:
@@ -58,7 +58,7 @@ class Browser:
         return page.entries, page.after or None
 
     def close(self) -> None:
-        """Do nothing, as nothing is held."""
+        """Do nothing: a browser holds no resources."""
 
     def __enter__(self) -> Self:
         return self

@@ -25,7 +25,8 @@ def connect(
 
 
 class Connection:
-    """A client's sessions. Its methods may be called in any thread."""
+    """A client's connection, with its sessions. Its methods may be called in any
+    thread."""
 
     def __init__(
         self, user: Principal, client_id: str, *, now: datetime | None = None

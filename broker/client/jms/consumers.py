@@ -63,7 +63,8 @@ class Consumer:
         self.queue = queue
         self.search = Search(queue.name, parse(selector)) if selector else None
         self.subscription = subscription
-        self.unread: deque[Delivery] = deque()  # prefetched
+        # prefetched messages that were not received yet
+        self.unread: deque[Delivery] = deque()
         self.attributes: Attributes | None = None
         self.listener: Listener | None = None
         self.closed = False
@@ -91,7 +92,7 @@ class Consumer:
         return self.next_read(lambda message: message, timeout_s, mark=mark)
 
     def receive_nowait(self, *, mark: bool = False) -> Message | None:
-        """The next message if there is one; as ``receive``."""
+        """The next message if there is one, without a wait; as ``receive``."""
         return self.receive(0, mark=mark)
 
     def receive_many(self, limit: int) -> list[Message]:
@@ -129,7 +130,7 @@ class Consumer:
         return self.next_read(lambda message: message.body_as(kind), timeout_s)
 
     def receive_body_nowait(self, kind: type[Body]) -> Body | None:
-        """As ``receive_body``, without a wait."""
+        """As ``receive_body``, but without a wait."""
         return self.receive_body(kind, 0)
 
     def listen(self, listener: Listener) -> None:
@@ -181,7 +182,7 @@ class Consumer:
                     found = self.read(message, read)
                     if self.session.returned(message):
                         return found
-                    continue  # it was lost meanwhile
+                    continue  # the message was lost meanwhile
                 left_s = (
                     notifications.POLL_S if until is None else until - time.monotonic()
                 )

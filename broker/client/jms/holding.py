@@ -27,7 +27,8 @@ class Holding:
         self.actor = actor
         self.user = user
         self.now = now
-        self.lost: int | None = None  # a lost unit of work, not reported yet
+        # id of a lost unit of work that was not reported yet
+        self.lost: int | None = None
         self.work = self.begin()
 
     def begin(self) -> UnitOfWork:
@@ -120,14 +121,14 @@ class Holding:
         self.take_leave().commit()
 
     def back_out(self, error: str) -> None:
-        """Back out for the application. The next unit of work holds a marked
-        message."""
+        """Back out for the application. A marked message stays, in the next unit of
+        work."""
         self.lost = None
         work = self.take_leave()
         try:
             work.back_out(error)
         except LockLost:
-            return  # the system was quicker
+            return  # the system has backed out the unit of work before
         if work.skipped is not None:
             self.work = work.skipped
 
@@ -141,7 +142,8 @@ class Holding:
         """
         work = self.take_leave()
         if counted:
-            with suppress(LockLost):  # the system was quicker
+            # the system has backed out the unit of work before
+            with suppress(LockLost):
                 work.back_out(error, by_system=True, at_once=at_once)
         elif work.id is not None:
             settle.release_all(work.id, actor=self.actor, now=self.now())

@@ -1,7 +1,5 @@
-"""Protocols: what producers, consumers and browsers use of session and connection.
-
-For type checkers only.
-"""
+"""Protocols: the parts of session and connection that producers, consumers and browsers
+use. For type checkers only."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ class Message:
     """
 
     delivery: Delivery
-    received_at: datetime | None = None  # only for those that expire
+    # time of the receive; only set for messages that expire
+    received_at: datetime | None = None
 
     @property
     def message_id(self) -> str:
@@ -53,7 +54,7 @@ class Message:
 
     @property
     def priority(self) -> int:
-        """0 to 9; 9 goes first."""
+        """0 to 9; messages with 9 are delivered first."""
         return self.delivery.priority
 
     @property
@@ -62,17 +63,17 @@ class Message:
 
     @property
     def timestamp(self) -> datetime:
-        """When it was put."""
+        """The time when the message was put."""
         return self.delivery.put_at
 
     @property
     def expiration(self) -> datetime | None:
-        """When its time to live is over; None is never."""
+        """The time when the message expires; None means never."""
         return self.delivery.expires_at
 
     @property
     def destination(self) -> str:
-        """The address that it was sent to."""
+        """The address that the message was sent to."""
         return self.delivery.address
 
     @property
@@ -81,7 +82,8 @@ class Message:
 
     @property
     def delivery_count(self) -> int:
-        """JMSXDeliveryCount: this delivery, and those that were backed out."""
+        """JMSXDeliveryCount: 1, and the number of earlier deliveries that were backed
+        out."""
         return self.delivery.backout_count + 1
 
     @property
@@ -98,7 +100,8 @@ class Message:
 
     @property
     def descriptor(self) -> Descriptor:
-        """IBM MQ's whole MQMD; its expiry is what remained at the receive."""
+        """All fields of IBM MQ's MQMD; the expiry is the time that remained at the
+        receive."""
         at = self.received_at or self.delivery.put_at
         return Descriptor.of(self.delivery, broker_name=settings.BROKER_NAME, now=at)
 
@@ -109,7 +112,7 @@ class Message:
 
     @property
     def chain(self) -> Chain:
-        """The headers decoded, as far as they can be."""
+        """The headers before the body, decoded as far as possible."""
         one = self.delivery
         return chain_of(one.descriptor, one.content_type, self.header_bytes)
 
@@ -122,7 +125,7 @@ class Message:
         """The body as text, in the charset of its content type, or UTF-8.
 
         Raises:
-            ValueError: it is no text in that charset.
+            ValueError: the body is not text in that charset.
         """
         try:
             return self.body.decode(charset_of(self.content_type))
@@ -133,7 +136,7 @@ class Message:
         """The body as ``bytes``, as ``str``, or as a type of its JSON value.
 
         Raises:
-            ValueError: it is not of this type.
+            ValueError: the body is not of this type.
         """
         found: Any
         if kind is bytes:
@@ -152,7 +155,7 @@ class Message:
         """The JSON value of the body.
 
         Raises:
-            ValueError: it is no JSON, or nested too deep.
+            ValueError: the body is not JSON, or is nested too deep.
         """
         try:
             return json.loads(self.text)
@@ -166,4 +169,4 @@ def charset_of(content_type: str) -> str:
         parsed["Content-Type"] = content_type
         return parsed.get_content_charset("utf-8")
     except (ValueError, TypeError, AttributeError, IndexError):
-        return "utf-8"  # an invalid content type
+        return "utf-8"  # the content type is invalid

@@ -34,20 +34,22 @@ Content = bytes | str | Mapping[str, Any] | Sequence[Any]
 class SendOptions(TypedDict, total=False):
     """Options of a send, for a producer or for one message."""
 
-    priority: int  # 0 to 9; 9 goes first; default 4
-    time_to_live: timedelta | None  # from the put, even in a unit of work; 0: for ever
-    delivery_delay: timedelta  # no delivery before
-    delivery_mode: Persistence  # as the queue has it: persistent
+    priority: int  # 0 to 9; messages with 9 are delivered first; default 4
+    # counted from the put, even in a unit of work; 0: no limit
+    time_to_live: timedelta | None
+    delivery_delay: timedelta  # time before which the message is not delivered
+    delivery_mode: Persistence  # persistent or not; "as the queue" means persistent
     correlation_id: str
     reply_to: str
     subject: str  # JMSType
     group_id: str
-    properties: Mapping[str, Any]  # JSON values
-    content_type: str  # of a body that is bytes; otherwise it is known
+    properties: Mapping[str, Any]  # names and JSON values
+    # content type of a body of type bytes; it is known for other types
+    content_type: str
     report: Report
     msg_type: MsgType
-    descriptor: Mapping[str, Any]  # more fields of the MQMD; see ``broker.formats.mq``
-    headers: bytes  # IBM MQ's, chained, before the body
+    descriptor: Mapping[str, Any]  # other fields of the MQMD; see ``broker.formats.mq``
+    headers: bytes  # chain of IBM MQ headers before the body
 
 
 class Producer:
@@ -94,7 +96,8 @@ class Producer:
         return message.message_id
 
     def message(self, body: Content, options: SendOptions) -> NewMessage:
-        lives = options.get("time_to_live") or None  # as in JMS, 0 never expires
+        # in JMS, a time to live of 0 means that the message never expires
+        lives = options.get("time_to_live") or None
         delay = options.get("delivery_delay")
         now = self.session.moment() if lives or delay else None
         content, content_type = encoded(body)
@@ -123,7 +126,7 @@ class Producer:
         )
 
     def close(self) -> None:
-        """Do nothing, as nothing is held."""
+        """Do nothing: a producer holds no resources."""
 
     def __enter__(self) -> Self:
         return self

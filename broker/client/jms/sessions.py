@@ -30,11 +30,11 @@ ROLLED_BACK = "The application rolled its session back."
 
 
 class SessionMode(Enum):
-    """What accepts a message."""
+    """The call that accepts a message."""
 
-    AUTO = "auto"  # the return of the receive call, or of the listener
-    CLIENT = "client"  # ``acknowledge``, with all that was delivered so far
-    TRANSACTED = "transacted"  # ``commit``, with all that was put
+    AUTO = "auto"  # accepted when the receive call, or the listener, returns
+    CLIENT = "client"  # accepted by ``acknowledge``, with all messages delivered so far
+    TRANSACTED = "transacted"  # accepted by ``commit``, with all messages put so far
 
 
 class SessionConnection(ConnectionContext, Protocol):
@@ -189,10 +189,10 @@ class Session:
         self.back_out(error or ROLLED_BACK)
 
     def acknowledge(self) -> None:
-        """Accept all that was delivered; ignored unless the mode is CLIENT.
+        """Accept all delivered messages; ignored unless the mode is CLIENT.
 
         Raises:
-            LockLost: the system had backed some of it out before; reason 2003.
+            LockLost: the system had backed out some of them before; reason 2003.
         """
         with self.using():
             if self.mode is SessionMode.CLIENT:
@@ -287,15 +287,16 @@ class Session:
             self.holding.back_out(error)
 
     def returned(self, message: Message) -> bool:
-        """Accept a message given to the application, in an AUTO session.
+        """Accept a message that was given to the application, in an AUTO session.
 
         Returns:
-            Whether it was still held; always True in other modes.
+            Whether the message was still held; always True in other modes.
         """
         return not self.is_auto or self.holding.accept(message.delivery)
 
     def raised(self, error: str) -> None:
-        """Back out the message of a listener that raised, in an AUTO session."""
+        """Back out the message of a listener that raised an exception, in an AUTO
+        session."""
         if self.is_auto:
             self.back_out(error)
 
@@ -305,5 +306,5 @@ class Session:
             self.listening.thread.start()
 
     def moment(self) -> datetime:
-        """The current time, of the database's clock."""
+        """The current time of the database's clock."""
         return self.connection.now or database_now()

@@ -22,9 +22,9 @@ from broker.amqp.protocol.sasl import scram
 
 ANONYMOUS, EXTERNAL, PLAIN = "ANONYMOUS", "EXTERNAL", "PLAIN"
 SCRAM = scram.MECHANISM
-MSSBCBS = "MSSBCBS"  # name of ANONYMOUS in some clients of Azure
-MOST_BYTES = 8192  # limit of bytes before authentication
-OK, NOT_WELCOME, OUR_TROUBLE = 0, 1, 4  # codes of outcomes
+MSSBCBS = "MSSBCBS"  # the name of ANONYMOUS in some of Azure's clients
+MOST_BYTES = 8192  # most bytes received before authentication
+OK, NOT_WELCOME, OUR_TROUBLE = 0, 1, 4  # codes of SASL outcomes
 
 
 class Exchange:
@@ -38,9 +38,10 @@ class Exchange:
         self.over = False
         self.succeeded = False
         self.out = bytearray()
-        self.header: bytes | None = b""  # of the peer; None once complete
+        # bytes of the peer's header so far; None once it is complete
+        self.header: bytes | None = b""
         self.frames = Frames(MOST_BYTES)
-        self.taken = 0  # bytes
+        self.taken = 0  # bytes received
 
     def outgoing(self) -> bytes:
         """Take the bytes to write; b"" if there are none."""
@@ -49,8 +50,8 @@ class Exchange:
         return data
 
     def rest(self) -> bytes:
-        """Take the bytes received after the exchange; later bytes are not given
-        here."""
+        """Take the bytes received after the exchange; bytes received later are not
+        included."""
         return self.frames.rest()
 
     def write(self, performative: Performative) -> None:

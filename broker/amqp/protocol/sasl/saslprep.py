@@ -20,7 +20,7 @@ PROHIBITED = (
     stringprep.in_table_c7,
     stringprep.in_table_c8,
     stringprep.in_table_c9,
-    stringprep.in_table_a1,  # unassigned in Unicode 3.2
+    stringprep.in_table_a1,  # code points not assigned in Unicode 3.2
 )
 
 
@@ -43,7 +43,8 @@ def prepare(text: str) -> str:
 
 
 def check_direction(text: str) -> None:
-    """Check that right-to-left text begins and ends so, without left-to-right parts."""
+    """Check that a text with right-to-left characters begins and ends with one, and has
+    no left-to-right characters."""
     rightward = [stringprep.in_table_d1(char) for char in text]
     if any(rightward) and (
         not (rightward[0] and rightward[-1])

@@ -17,17 +17,19 @@ from broker.amqp.protocol.conditions import UNAUTHORIZED_ACCESS, AmqpError
 from broker.amqp.protocol.sasl.saslprep import prepare
 
 MECHANISM = "SCRAM-SHA-256"
-ITERATIONS = 4096  # for keys made here; the minimum of RFC 7677
-MOST_ITERATIONS = 1_000_000  # limit for a server's challenge
+ITERATIONS = 4096  # for keys that are made here; the minimum of RFC 7677
+MOST_ITERATIONS = 1_000_000  # most iterations accepted in a server's challenge
 NONCE_BYTES = 18
 SALT_BYTES = 16
-NO_BINDING = ("n", "y")  # no support by the client, or by us as it thinks
+# channel binding is not supported by the client, or the client thinks that we do not
+# support it
+NO_BINDING = ("n", "y")
 CLIENT, SERVER = b"Client Key", b"Server Key"
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of a password that a server stores."""
+    """The keys of a password, which the server stores instead of the password."""
 
     salt: bytes
     iterations: int
@@ -41,7 +43,7 @@ def keys(
     """The keys of a password.
 
     Args:
-        salt: the salt of existing keys; by default a new one.
+        salt: the salt of existing keys; by default a new salt.
     """
     salt = salt or secrets.token_bytes(SALT_BYTES)
     salted = stretch(password, salt, iterations)
@@ -83,7 +85,7 @@ class ScramServer:
     def __init__(self, nonce: str | None = None) -> None:
         self.nonce = nonce or new_nonce()
         self.keys: Keys | None = None
-        self.header = ""  # of GS2; the client repeats it
+        self.header = ""  # the header of GS2; the client repeats it
         self.bare = ""
 
     def first(self, message: bytes) -> str:
@@ -152,7 +154,8 @@ class ScramClient:
         """Answer the server's first message.
 
         Raises:
-            AmqpError: it is malformed, or asks for too few or too many iterations.
+            AmqpError: the message is malformed, or asks for too few or too many
+                iterations.
         """
         said = attributes(text(challenge), "r", "s", "i")
         iterations = whole(said["i"])
@@ -202,13 +205,14 @@ def raw(value: str) -> bytes:
 
 
 def whole(digits: str) -> int:
-    """A number of iterations; 0 if it is no number, or is too long."""
+    """A number of iterations; 0 if the text is no number, or is too long."""
     plausible = digits.isdecimal() and len(digits) <= len(str(MOST_ITERATIONS))
     return int(digits) if plausible else 0
 
 
 def attributes(message: str, *names: str) -> dict[str, str]:
-    """The values of a message; its first attributes must have these names, in order."""
+    """The attribute values of a message; its first attributes must have these names, in
+    order."""
     parts = [part.partition("=") for part in message.split(",")]
     found = tuple(name for name, _, _ in parts[: len(names)])
     if found != names or not all(value for _, _, value in parts[: len(names)]):

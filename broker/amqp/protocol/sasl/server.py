@@ -72,7 +72,7 @@ class Plain:
 class External:
     """Is the client authenticated by TLS? Answer with ``accept`` or ``deny``.
 
-    ``identity`` is the name that the client asks for; empty for that of its
+    ``identity`` is the name that the client asks for; empty if it wants the name of its
     certificate.
     """
 
@@ -82,7 +82,7 @@ class External:
 @dataclass(slots=True)
 class Anonymous:
     """May anonymous clients connect? Answer with ``accept`` or ``deny``. ``trace`` is
-    information that the client chose."""
+    text that the client chose to identify itself."""
 
     trace: str
 
@@ -135,7 +135,7 @@ class ServerSasl(Exchange):
         self.mechanism = ""
         self.user = ""
         self.hostname: str | None = None
-        self.asked = False  # a question is not answered yet
+        self.asked = False  # a question to the caller is not answered yet
         self.proof: bytes | None = None  # our proof for SCRAM clients
         self.scram = ScramServer()
         self.step: Callable[[bytes], Question] | None = None
@@ -185,7 +185,7 @@ class ServerSasl(Exchange):
             self.write(SaslOutcome(code))
             self.over = True
 
-    # From the client.
+    # Bytes from the client.
 
     def greet(self) -> None:
         self.out += SASL_HEADER
@@ -194,7 +194,7 @@ class ServerSasl(Exchange):
     def refused(self, error: AmqpError) -> Denied:
         if self.header is None:
             self.deny()
-        else:  # another protocol: answer with ours
+        else:  # the client uses another protocol: answer with our protocol header
             self.out += SASL_HEADER
             self.over = True
         return Denied(self.user, error)
@@ -240,7 +240,7 @@ def utf8(data: bytes) -> str:
 
 
 def several(data: bytes) -> tuple[str, str, str]:
-    """Authority, name and password of PLAIN."""
+    """The authorization identity, name and password of PLAIN."""
     parts = utf8(data).split("\0")
     if len(parts) != 3:
         raise AmqpError(UNAUTHORIZED_ACCESS, "PLAIN has three parts")

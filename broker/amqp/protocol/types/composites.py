@@ -37,7 +37,7 @@ class Layout:
 
     cls: type
     name: str
-    head: bytes  # encoded descriptor
+    head: bytes  # the encoded descriptor
     fields: tuple[Field, ...]
 
 
@@ -86,7 +86,7 @@ def register(cls: Any, code: int, name: str, kinds: str = "") -> None:
 
 
 def nested(*classes: type) -> FieldCodec:
-    """The kind of a field that holds one of these composite types."""
+    """The kind of a field whose value is one of these composite types."""
 
     def read(value: Any) -> Any:
         return composite_of(value, *classes)
@@ -156,7 +156,7 @@ def composite_of(value: Any, *classes: type) -> Any:
 
 
 def known(value: Any) -> Any:
-    """The composite type of a value if it is a known one; else the value itself."""
+    """The value as its composite type if the type is known; else the value unchanged."""
     return composite_of(value) if layout_of(value) else value
 
 

@@ -33,7 +33,7 @@ from broker.amqp.protocol.types.types import (
     UShort,
 )
 
-DEPTH = 32  # nesting of values
+DEPTH = 32  # deepest nesting of values
 # A sender can choose values of some types so that their hashes collide; a large map of
 # such keys takes quadratic time. Hashes of text and bytes are random, and those of
 # numbers hardly collide.
@@ -83,7 +83,8 @@ def unknown(data: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
     raise wrong("No type has this constructor.")
 
 
-READERS: list[Reader] = [unknown] * 256  # by constructor
+# functions that read a value, by its constructor
+READERS: list[Reader] = [unknown] * 256
 
 
 def reads(*codes: int) -> Callable[[Reader], Reader]:
@@ -179,7 +180,7 @@ for code, of_one_byte in TEXTS.items():
 
 
 def narrow(data: bytes, at: int) -> tuple[int, int, int]:
-    """The number of values, and the offsets of their begin and end."""
+    """The number of values of a compound, and the offsets of their begin and end."""
     return data[at + 1], at + 2, at + 1 + data[at]
 
 
@@ -193,8 +194,8 @@ def read_compound(
     head: Callable[[bytes, int], tuple[int, int, int]],
     read: Callable[[bytes, int, int, int, int], tuple[Any, int]],
 ) -> None:
-    """Register the reader of a list, map or array. The count is at most the number of
-    its bytes: so values of an array that take no bytes are limited, too."""
+    """Register the reader of a list, map or array. The count may not exceed the number
+    of bytes: this limits arrays whose values take no bytes, too."""
 
     @reads(code)
     def compound(data: bytes, at: int, end: int, depth: int) -> tuple[Any, int]:
@@ -251,7 +252,8 @@ def array(data: bytes, at: int, end: int, depth: int, count: int) -> tuple[Array
 
 
 def constructor(data: bytes, at: int, end: int, depth: int) -> tuple[Any, int, int]:
-    """The descriptor of an array's values, if any, their constructor, and its end."""
+    """The descriptor of an array's values, if any, their constructor, and the offset of
+    its end."""
     descriptor = None
     code, at = data[at], at + 1
     if not code:
@@ -262,7 +264,7 @@ def constructor(data: bytes, at: int, end: int, depth: int) -> tuple[Any, int, i
     return descriptor, code, at
 
 
-# Constructors of a single value, and the general ones of the same type.
+# Constructors of a small encoding, and the general constructor of the same type.
 WIDER = {0x41: 0x56, 0x42: 0x56, 0x43: 0x70, 0x44: 0x80, 0x45: 0xD0}
 
 for code, read in [(0xC0, several), (0xC1, pairs), (0xE0, array)]:

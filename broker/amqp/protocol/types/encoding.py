@@ -32,7 +32,7 @@ from broker.amqp.protocol.types.types import (
 
 NULL = b"\x40"
 
-ENCODERS: dict[type, Writer] = {}  # by type; composite types add theirs
+ENCODERS: dict[type, Writer] = {}  # by type; composite types add their encoders
 
 
 def encode(value: Any) -> bytes:
@@ -72,7 +72,7 @@ def encodes(*kinds: type) -> Callable[[Writer], Writer]:
     return register
 
 
-# Types with one constructor, by constructor.
+# Types that have only one constructor, by constructor.
 ALWAYS: dict[int, type] = {
     0x50: UByte,
     0x51: Byte,
@@ -123,7 +123,7 @@ whole(ULong, 0x44, 0x53, 0x80)
 
 
 def text(kind: type, narrow: int, to_bytes: Writer) -> None:
-    """Register the encoder of texts or bytes; short ones have a length of one byte."""
+    """Register the encoder of texts or bytes; short values have a length of one byte."""
     of_one_byte, of_four = struct.Struct("BB").pack, struct.Struct(">BI").pack
 
     @encodes(kind)
@@ -178,7 +178,7 @@ def sequence(values: list[Any]) -> bytes:
 
 
 def of_written(values: list[bytes]) -> bytes:
-    """A list of encoded values."""
+    """A list of values that are already encoded."""
     return compound(0xC0, len(values), b"".join(values)) if values else b"\x45"
 
 
@@ -213,7 +213,8 @@ def values_of_array(values: Array) -> tuple[int, list[bytes]]:
     """The constructor of an array's values, and each value encoded without it.
 
     Raises:
-        ValueError: they are not of one type, or their constructor is not for arrays.
+        ValueError: the values are of several types, or their constructor is not for
+            arrays.
     """
     code = code_for(values) if values.code is None else values.code
     if code not in BODIES:
@@ -225,7 +226,7 @@ def values_of_array(values: Array) -> tuple[int, list[bytes]]:
 
 
 def code_for(values: Array) -> int:
-    """The constructor for values of the first one's type, wide enough for all."""
+    """The constructor for values of the first value's type, wide enough for all values."""
     if not values:
         return SYMBOLS
     kind = next((kind for kind in type(values[0]).__mro__ if kind in CODES), None)

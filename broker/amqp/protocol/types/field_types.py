@@ -24,14 +24,14 @@ from broker.amqp.protocol.types.types import (
 
 @dataclass(slots=True, frozen=True)
 class FieldCodec:
-    """Converts a field. Both calls raise ValueError for an invalid value; neither gets
-    None."""
+    """Converts a field. Both functions raise ValueError for an invalid value; neither
+    is called with None."""
 
-    read: Callable[[Any], Any]  # from a decoded value
+    read: Callable[[Any], Any]  # converts a decoded value
     write: Callable[[Any], bytes]
 
 
-KINDS: dict[str, FieldCodec] = {}  # by name; composite types add theirs
+KINDS: dict[str, FieldCodec] = {}  # by name; composite types add their codecs
 
 
 def instance(kind: type) -> Callable[[Any], Any]:
@@ -82,8 +82,8 @@ def write_symbol(value: Any) -> bytes:
 
 
 def read_symbols(value: Any) -> tuple[Symbol, ...]:
-    """Symbols: an array, a single symbol as the standard allows, or, from some peers, a
-    list."""
+    """Symbols: an array; or a single symbol, as the standard allows; or a list, as some
+    peers send."""
     values = value if isinstance(value, list | tuple) else [value]
     return tuple(read_symbol(symbol) for symbol in values)
 

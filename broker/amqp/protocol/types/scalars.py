@@ -53,14 +53,14 @@ def code_point(text: str) -> bytes:
     """The code point of one character that is not a surrogate.
 
     Raises:
-        ValueError: the text is not that.
+        ValueError: the text is not one such character.
     """
     if len(text) != 1:
         raise ValueError(f"A char is one character, not {len(text)}.")
     return text.encode("utf-32-be")
 
 
-# By constructor; lists, maps and arrays add theirs.
+# By constructor; lists, maps and arrays add their functions.
 BODIES: dict[int, Writer] = {
     0x40: nothing,
     0x50: fixed(">B"),

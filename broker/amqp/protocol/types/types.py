@@ -105,7 +105,7 @@ class Decimal128(bytes):
 class Described:
     """A value with a descriptor of its type: a filter, an outcome, a section."""
 
-    descriptor: Any  # a ULong or a Symbol, by the standard
+    descriptor: Any  # a ULong or a Symbol, as the standard says
     value: Any
 
 

@@ -54,20 +54,24 @@ class Attachment:
         except ProviderLost as lost:
             if self.wire.error is None:
                 raise
-            raise self.refusal(self.wire.error) from lost  # it ended the session
+            # the provider has ended the session
+            raise self.refusal(self.wire.error) from lost
         self.check()
 
     @property
     def is_granted(self) -> bool:
-        """Whether the provider accepted it; a null terminus announces a refusal."""
+        """Whether the provider accepted the attach; a null terminus announces a
+        refusal."""
         endpoint = self.endpoint
         has = endpoint.source if endpoint.role else endpoint.target
         return endpoint.attached and has is not None
 
     def check(self) -> None:
-        """
+        """Check that the link is open.
+
         Raises:
-            WrongFactory, ProviderLost: the provider has ended it, or the connection.
+            WrongFactory, ProviderLost: the provider has ended the link, or the
+                connection.
         """
         self.wire.check()
         if self.end is not None:
@@ -77,7 +81,7 @@ class Attachment:
         return refusal(self.wire.options.factory, self.what, error)
 
     def detach(self, *, closed: bool) -> None:
-        """Detach, and wait for the answer; no effect if it has ended."""
+        """Detach, and wait for the answer; no effect if the link has ended."""
         if self.end is None and not self.wire.why:
             self.endpoint.detach(closed=closed)
             self.wire.until(lambda: self.end, f"detach {self.what}")

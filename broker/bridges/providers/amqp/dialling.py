@@ -16,7 +16,7 @@ from broker.errors.bridges import (
 )
 
 READ_BYTES = 65536
-WRONG_PASSWORD = 1  # SASL code; higher ones are errors of the provider
+WRONG_PASSWORD = 1  # SASL code; higher codes are errors of the provider
 LEAST_S = 0.001  # shortest time-out; 0 would make the socket non-blocking
 
 
@@ -60,13 +60,13 @@ def tls(options: Options) -> ssl.SSLContext:
     """The TLS context that verifies the provider's certificate.
 
     Raises:
-        WrongFactory: a file cannot be read.
+        WrongFactory: a certificate file cannot be read.
     """
     try:
         context = ssl.create_default_context(cafile=options.ca_file or None)
         if options.cert_file:
             context.load_cert_chain(options.cert_file, options.key_file or None)
-    except OSError as error:  # also for wrong contents
+    except OSError as error:  # ssl raises this for wrong contents, too
         why = (
             f"A file for TLS cannot be used: {reason(error)}. Correct ca-file,"
             " cert-file or key-file."
@@ -130,7 +130,7 @@ def log_in(made: socket.socket, options: Options, deadline: float) -> bytes:
 
 
 def not_let_in(sasl: ClientSasl, options: Options) -> ProviderError:
-    """The error of a failed login."""
+    """The error for a failed login."""
     name = options.factory
     said = sasl.error.description if sasl.error is not None else ""
     if not sasl.mechanism:

@@ -36,10 +36,11 @@ from broker.queueing.store import NewMessage
 
 logger = logging.getLogger(__name__)
 
-MESSAGE_ID, USER_ID, TO, EXPIRY, CREATION = 0, 1, 2, 8, 9  # positions
+# positions of fields in the properties section
+MESSAGE_ID, USER_ID, TO, EXPIRY, CREATION = 0, 1, 2, 8, 9
 DELAYS = (*AT, AFTER)
 DELIVERY_TIME = Symbol(AT[0])
-IDENTITY = "user_identifier"  # user id in IBM MQ's descriptor
+IDENTITY = "user_identifier"  # name of the user id in IBM MQ's descriptor
 
 
 def inbound(
@@ -71,7 +72,7 @@ def inbound(
         said = fields_of(sections.properties) if sections.properties else (None,) * 13
     except (AmqpError, ValueError) as error:
         return unreadable(delivery, source, error)
-    message.deliver_at = None  # the delay is over
+    message.deliver_at = None  # the delivery delay is over
     if message.envelope is not None and message.envelope[0] & EXPIRES:
         expire_as_said(message, said[EXPIRY])
     header = sections.header or Header()
@@ -157,8 +158,8 @@ def outbound(
 
 
 def annotated(section: bytes, message: NewMessage, target: Destination) -> bytes:
-    """The annotations to send: with the target's kind, and only the message's own
-    delay."""
+    """The annotations to send: with the kind of the target; a delivery delay only if it
+    is the message's own."""
     added: dict[Symbol, Any] = {JMS_DESTINATION: TOPIC if target.is_topic else QUEUE}
     without: tuple[str, ...] = DELAYS
     if message.reply_to is None:

@@ -37,10 +37,10 @@ MECHANISMS = (SCRAM, PLAIN, EXTERNAL, ANONYMOUS)
 class Options:
     """The parsed options of a connection factory."""
 
-    factory: str  # its name
+    factory: str  # name of the factory
     host: str
     port: int
-    hostname: str  # of the open
+    hostname: str  # hostname in our open
     is_secure: bool
     username: str
     password: str = field(repr=False)
@@ -50,15 +50,18 @@ class Options:
     connect_timeout_s: float
     timeout_s: float
     idle_timeout_s: float
-    queue_prefix: str | None = None  # as below
-    topic_prefix: str | None = None  # None: the provider's own
+    # prefix of queue addresses; None: the provider's own prefix
+    queue_prefix: str | None = None
+    # prefix of topic addresses; None: the provider's own prefix
+    topic_prefix: str | None = None
     ca_file: str = ""
     cert_file: str = ""
     key_file: str = ""
 
 
 def options(factory: Factory) -> Options:
-    """
+    """Parse the options of a factory.
+
     Raises:
         WrongFactory: a property cannot be used.
     """
@@ -102,7 +105,7 @@ def seconds(factory: Factory, name: str, usual: float) -> float:
 
 
 def mechanisms(factory: Factory, username: str) -> tuple[str, ...]:
-    """The SASL mechanisms to use, best first."""
+    """The SASL mechanisms to use, the best first."""
     written = factory.properties.get("sasl-mechanisms", "")
     if written:
         asked = tuple(one.strip().upper() for one in written.split(","))

@@ -11,7 +11,7 @@ from broker.amqp.protocol.events import Disposed, Event
 from broker.bridges.providers.amqp.attachment import Attachment
 from broker.bridges.providers.amqp.wire import Wire
 
-CHUNK_BYTES = 262_144  # given to the engine before a write
+CHUNK_BYTES = 262_144  # bytes given to the engine before a write to the socket
 TAG_BYTES = 8
 OUTCOMES = (
     *("amqp:accepted:list", "amqp:rejected:list"),
@@ -41,8 +41,9 @@ class Outbox:
             target,
             snd_settle_mode=0,
         )
-        self.sent = 0  # in all
-        self.states: dict[int, p.DeliveryState | None] = {}  # by the caller's number
+        self.sent = 0  # number of all messages sent
+        # final states by the caller's message number; None: no state
+        self.states: dict[int, p.DeliveryState | None] = {}
         self.attachment = Attachment(wire, self.sender, what, self.told)
         self.attachment.begin()
 
@@ -52,7 +53,7 @@ class Outbox:
             return
         if not event.settled:
             if event.state is None or isinstance(event.state, p.Received):
-                return  # not final yet
+                return  # the state is not final yet
             self.wire.session.settle(event.deliveries, event.state)
         for delivery in event.deliveries:
             self.states[delivery.context] = event.state
@@ -98,7 +99,8 @@ class Outbox:
         self.attachment.check()
 
     def wait_for_states(self) -> None:
-        """Wait until all is settled; the time-out applies to each progress."""
+        """Wait until all messages are settled; the time-out starts again with each
+        progress."""
         while count := len(self.sender.unsettled):
             self.wire.until(
                 partial(self.is_fewer, count),
@@ -107,5 +109,5 @@ class Outbox:
             self.attachment.check()
 
     def is_fewer(self, count: int) -> bool:
-        """Whether fewer are unsettled than before, or the link has ended."""
+        """Whether fewer messages are unsettled than before, or the link has ended."""
         return self.attachment.end is not None or len(self.sender.unsettled) < count

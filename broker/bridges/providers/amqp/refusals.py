@@ -23,7 +23,7 @@ WHAT_TO_DO = {
 
 
 def words(error: Error | None) -> str:
-    """The provider's reason, as a text."""
+    """The provider's reason as a text."""
     if error is None:
         return "it does not say why"
     if not error.description:
@@ -48,7 +48,7 @@ def refusal(factory: str, what: str, error: Error | None) -> ProviderError:
 
 
 def unsent(state: p.DeliveryState | None) -> str | None:
-    """The reason that a message was not accepted; None if it was.
+    """The reason that a message was not accepted; None if it was accepted.
 
     Args:
         state: the final state from the provider.

@@ -29,7 +29,7 @@ from broker.bridges.providers.interface import Destination
 
 
 class Returning(Protocol):
-    """The part of ``AmqpSubscription`` that is used here."""
+    """The part of ``AmqpSubscription`` that this module uses."""
 
     wire: Wire
     source: Destination
@@ -77,7 +77,7 @@ def leaves_nothing(subscription: Returning, deliveries: Sequence[Delivery]) -> b
 
 
 def stop(subscription: Returning) -> None:
-    """Withdraw all credit, and wait until nothing more can come."""
+    """Withdraw all credit, and wait until no more messages can come."""
     receiver = subscription.receiver
     if not receiver.credit:
         return

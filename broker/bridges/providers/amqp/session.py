@@ -25,15 +25,16 @@ from broker.queueing.store import NewMessage
 
 SELECTOR, NO_LOCAL = Symbol("jms-selector"), Symbol("no-local")
 SELECTOR_CODE, NO_LOCAL_CODE = ULong(0x0000468C00000004), ULong(0x0000468C00000003)
-FOR_EVER, UNSETTLED_STATE = "never", 2  # of a durable source
+FOR_EVER, UNSETTLED_STATE = "never", 2  # values of fields of a durable source
 OTHERS = (
     Capability.TRANSACTIONS
     | Capability.SELECTORS
     | Capability.TOPICS
     | Capability.DURABLE
 )
-RABBITMQ = Capability.TOPICS  # it grants selectors and durability, but has neither
-MOST_OUTBOXES = 50  # kept open, one for each destination
+# features that RabbitMQ grants in its answers, but does not have
+RABBITMQ = Capability.TOPICS
+MOST_OUTBOXES = 50  # most outboxes kept open; each is for one destination
 
 
 def connect(factory: Factory) -> AmqpSession:
@@ -62,7 +63,7 @@ class AmqpSession:
     def name(self) -> str:
         return self.options.factory
 
-    # Consuming.
+    # Consuming messages.
 
     def subscribe(
         self,
@@ -105,7 +106,8 @@ class AmqpSession:
     def cannot(
         self, destination: Destination, selector: str, durable_name: str
     ) -> str | None:
-        """The reason that this is not possible; None if it may be."""
+        """The reason that this subscription is not possible; None if it may be
+        possible."""
         if durable_name and not destination.is_topic:
             return "Only a subscription to a topic can be durable. Remove its name."
         if durable_name and not self.options.has_client_id:
@@ -136,7 +138,7 @@ class AmqpSession:
             capabilities=kind(destination),
         )
 
-    # Sending.
+    # Sending messages.
 
     def send(
         self, messages: Sequence[NewMessage], destination: Destination
@@ -161,7 +163,8 @@ class AmqpSession:
         return answers
 
     def outbox(self, destination: Destination) -> Outbox:
-        """The outbox for a destination; the longest unused one is closed."""
+        """The outbox for a destination; if there are too many, the one unused for
+        longest is closed."""
         self.wire.check()
         outbox = self.outboxes.pop(destination, None)
         if outbox is None or outbox.attachment.end is not None:
@@ -190,7 +193,8 @@ class AmqpSession:
     def payload(
         self, message: NewMessage, number: int, target: Destination, outbox: Outbox
     ) -> bytes:
-        """
+        """The encoded message.
+
         Raises:
             AmqpError, ValueError: AMQP cannot encode it, or it is too large.
         """
@@ -208,7 +212,7 @@ class AmqpSession:
             )
         return payload
 
-    # Transactions.
+    # Transactions of the provider.
 
     def begin(self) -> None:
         """See ``interface.Session``.
@@ -281,7 +285,7 @@ class AmqpSession:
 
 
 def kind(destination: Destination) -> tuple[str, ...]:
-    """The capability by which JMS tells queue and topic."""
+    """The capability that says, in JMS, whether a destination is a queue or a topic."""
     return ("topic",) if destination.is_topic else ("queue",)
 
 

@@ -1,7 +1,7 @@
 """Subscription: consume from one destination.
 
 At most ``prefetch`` messages are requested, waiting here, or received and unsettled.
-They are settled in ranges.
+Messages are settled in ranges.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class AmqpSubscription:
     def receive(self, limit: int, wait_s: float) -> list[Received]:
         """As ``interface.Subscription.receive``.
 
-        With a limit of 0 it only keeps the connection alive, for a paused link: the
-        flow is stopped, and waiting messages are given back.
+        With a limit of 0 it receives nothing and only keeps the connection alive, for a
+        paused link: the flow is stopped, and waiting messages are given back.
         """
         deadline = monotonic() + wait_s
         self.attachment.check()
@@ -127,7 +127,7 @@ class AmqpSubscription:
         give_back(self, [one.handle for one in received], state)
 
     def give_back(self) -> None:
-        """Give back all unsettled messages, uncounted."""
+        """Give back all unsettled messages, without counting a backout."""
         self.attachment.check()
         give_back(self, list(self.receiver.unsettled.values()), p.Released())
 
@@ -138,16 +138,15 @@ class AmqpSubscription:
         self.attach()
 
     def lag(self) -> Lag | None:
-        """Not available in AMQP."""
+        """None: the lag is not available in AMQP."""
         return None
 
     def close(self) -> None:
         """Detach. RabbitMQ would hold unsettled messages until the session ends, so
-        they
-        are given back first."""
+        they are given back first."""
         try:
             if self.wire.is_rabbitmq and self.attachment.end is None:
                 self.give_back()
             self.attachment.detach(closed=not self.is_durable)
-        except ProviderLost:  # the provider has taken all back
+        except ProviderLost:  # the provider has taken back all messages
             return

@@ -47,7 +47,8 @@ class Transactions:
         return p.TransactionalState(self.open, outcome)
 
     def begin(self) -> None:
-        """
+        """Begin a transaction.
+
         Raises:
             WrongFactory: the provider has no transactions.
             ProviderLost: the connection broke.
@@ -69,7 +70,7 @@ class Transactions:
             return Outbox(self.wire, p.Coordinator(capabilities=LOCAL), WHAT)
         except ProviderError as error:
             if self.wire.why and self.wire.error is None:
-                raise  # a lost connection, not a refusal
+                raise  # the connection is lost; this is no refusal
             raise self.none(error.why.rstrip(".")) from error
 
     def none(self, why: str) -> WrongFactory:
@@ -80,11 +81,12 @@ class Transactions:
         )
 
     def commit(self) -> None:
-        """
+        """Commit the open transaction.
+
         Raises:
-            SendRefused: the provider did not commit; it is rolled back.
+            SendRefused: the provider did not commit; the transaction is rolled back.
             CommitInDoubt: the connection broke after the discharge was sent.
-            ProviderLost: the connection broke before; it is rolled back.
+            ProviderLost: the connection broke before; the transaction is rolled back.
         """
         outbox, discharge = self.ending(fail=False)
         self.wire.pump()

@@ -42,7 +42,7 @@ from broker.errors.bridges import AccessRefused, ProviderLost, WrongFactory
 
 READ_BYTES = 262_144
 NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-AROUND = 2**20  # bytes of a message beside its body
+AROUND = 2**20  # bytes that a message needs besides its body
 GOODBYE_S = 5.0  # time to wait for the answer to our close
 UNASKED = "This client attaches its own links; the peer must not attach any."
 PRODUCT = {"product": "Backout"}
@@ -81,7 +81,7 @@ class Wire:
         self.poll.register(self.socket, select.POLLIN)
         self.connection.open()
         self.session: Session = self.connection.begin()
-        self.look_at = -1.0  # when to check the idle time-outs
+        self.look_at = -1.0  # time of the next check of the idle time-outs
         self.begin(came)
 
     def begin(self, came: bytes) -> None:
@@ -93,16 +93,17 @@ class Wire:
 
     @property
     def is_rabbitmq(self) -> bool:
-        """Whether it is RabbitMQ, which grants some features that it does not have."""
+        """Whether the provider is RabbitMQ, which grants some features that it does not
+        have."""
         return self.said("product") == "RabbitMQ"
 
     @property
     def is_activemq(self) -> bool:
-        """Whether it is ActiveMQ Classic; Artemis has another product name."""
+        """Whether the provider is ActiveMQ Classic; Artemis has another product name."""
         return self.said("product") == "ActiveMQ"
 
     def said(self, name: str) -> str:
-        """A property of the provider's open; empty if absent."""
+        """A property of the provider's open; empty if the open does not have it."""
         remote = self.connection.remote
         found = (remote.properties if remote is not None else None) or {}
         value = found.get(name)
@@ -116,7 +117,7 @@ class Wire:
             prefix, name = self.options.queue_prefix, "queue-prefix"
         return (self.said(name) if prefix is None else prefix) + destination.name
 
-    # Waiting.
+    # Waiting for the provider.
 
     def until(self, holds: Callable[[], object], what: str) -> None:
         """Wait until a condition holds.
@@ -136,7 +137,7 @@ class Wire:
             self.pump(left_s)
 
     def flush(self) -> None:
-        """Write all output; return when it is written."""
+        """Write all output of the engine; return when all is written."""
         self.write()
         self.until(lambda: not self.unwritten, "read the data that was sent")
 
@@ -167,14 +168,15 @@ class Wire:
         self.hear(b"")
 
     def check(self) -> None:
-        """
+        """Check the connection.
+
         Raises:
             ProviderLost: the connection is lost.
         """
         if self.why:
             raise ProviderLost(self.options.factory, self.why)
 
-    # Bytes.
+    # Reading and writing bytes.
 
     def write(self) -> None:
         """Write as much as the socket takes now."""
@@ -187,11 +189,11 @@ class Wire:
         except NOT_NOW:
             return
         except OSError as error:
-            self.read()  # a last error from the provider
+            self.read()  # the provider may have sent a last error
             self.lose(f"The connection broke: {reason(error)}.")
 
     def read(self) -> bool:
-        """Read all that is available; whether anything came."""
+        """Read all available bytes; return whether there were any."""
         came = False
         while True:
             try:
@@ -223,17 +225,17 @@ class Wire:
                 self.why = f"The provider ended the session: {words(event.error)}."
                 self.error = event.error
             case Opened():
-                self.look_at = -1.0  # its idle time-out is known now
+                self.look_at = -1.0  # the provider's idle time-out is known now
             case Begun() | Resumed():
-                pass  # waiting callers check their conditions
+                pass  # callers that wait check their conditions themselves
             case _:
                 endpoint = endpoint_of(event)
-                if endpoint.context is None:  # attached by the provider
+                if endpoint.context is None:  # the provider has attached this endpoint
                     endpoint.refuse(AmqpError(c.NOT_ALLOWED, UNASKED))
                 else:
                     endpoint.context.told(event)
 
-    # The end.
+    # The end of the connection.
 
     def lose(self, why: str) -> NoReturn:
         """Close the socket, and raise ``ProviderLost``."""
@@ -244,7 +246,7 @@ class Wire:
     def farewell(self) -> None:
         """Write the engine's last output if possible at once, and close the socket."""
         self.connection.close()
-        with suppress(OSError):  # also NOT_NOW
+        with suppress(OSError):  # OSError includes NOT_NOW
             self.socket.send(self.unwritten + self.connection.outgoing())
         self.socket.close()
 
@@ -257,14 +259,14 @@ class Wire:
         try:
             while (left_s := deadline - monotonic()) > 0:
                 self.pump(left_s)
-        except ProviderLost:  # it has answered, or hung up
+        except ProviderLost:  # the provider has answered, or has hung up
             return
         self.why = "The connection was closed here."
         self.socket.close()
 
 
 def limits() -> Limits:
-    """Limits of received messages: no larger than this broker can store."""
+    """Limits of received messages: not larger than this broker can store."""
     most: int = settings.BROKER_MAX_MESSAGE_BYTES + AROUND
     return Limits(max_message_bytes=most, partial_bytes=most)
 

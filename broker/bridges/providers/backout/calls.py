@@ -28,7 +28,7 @@ from broker.errors.bridges import (
 )
 
 API = "/api/v1/"
-ANSWER_S = 60.0  # time-out of an answer, beside the wait for messages
+ANSWER_S = 60.0  # time-out of an answer, in addition to the wait for messages
 CA_FILE, LEASE = "ca-file", "lease-s"
 KNOWN = {CA_FILE, LEASE}
 USUAL_LEASE_S, LONGEST_LEASE_S = 120, 43_200
@@ -41,8 +41,8 @@ class Refused(NamedTuple):
     """A refusal from the other Backout."""
 
     status: int
-    code: str  # stable
-    detail: str  # a sentence
+    code: str  # a stable code
+    detail: str  # a sentence for people
 
 
 class Calls:
@@ -77,11 +77,11 @@ class Calls:
         return json.loads(self.post(path, body, CONTENT_TYPE))
 
     def get(self, path: str, **query: str) -> Any:
-        """Get JSON."""
+        """Send a GET request; return the JSON of the answer."""
         return json.loads(self.ask("GET", f"{path}?{urlencode(query)}", None, {}))
 
     def post(self, path: str, body: bytes, content_type: str) -> bytes:
-        """Post a body; return the answer's."""
+        """Send a POST request with a body; return the body of the answer."""
         return self.ask("POST", path, body, {"Content-Type": content_type})
 
     def ask(
@@ -108,15 +108,16 @@ class Calls:
             self.close()
             raise self.lost(reason_of(error)) from error
         except BaseException:
-            self.close()  # a late answer must not be read as the next one's
+            # otherwise a late answer could be read as the answer to the next request
+            self.close()
             raise
         if answer.status == 200:
             return content
         raise self.failure(answer, content)
 
     def see_to_line(self) -> None:
-        """Connect if need be. A connection with unexpected input is closed first: the
-        other side closes idle ones after some seconds."""
+        """Connect if there is no connection. A connection with unexpected input is
+        closed first: the other side closes idle connections after some seconds."""
         sock: socket | None = self.line.sock
         if sock is None or select([sock], [], [], 0)[0]:
             self.line.close()
@@ -124,7 +125,7 @@ class Calls:
             self.line.sock.settimeout(ANSWER_S)
 
     def failure(self, answer: HTTPResponse, content: bytes) -> ProviderError:
-        """The error for an answer that is no success."""
+        """The error for an answer whose status is not a success."""
         status, name = answer.status, self.factory.name
         refused = problem_of(status, content)
         if status in (401, 403):
@@ -148,7 +149,7 @@ class Calls:
 
 
 class Answered(ProviderError):
-    """The other Backout refused something, and did not do it."""
+    """The other Backout has refused a request, and has done nothing."""
 
     def __init__(self, factory: str, refused: Refused) -> None:
         super().__init__(factory, refused.detail)
@@ -189,7 +190,7 @@ def lease_of(factory: Factory) -> int:
     """The lease of received messages, in seconds.
 
     Raises:
-        WrongFactory: it is invalid, or there is an unknown property.
+        WrongFactory: the lease is invalid, or there is an unknown property.
     """
     if unknown := sorted(factory.properties.keys() - KNOWN):
         known = ", ".join(sorted(KNOWN))
@@ -205,7 +206,8 @@ def lease_of(factory: Factory) -> int:
 
 
 def problem_of(status: int, content: bytes) -> Refused:
-    """The problem document of an answer; the code is empty if it has none."""
+    """The problem document of an answer; its code is empty if the answer has no such
+    document."""
     try:
         found = json.loads(content)
         return Refused(status, found["code"], found["detail"])
@@ -221,7 +223,7 @@ def not_trusted(error: ssl.SSLCertVerificationError) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """The reason of a broken connection, as a sentence."""
+    """The reason that a connection broke, as a sentence."""
     what = str(error) or type(error).__name__
     return f"The connection broke, or there is no answer: {what}."
 

@@ -36,7 +36,8 @@ from broker.errors.bridges import (
 from broker.formats.selectors.parsing import parse
 from broker.queueing.store import NewMessage
 
-MOST_BYTES = 4 * 2**20  # of a request outside transactions, or one larger message
+# most bytes of a request outside transactions; a larger message is sent alone
+MOST_BYTES = 4 * 2**20
 GONE = "no-such-xid"
 NOTHING_THERE = ("no-such-address", "no-such-queue", "not-found")
 
@@ -98,7 +99,7 @@ class BackoutSession:
         return [one for chunk in chunks(to) for one in self.put(chunk)]
 
     def put(self, chunk: Sequence[NewMessage]) -> list[SendRefused | None]:
-        """Send messages; if one is refused, send each alone.
+        """Send messages; if a message is refused, send each message alone.
 
         Raises:
             WrongFactory: there is no such address.

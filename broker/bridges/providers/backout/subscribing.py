@@ -23,17 +23,17 @@ from broker.errors import BrokerError
 from broker.errors.bridges import AccessRefused, ProviderLost
 from broker.queueing.store import NewMessage
 
-MOST = 1000  # messages in one request
+MOST = 1000  # most messages in one request
 # If a link dies here, its request still waits at the other side, and may get messages
 # in vain. So a request waits no longer than another process needs to take over.
 LONGEST_WAIT_S = 2.0
 
 
 class Handle(NamedTuple):
-    """A held message."""
+    """The data by which a held message can be settled."""
 
     branch: str
-    id: int  # at the other broker
+    id: int  # message number at the other broker
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class BackoutSubscription:
         return self.read(answer)
 
     def read(self, answer: bytes) -> list[Received]:
-        """Decode an answer; its messages are held by this subscription now."""
+        """Decode an answer; from now on this subscription holds its messages."""
         try:
             batch = batches.opened(answer)
             branch = batch.head["branch"]
@@ -146,10 +146,10 @@ class BackoutSubscription:
     def accept(
         self, branch: str, ids: list[int], puts: Sequence[NewMessage] = ()
     ) -> None:
-        """Acknowledge and send at once, all or nothing.
+        """Acknowledge and send in one request, all or nothing.
 
         Raises:
-            Answered: it was refused, and not done.
+            Answered: the request was refused, and nothing was done.
         """
         body = batches.sealed(puts, {"accept": ids})
         try:
@@ -175,7 +175,7 @@ class BackoutSubscription:
         accepted[:] = [one for one in accepted if one not in done]
         for start in range(0, len(ids), MOST):
             said = {"messages": ids[start : start + MOST], "failed": failed}
-            with suppress(Answered):  # they are back already
+            with suppress(Answered):  # the messages are already back on their queue
                 self.calls.json(f"branches/{self.branch}/release", said)
         self.let_go(ids)
 
@@ -197,13 +197,13 @@ class BackoutSubscription:
             self.give_back(sorted(self.held.difference(accepted)))
 
     def let_go(self, ids: Iterable[int]) -> None:
-        """Remove settled messages; the last one ends the branch."""
+        """Remove settled messages; after the last message of a branch, the branch ends."""
         self.held.difference_update(ids)
         if not self.held:
             self.branch = None
 
     def forget(self) -> None:
-        """Note that no message is held any more."""
+        """Note that the subscription holds no message any more."""
         self.branch = None
         self.held.clear()
 

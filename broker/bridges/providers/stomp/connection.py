@@ -1,7 +1,8 @@
 """A STOMP connection for one calling thread.
 
 stomp.py reads in a thread of its own, which puts frames into a queue. This module takes
-them out: receipts and errors go to the waiting caller, messages to their subscription.
+the frames out: receipts and errors go to the waiting caller, messages to their
+subscription.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from broker.bridges.providers.stomp.options import Options
 from broker.bridges.providers.stomp.transport import Transport
 from broker.errors.bridges import ProviderLost, WrongFactory
 
-WINDOW = 100  # frames to send before their receipts are waited for
-LAST_WORDS_S = 1.0  # seconds to read on after a write has failed
+WINDOW = 100  # most frames to send before waiting for their receipts
+LAST_WORDS_S = 1.0  # seconds to continue reading after a failed write
 PARTING_S = 5.0  # seconds to wait for the answer to DISCONNECT
 
 
@@ -66,10 +67,13 @@ class StompConnection:
             ProviderLost, AccessRefused, WrongFactory: see ``interface.Connect``.
         """
         self.options = options
-        self.messages: dict[str, deque[Frame]] = {}  # by subscription
-        self.lost = ""  # the reason, as the end of a sentence; empty: connected
+        # received messages, by subscription
+        self.messages: dict[str, deque[Frame]] = {}
+        # the reason that the connection is lost, as the end of a sentence; empty:
+        # connected
+        self.lost = ""
         self.error: Frame | None = None  # last ERROR without a receipt id
-        self.answers: dict[str, Frame] = {}  # by receipt
+        self.answers: dict[str, Frame] = {}  # receipts and errors, by receipt id
         self.numbers = count(1)
         self.frames: SimpleQueue[Frame | None] = SimpleQueue()
         self.transport = Transport(options)
@@ -99,7 +103,7 @@ class StompConnection:
         """Log in; return the dialect of the server.
 
         Raises:
-            ProviderLost, AccessRefused, WrongFactory: as above.
+            ProviderLost, AccessRefused, WrongFactory: see ``interface.Connect``.
         """
         factory = self.options.factory
         client_id = as_login(factory.client_id)
@@ -139,7 +143,7 @@ class StompConnection:
             self.lose(f"it broke while {command} was sent: {error!r}")
 
     def hear_out(self) -> None:
-        """Read on: a server sends the reason before it closes a connection."""
+        """Continue reading: a server sends the reason before it closes a connection."""
         deadline = monotonic() + LAST_WORDS_S
         while not self.lost and self.take(deadline):
             pass
@@ -203,7 +207,8 @@ class StompConnection:
         return True
 
     def check(self) -> None:
-        """
+        """Check the connection.
+
         Raises:
             ProviderLost: the connection broke.
         """
@@ -211,7 +216,8 @@ class StompConnection:
             self.lose(self.lost)
 
     def forget_error(self) -> None:
-        """Discard earlier errors, so that they are not taken for later frames'.
+        """Discard earlier errors, so that they are not taken for errors of later
+        frames.
 
         Raises:
             ProviderLost: the connection broke.
@@ -237,7 +243,7 @@ class StompConnection:
         raise ProviderLost(self.options.name, said)
 
     def drop(self, why: str) -> None:
-        """Close the connection; later calls raise the reason."""
+        """Close the connection; later calls raise an error with the reason."""
         self.lost = self.lost or why
         self.transport.disconnect_socket()
 
@@ -257,5 +263,5 @@ class StompConnection:
 
 def as_login(text: str) -> str | None:
     """A header value for CONNECT. The standard has no escapes there, but ActiveMQ and
-    RabbitMQ read a backslash as the beginning of one."""
+    RabbitMQ read a backslash as the beginning of an escape."""
     return text.replace("\\", "\\\\") or None

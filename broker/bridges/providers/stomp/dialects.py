@@ -61,7 +61,8 @@ ACTIVEMQ = Dialect(
     goes_on=True,
     durable_by="activemq.subscriptionName",
 )
-# No transactions: it only buffers frames until COMMIT, then handles them one by one.
+# RabbitMQ has no real transactions: it buffers frames until COMMIT, then handles them
+# one after the other.
 RABBITMQ = Dialect(
     "RabbitMQ",
     ALWAYS,

@@ -25,8 +25,9 @@ from broker.amqp.protocol.types.decoding import decode
 from broker.amqp.protocol.types.encoding import encode
 from broker.amqp.protocol.types.types import Byte, Char, Float, Int, Short
 
-DEEPEST = 32  # nesting of maps and lists
-TAGS: Mapping[type, str] = {  # to XML; no bytes, as XStream refuses them
+DEEPEST = 32  # deepest nesting of maps and lists
+# XML tags by type; bytes have none, as XStream refuses them
+TAGS: Mapping[type, str] = {
     str: "string",
     bool: "boolean",
     Byte: "byte",
@@ -45,7 +46,7 @@ PRIVATE = range(0xE000, 0xF000, 64)
 
 
 class NoJmsMap(Exception):
-    """It is no map, or has a type that map messages do not support."""
+    """The body is no map, or has a value of a type that map messages do not support."""
 
 
 def to_xml(sections: bytes) -> bytes | None:
@@ -102,7 +103,7 @@ def text_of(value: Any) -> str:
         return str(float(value)).replace("inf", "Infinity").replace("nan", "NaN")
     if isinstance(value, int):
         return str(int(value))
-    if "\0" in value:  # XStream cannot read it
+    if "\0" in value:  # XStream cannot read a NUL character
         raise NoJmsMap
     plain = escape(str(value), {"\r": "&#xd;"})
     return RAW.sub(lambda found: f"&#x{ord(found[0]):x};", plain)
@@ -112,7 +113,7 @@ def from_xml(body: bytes) -> bytes | None:
     """ActiveMQ's XML of a map message as a stored body.
 
     Returns:
-        None if it cannot be parsed.
+        None if the XML cannot be parsed.
     """
     try:
         text, marks = marked(body.decode())
@@ -128,7 +129,7 @@ def from_xml(body: bytes) -> bytes | None:
 
 
 def marked(text: str) -> tuple[str, dict[int, int]]:
-    """Replace characters that are illegal in XML by unused private ones.
+    """Replace characters that are illegal in XML by unused private-use characters.
 
     Returns:
         The text, and the table for ``str.translate`` that restores the characters.
@@ -194,7 +195,7 @@ def single(text: str) -> Float:
 
 
 def within(kind: type[int], bits: int) -> Callable[[str], int]:
-    """A reader of signed integers with so many bits."""
+    """A function that reads a signed integer with this many bits."""
 
     def read(text: str) -> int:
         value = int(text)

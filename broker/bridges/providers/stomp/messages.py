@@ -49,14 +49,15 @@ MILLISECOND = timedelta(milliseconds=1)
 LAST_MS = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MILLISECOND
 USUAL_PRIORITY, HIGHEST = 4, 9
 TRANSFORMATION, MAP, OBJECT = "transformation", "jms-map-xml", "jms-object-xml"
-FIELDS: Mapping[str, str] = {  # columns that are one header each
+# columns that are sent as one header each, and the header's name
+FIELDS: Mapping[str, str] = {
     "correlation_id": "correlation-id",
     "subject": "type",
     "group_id": "JMSXGroupID",
     "reply_to": "reply-to",
     "content_type": "content-type",
 }
-TAKEN = frozenset(  # names with a meaning in STOMP or for a server
+TAKEN = frozenset(  # names of headers with a meaning in STOMP or for a server
     (
         *("destination", "priority", "persistent", "expires", "expiration"),
         *("correlation-id", "type", "JMSXGroupID", "reply-to", "content-type"),
@@ -65,10 +66,10 @@ TAKEN = frozenset(  # names with a meaning in STOMP or for a server
         *("selector", "receipt-id", "amqp-message-id", TRANSFORMATION, more.HEADER),
         *("JMSXDeliveryCount", "JMSXGroupSeq", "JMSCorrelationID", "JMSDeliveryMode"),
         *("JMSExpiration", "JMSPriority", "JMSRedelivered", "JMSReplyTo"),
-        *("JMSTimestamp", "JMSType"),  # ActiveMQ takes them for JMS headers
+        *("JMSTimestamp", "JMSType"),  # ActiveMQ would read them as JMS headers
     )
 )
-# Those of them that are received as properties, as no column has them.
+# Reserved names that are received as properties, because no column stores them.
 TOLD = frozenset(
     (
         *("id", "user-id", "selector", "receipt-id", "amqp-message-id"),
@@ -76,8 +77,8 @@ TOLD = frozenset(
     )
 )
 OURS = TAKEN - TOLD
-LONGEST_NAME = 255  # bytes, in RabbitMQ
-UNSAFE = frozenset("\0\r")  # ActiveMQ would change them
+LONGEST_NAME = 255  # most bytes of a header's name, in RabbitMQ
+UNSAFE = frozenset("\0\r")  # characters that ActiveMQ would change
 
 
 class StompFrame(NamedTuple):
@@ -88,7 +89,7 @@ class StompFrame(NamedTuple):
 
 
 class Cannot(ValueError):
-    """STOMP, or this server, cannot carry a message; the text is the reason."""
+    """STOMP, or this server, cannot transport a message; the text is the reason."""
 
 
 def to_frame(
@@ -131,7 +132,8 @@ def to_frame(
 
 
 def expiry(expires_at: datetime, dialect: Dialect, now: datetime) -> dict[str, str]:
-    """The expiry header. An expired message gets one millisecond, as 0 means never."""
+    """The expiry header. An expired message gets a time of one millisecond, as 0 means
+    never."""
     if dialect.expires:
         return {dialect.expires: str((expires_at - EPOCH) // MILLISECOND)}
     return {"expiration": str(max((expires_at - now) // MILLISECOND, 1))}
@@ -159,7 +161,7 @@ def put_fields(
 def put_properties(
     properties: Mapping[str, Any], headers: dict[str, str], rest: dict[str, Any]
 ) -> None:
-    """Add properties as headers; those that cannot be headers go into ``rest``."""
+    """Add properties as headers; properties that cannot be headers go into ``rest``."""
     for name, value in properties.items():
         text = text_of(value)
         if text is not None and is_header(name, text):
@@ -177,7 +179,7 @@ def text_of(value: Any) -> str | None:
 
 
 def is_header(name: str, text: str) -> bool:
-    """Whether a property can be a header of its own, and is received unchanged."""
+    """Whether a property can be a header of its own, and would be received unchanged."""
     return (
         name not in TAKEN
         and name.isprintable()
@@ -190,7 +192,7 @@ def is_header(name: str, text: str) -> bool:
 
 
 def put_body(message: NewMessage, dialect: Dialect, headers: dict[str, str]) -> bytes:
-    """The body to send; this adds the headers for its type."""
+    """Return the body to send, and add the headers for its type."""
     if message.content_type == ENCODED and dialect.maps:
         found = maps.to_xml(message.body)
         if found is not None:
@@ -207,7 +209,7 @@ def put_body(message: NewMessage, dialect: Dialect, headers: dict[str, str]) -> 
 
 
 def plain_text(message: NewMessage) -> str | None:
-    """The text of a UTF-8 body; None if it is no text."""
+    """The text of a UTF-8 body; None if the body is no UTF-8 text."""
     named = message.content_type
     if format_of(named) != Format.STRING or OTHER_CHARACTERS.search(named):
         return None
@@ -218,11 +220,13 @@ def plain_text(message: NewMessage) -> str | None:
 
 
 def check_sizes(headers: Mapping[str, str], dialect: Dialect) -> None:
-    """
+    """Check the sizes of a frame.
+
     Raises:
         Cannot: the server would end the connection.
     """
-    if len(headers) > dialect.headers - 10:  # of the frame: receipt, transaction
+    # 10 are reserved for headers of the frame, as receipt and transaction
+    if len(headers) > dialect.headers - 10:
         why = (
             f"It has {len(headers):,} headers and properties; {dialect.name} accepts at"
             f" most {dialect.headers - 10:,}."
@@ -251,7 +255,7 @@ def from_frame(
     dialect: Dialect,
     queue_prefix: str,
 ) -> NewMessage:
-    """Decode a received message. It never fails, whatever a server sends."""
+    """Decode a received message. Decoding never fails, whatever a server sends."""
     said = more.read(headers.get(more.HEADER, ""))
     fields = dict((said or {}).get("fields", {}))
     content_type, body = body_of(headers, body, dialect)
@@ -278,7 +282,7 @@ def from_frame(
 def body_of(
     headers: Mapping[str, str], body: bytes, dialect: Dialect
 ) -> tuple[str, bytes]:
-    """The content type and the body to store."""
+    """The content type and the body, as they are stored."""
     if headers.get(TRANSFORMATION) in (MAP, OBJECT) and "content-length" not in headers:
         found = maps.from_xml(body)
         return ("application/xml", body) if found is None else (ENCODED, found)
@@ -293,8 +297,8 @@ def body_of(
 def properties_of(
     headers: Mapping[str, str], said: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """All headers without a column, as properties; with their original values if sent
-    by a broker like this one."""
+    """Headers without a column, as properties; with their original values if a broker
+    like this one has sent them."""
     dropped = OURS if said is not None else OURS - {more.HEADER}
     found: dict[str, Any] = {
         storable(name): storable(value)
@@ -337,6 +341,7 @@ def number(text: str | None, highest: int, usual: int) -> int:
 
 
 def moment(text: str | None) -> datetime | None:
-    """The time of milliseconds since 1970; None for 0, which is never, or no number."""
+    """The time for milliseconds since 1970; None for 0, which means never, and for a
+    text that is no number."""
     milliseconds = number(text, LAST_MS, 0)
     return EPOCH + milliseconds * MILLISECOND if milliseconds else None

@@ -39,7 +39,7 @@ def written(more: Mapping[str, Any]) -> str:
     """Encode the header's value.
 
     Raises:
-        ValueError: a value is no JSON value.
+        ValueError: a value cannot be JSON.
     """
     return json.dumps(more, separators=(",", ":"), allow_nan=False)
 
@@ -55,7 +55,7 @@ def of_ibm(message: NewMessage) -> dict[str, Any]:
 
 
 def read(text: str) -> dict[str, Any] | None:
-    """Decode the header; None if it is not from a broker like this one."""
+    """Decode the header; None if it was not written by a broker like this one."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -72,7 +72,8 @@ def read(text: str) -> dict[str, Any] | None:
 
 
 def take_ibm(message: NewMessage, more: Mapping[str, Any]) -> None:
-    """Restore a message's IBM MQ fields, if they are valid, but not its identity."""
+    """Restore a message's IBM MQ fields, if they are valid; its identity fields are not
+    restored."""
     said = more.get("descriptor")
     if isinstance(said, dict):
         descriptor = {name: said[name] for name in said if name not in OF_OTHERS}

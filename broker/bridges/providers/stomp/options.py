@@ -36,7 +36,7 @@ USUAL: Mapping[str, str] = {
     "maps": "yes",
 }
 PORTS = {"stomp": 61613, "stomps": 61614}
-SLOWEST = 3600.0  # seconds
+SLOWEST = 3600.0  # longest time-out, in seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Options:
         """The server's name of a destination.
 
         Raises:
-            WrongFactory: the name is invalid for any server.
+            WrongFactory: the name is invalid for every server.
         """
         name = destination.name
         if not name or not {"\0", "\r", "\n"}.isdisjoint(name):
@@ -78,7 +78,8 @@ class Options:
         return prefix + name
 
     def destination_of(self, said: str, usual: Destination) -> Destination:
-        """The destination of a server's name; ``usual`` if it has no known prefix."""
+        """The destination for a server's name; ``usual`` if the name has no known
+        prefix."""
         prefixes = {self.queue_prefix: False, self.topic_prefix: True}
         for prefix, is_topic in prefixes.items():
             if prefix and said.startswith(prefix) and len(said) > len(prefix):
@@ -87,7 +88,8 @@ class Options:
 
 
 def options_of(factory: Factory) -> Options:
-    """
+    """Parse the options of a factory.
+
     Raises:
         WrongFactory: the factory has an invalid value.
     """
@@ -123,7 +125,7 @@ def options_of(factory: Factory) -> Options:
 
 
 def check_texts(factory: Factory) -> None:
-    """Refuse line ends: CONNECT has no escapes, so one would begin a new header."""
+    """Refuse line ends: CONNECT has no escapes, so a line end would begin a new header."""
     fields = {
         "user name": factory.username,
         "password": factory.password,

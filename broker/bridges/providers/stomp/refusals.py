@@ -1,4 +1,4 @@
-"""Meaning of ERROR frames, recognised by their English texts, as there are no codes."""
+"""The meaning of ERROR frames. They have no codes, so their English texts are compared."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from broker.errors.bridges import (
     WrongFactory,
 )
 
-LONGEST = 300  # characters of a server's text
+LONGEST = 300  # most characters of a server's text
 FIRST_LINE = re.compile(r"[^\r\n]*")
 AT_LOGIN: Mapping[str, type[ProviderError]] = {
     r"already connected|already in use|already exists": ProviderLost,
@@ -43,7 +43,7 @@ def said_by(frame: Frame) -> str:
 
 
 def at_login(options: Options, frame: Frame) -> ProviderError:
-    """The error of a refused login."""
+    """The error for a refused login."""
     said = said_by(frame)
     kind = next(
         (kind for words, kind in AT_LOGIN.items() if re.search(words, said, re.I)),
@@ -65,7 +65,7 @@ def at_subscription(options: Options, frame: Frame, destination: str) -> WrongFa
 def at_send(
     options: Options, frame: Frame, destination: str
 ) -> WrongFactory | SendRefused:
-    """The error of a refused SEND: of the destination, or of one message."""
+    """The error for a refused SEND; it concerns the destination, or one message only."""
     said = said_by(frame)
     if OF_A_DESTINATION.search(said):
         return WrongFactory(

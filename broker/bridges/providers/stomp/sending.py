@@ -14,7 +14,7 @@ from broker.bridges.providers.stomp.transactions import Transaction
 from broker.errors.bridges import ProviderLost, SendRefused, WrongFactory
 from broker.queueing.store import NewMessage
 
-Outcomes = list[SendRefused | None]  # of each message; None: accepted
+Outcomes = list[SendRefused | None]  # for each message: None if it was accepted
 
 
 def send(
@@ -52,7 +52,8 @@ def outcomes_of(
     named: str,
     transaction: Transaction | None,
 ) -> Outcomes:
-    """Send frames; without receipts if the receipt of a COMMIT is enough."""
+    """Send frames; without receipts in a transaction, if the receipt of COMMIT is
+    enough."""
     if connection.dialect.commit_tells and transaction is not None:
         send_unanswered(connection, frames, transaction)
         return [None] * len(frames)
@@ -117,9 +118,10 @@ def at_the_end(
 def outcome(
     connection: StompConnection, answer: Frame, named: str
 ) -> SendRefused | None:
-    """
+    """The outcome of a message.
+
     Raises:
-        WrongFactory: it is the destination that cannot be used.
+        WrongFactory: the destination cannot be used.
     """
     if answer.cmd == "RECEIPT":
         return None

@@ -28,7 +28,8 @@ class StompSession:
     """See ``interface.Session``."""
 
     def __init__(self, options: Options) -> None:
-        """
+        """Connect and log in.
+
         Raises:
             ProviderLost, AccessRefused, WrongFactory: see ``interface.Connect``.
         """
@@ -38,9 +39,11 @@ class StompSession:
         self.dialect = dialect if options.maps else replace(dialect, maps=False)
         self.connection.dialect = self.dialect
         self.capabilities = dialect.capabilities
-        self.sent_ids: Sequence[str] = ()  # set by the server; unknown here
+        # always empty: the server sets the ids, and they are unknown here
+        self.sent_ids: Sequence[str] = ()
         self.transaction: Transaction | None = None
-        self.alone: list[StompSubscription] = []  # with connections of their own
+        # subscriptions that have their own connections
+        self.alone: list[StompSubscription] = []
 
     def subscribe(
         self,
@@ -84,7 +87,7 @@ class StompSession:
         """The headers of SUBSCRIBE.
 
         Raises:
-            WrongFactory: this server cannot do it.
+            WrongFactory: this server does not support the subscription.
         """
         dialect = self.dialect
         headers = {
@@ -112,7 +115,7 @@ class StompSession:
         """The headers of a durable subscription.
 
         Raises:
-            WrongFactory: it cannot be durable.
+            WrongFactory: the subscription cannot be durable.
         """
         if not destination.is_topic:
             raise self.wrong("Only a subscription to a topic can be durable")
@@ -125,7 +128,8 @@ class StompSession:
     def answers_to_subscribe(
         self, connection: StompConnection, headers: dict[str, str]
     ) -> list[Frame]:
-        """
+        """Wait for the server's answer to SUBSCRIBE.
+
         Raises:
             ProviderLost: the connection broke.
             WrongFactory: the server sent an error, and ended the connection.
@@ -184,7 +188,8 @@ class StompSession:
         transaction.commit()
 
     def roll_back(self) -> None:
-        """Roll back; messages acknowledged in it are received again, in order."""
+        """Roll back; messages acknowledged in the transaction are received again, in
+        order."""
         transaction, self.transaction = self.transaction, None
         if transaction is not None and not self.connection.lost:
             with suppress(ProviderLost):

@@ -32,9 +32,9 @@ from broker.errors.bridges import ProviderLost
 class StompDelivery:
     """An unacknowledged message from the server."""
 
-    number: int  # in order of arrival
+    number: int  # number in the order of arrival
     frame: Frame
-    is_again: bool = False  # it was released before
+    is_again: bool = False  # the message was released before
 
 
 class StompSubscription:
@@ -62,7 +62,8 @@ class StompSubscription:
         self.is_alone = is_alone
         self.came = connection.messages.setdefault(key, deque())
         self.waiting: deque[StompDelivery] = deque()
-        self.held: dict[int, StompDelivery] = {}  # received by the caller, by number
+        # deliveries that the caller has received, by number
+        self.held: dict[int, StompDelivery] = {}
         self.numbers = count()
 
     def receive(self, limit: int, wait_s: float) -> list[Received]:
@@ -87,8 +88,8 @@ class StompSubscription:
             self.waiting.append(StompDelivery(next(self.numbers), self.came.popleft()))
 
     def received(self, delivery: StompDelivery) -> Received:
-        """Decode a message, anew each time, as an earlier receiver may have changed
-        it."""
+        """Decode a message, anew at each call, as an earlier receiver may have changed
+        the decoded message."""
         options, headers = self.connection.options, delivery.frame.headers
         named = headers.get("destination", "")
         return Received(
@@ -125,7 +126,7 @@ class StompSubscription:
         """Remove a delivery that is to be acknowledged.
 
         Raises:
-            ProviderLost: it was acknowledged before, or never received.
+            ProviderLost: the delivery was acknowledged before, or never received.
         """
         found = self.held.pop(number, None)
         if found is None:
@@ -138,9 +139,10 @@ class StompSubscription:
     def settle(
         self, taken: Sequence[StompDelivery], transaction: Transaction | None
     ) -> None:
-        """Acknowledge in order, and wait for the receipt of the last one.
+        """Acknowledge deliveries in order, and wait for the receipt of the last one.
 
-        If the server refuses one, an open transaction cannot be committed.
+        If the server refuses an acknowledgement, an open transaction cannot be
+        committed.
         """
         headers = [{"id": one.frame.headers["ack"]} for one in taken]
         if transaction is None:
@@ -178,7 +180,7 @@ class StompSubscription:
             self.waiting = deque(sorted([*back, *self.waiting], key=order))
 
     def lag(self) -> Lag | None:
-        """Not available in STOMP."""
+        """None: the lag is not available in STOMP."""
         return None
 
     def close(self) -> None:
@@ -186,7 +188,8 @@ class StompSubscription:
         if self.is_alone:
             self.connection.close()
         elif not self.connection.lost:
-            with suppress(ProviderLost):  # then the server has them back anyway
+            # if the connection is lost, the server has taken the messages back
+            with suppress(ProviderLost):
                 unsubscribed = self.connection.ask("UNSUBSCRIBE", {"id": self.key})
                 self.connection.wait([unsubscribed])
         self.connection.messages.pop(self.key, None)

@@ -29,7 +29,8 @@ def surrogates(found: re.Match[str]) -> str:
 
 
 def from_java(body: bytes) -> bytes:
-    """Convert modified UTF-8 to UTF-8. Bytes in UTF-8, or in neither, are unchanged."""
+    """Convert modified UTF-8 to UTF-8. Bytes that are UTF-8, or neither, stay
+    unchanged."""
     try:
         body.decode()
     except UnicodeDecodeError:

@@ -15,14 +15,15 @@ class Transaction:
     """A transaction at the server."""
 
     def __init__(self, connection: StompConnection) -> None:
-        """Begin it.
+        """Begin the transaction.
 
         Raises:
             ProviderLost: the connection broke.
         """
         self.connection = connection
         self.headers = {"transaction": f"t{next(connection.numbers)}"}
-        self.undoing: list[Callable[[], None]] = []  # calls after a rollback
+        # functions to call after a rollback
+        self.undoing: list[Callable[[], None]] = []
         connection.forget_error()
         connection.tell("BEGIN", self.headers)
 
@@ -50,7 +51,8 @@ class Transaction:
             raise self.not_committed(connection.last_error() or answer)
 
     def answer_to_commit(self) -> Frame:
-        """
+        """Wait for the server's answer to COMMIT.
+
         Raises:
             ProviderLost: the connection broke.
         """
@@ -58,10 +60,10 @@ class Transaction:
         return answer
 
     def not_committed(self, error: Frame) -> SendRefused:
-        """The error of a refused commit; this closes the connection.
+        """The error for a refused commit; this closes the connection.
 
         After a failed COMMIT, ActiveMQ accepts no acknowledgement of its messages; and
-        a late ERROR could be taken for one of the next transaction.
+        a late ERROR could be taken for an error of the next transaction.
         """
         options = self.connection.options
         said = refusals.said_by(error)
@@ -70,9 +72,10 @@ class Transaction:
         return SendRefused(options.name, why)
 
     def roll_back(self) -> None:
-        """
+        """Roll back the transaction.
+
         Raises:
-            ProviderLost: the connection broke; so the server rolls back.
+            ProviderLost: the connection broke; the server then rolls back.
         """
         self.connection.wait([self.connection.ask("ABORT", self.headers)])
         for put_back in self.undoing:

@@ -19,11 +19,11 @@ from stomp.utils import PollableQueue
 
 from broker.bridges.providers.stomp.options import Options
 
-CHUNK = 2**16  # bytes to read at once
+CHUNK = 2**16  # most bytes to read at once
 BLANK_LINES = (b"\n", b"\r\n")  # between frames, and as heartbeats
 WAIT_TO_WRITE = "ll"  # struct timeval: seconds and microseconds
 
-# Its errors are raised anyway, and logged frames would show passwords.
+# stomp.py's errors are raised anyway, and logged frames would show passwords.
 logging.getLogger("stomp.py").setLevel(logging.CRITICAL)
 
 
@@ -42,7 +42,7 @@ class Transport(stomp.transport.Transport):  # type: ignore[misc]  # has no type
         self.options = options
 
     def attempt_connection(self) -> None:
-        """Connect once; retries are the link's.
+        """Connect once; the link repeats failed attempts.
 
         Raises:
             OSError: the server does not answer, or its certificate is not trusted.
@@ -75,11 +75,11 @@ class Transport(stomp.transport.Transport):  # type: ignore[misc]  # has no type
         self.sel.register(raw, selectors.EVENT_READ)
 
     def is_connected(self) -> bool:
-        """Whether it has logged in and is not lost."""
+        """Whether the transport is connected."""
         return bool(self.connected)
 
     def receive(self) -> bytes:
-        """The available bytes; none once the server has closed the connection."""
+        """The available bytes; no bytes once the server has closed the connection."""
         try:
             data: bytes = self.socket.recv(CHUNK)
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
