@@ -41,7 +41,7 @@ def that_count() -> QuerySet[Permission]:
 
 
 class WithPermissions(admin.ModelAdmin):
-    """Nobody but a superuser grants a permission that he does not have himself."""
+    """Users grant only permissions that they have themselves; superusers grant any."""
 
     def get_form(
         self,

@@ -36,5 +36,5 @@ class ConsoleConfig(AppConfig):
 class SettingsConfig(admin.AdminConfig):
     """Django's admin with audited pages."""
 
-    default = False  # it is not the console's own
+    default = False  # ``console`` in INSTALLED_APPS means the class above
     default_site = "console.settings_site.SettingsSite"

@@ -21,7 +21,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
 START = "start"  # the tag of checks without which nothing is served
-MOST_IDLE = 20  # threads that are kept
+MOST_IDLE = 20  # idle threads that are kept for later requests
 
 
 class Pages(ASGIHandler):
@@ -31,7 +31,7 @@ class Pages(ASGIHandler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.idle: list[ThreadPoolExecutor] = []  # each of one thread
+        self.idle: list[ThreadPoolExecutor] = []  # executors of one thread each
 
     def load_middleware(self, is_async: bool = False) -> None:  # noqa: FBT001, FBT002
         super().load_middleware(is_async=False)
@@ -42,7 +42,7 @@ class Pages(ASGIHandler):
             async with ThreadSensitiveContext(executor=thread):
                 await super().__call__(scope, receive, send)
         finally:
-            # It may still work for a client that is gone: it reports when idle.
+            # The thread may still work for a client that is gone: it reports when idle.
             loop = asyncio.get_running_loop()
             thread.submit(loop.call_soon_threadsafe, self.keep, thread)
 
@@ -67,7 +67,7 @@ def require_start() -> None:
 django.setup(set_prefix=False)
 with ThreadPoolExecutor(max_workers=1) as one:  # the event loop runs in this thread
     one.submit(require_start).result()
-pages = Pages()  # before what needs the applications to be loaded
+pages = Pages()  # before the import below, which needs loaded applications
 
 from console.layout.private_answers import SameOriginSockets  # noqa: E402
 from dashboards import routing  # noqa: E402

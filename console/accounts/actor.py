@@ -23,7 +23,7 @@ class ActingMiddleware:
 
 def actor_of(request: HttpRequest) -> Actor:
     source = request.META.get("REMOTE_ADDR", "")
-    proof = getattr(request, "auth", None)  # of the API
+    proof = getattr(request, "auth", None)  # a credential, in a request of the API
     if isinstance(proof, Credential):
         return Actor.of(proof, source)
     return Actor.of(request.user, source)

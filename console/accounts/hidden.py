@@ -13,7 +13,7 @@ from broker.errors import BrokerError, NoSuchQueue
 from broker.errors.queues import NotAuthorized
 from broker.security import authorities
 
-SIGHT: authorities.Authority = "inquire"  # to know that a queue exists
+SIGHT: authorities.Authority = "inquire"  # the authority to know that a queue exists
 
 
 def hides(request: HttpRequest, error: BrokerError) -> bool:

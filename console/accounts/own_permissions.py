@@ -29,7 +29,8 @@ class ControlledAction:
 
     words: str
     permission: str
-    authority: authorities.Authority | None = None  # needed on each queue concerned
+    # the authority needed on each queue of the action
+    authority: authorities.Authority | None = None
 
 
 DEEDS = (
@@ -81,7 +82,7 @@ class Grant:
 
     pattern: str
     authorities: tuple[authorities.Authority, ...]
-    by: str  # you, superuser, or the name of a group
+    by: str  # the holder: you, superuser, or the name of a group
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,9 @@ class Possible:
 
     deed: ControlledAction
     by: tuple[str, ...]  # sources of the permission; empty: it is missing
-    roles: tuple[str, ...]  # that have the permission
-    patterns: tuple[str, ...]  # of queues on which the authority is had
+    roles: tuple[str, ...]  # the roles that have the permission
+    # patterns of the queues on which the user has the authority
+    patterns: tuple[str, ...]
 
     @property
     def is_possible(self) -> bool:
@@ -100,7 +102,9 @@ class Possible:
 
 @dataclass(frozen=True, slots=True)
 class OnQueue:
-    """An authority on one queue and the grants that give it; none: it is missing."""
+    """The authorities on one queue, and the grants that give each of them. If no grant
+    gives an authority, the user lacks it.
+    """
 
     queue: str
     why: dict[authorities.Authority, tuple[Grant, ...]]
@@ -126,8 +130,8 @@ def grants_of(user: Principal) -> list[Grant]:
 
 
 def narrowed(user: User, grants: list[Grant]) -> list[Grant]:
-    """The grants that a credential leaves of its user's; all of them without a
-    credential.
+    """The grants, limited to the rights of the credential. Without a credential, all
+    grants.
     """
     credential = authorities.credential_of(user)
     if credential is None:
@@ -160,7 +164,7 @@ def name_of(permission: Permission) -> str:
 
 
 def possible(user: User, grants: Sequence[Grant]) -> list[Possible]:
-    """Every action, what the user has for it, and who has what is missing."""
+    """Every action, the user's rights for it, and the roles with its permission."""
     given = givers_of(user)
     super_ = (SUPERUSER,) if user.is_superuser else ()
     return [

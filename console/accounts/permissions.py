@@ -12,7 +12,7 @@ from broker.security import authorities
 
 CHANGE = "broker.resubmit_message"  # the permission to plan, start and undo
 AUDIT = "broker.view_auditrecord"
-RESET = "broker.pause_queue"  # who may stop a queue may reset its counters
+RESET = "broker.pause_queue"  # users who may pause a queue may reset its counters
 LOOK = ("broker.view_queue", "broker.browse_queue")
 
 

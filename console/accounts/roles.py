@@ -81,7 +81,7 @@ ROLES = {
     "operator": OPERATOR,
     "administrator": ADMINISTRATOR,
 }
-AUTHORITIES: dict[str, tuple[authorities.Authority, ...]] = {  # on every queue
+AUTHORITIES: dict[str, tuple[authorities.Authority, ...]] = {  # granted on every queue
     "viewer": ("inquire",),
     "auditor": ("inquire",),
     # Includes set, which pausing a queue needs. Does not include unmask.
@@ -111,7 +111,7 @@ def grant(
     try:
         groups = apps.get_model("auth", "Group").objects.using(using)
         permissions = apps.get_model("auth", "Permission").objects.using(using)
-    except LookupError:  # migrated only as far as some earlier application
+    except LookupError:  # the migrations have not reached these models yet
         return
     create_permissions(app_config, 0, using=using, apps=apps, **rest)
     for name, role in ROLES.items():
@@ -132,7 +132,7 @@ def authorize(group: Any, using: str, apps: Apps, plan: Plan | None) -> None:
     """
     try:
         rows = apps.get_model("broker", "Authority").objects.using(using)
-    except LookupError:  # they come with a later migration
+    except LookupError:  # a later migration creates the table of authorities
         return
     columns = {one.name for one in rows.model._meta.get_fields()}
     granted = {authorities.FIELDS[one] for one in AUTHORITIES[group.name]} & columns

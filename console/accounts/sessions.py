@@ -30,7 +30,7 @@ from broker.security import audit
 from broker.security.audit import Thing
 from console.models import BrowserSession
 
-BEGAN, HOST, BROWSER = "_began_at", "_host", "_browser"  # in what a session keeps
+BEGAN, HOST, BROWSER = "_began_at", "_host", "_browser"  # keys of the session's data
 NOTED_EVERY = timedelta(minutes=1)
 LONGEST = 300  # characters of the User-Agent header
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -39,7 +39,7 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 class SessionStore(db.SessionStore):
     """Sessions in the database with their owner; an expired session loads as empty."""
 
-    row: BrowserSession | None = None  # as it was read
+    row: BrowserSession | None = None  # the session's row as it was read
 
     @classmethod
     def get_model_class(cls) -> type[BrowserSession]:
@@ -131,20 +131,20 @@ def user_saved(
 def rights_of_users(
     *, instance: User | Group, action: str, reverse: bool, pk_set: Any, **_: Any
 ) -> None:
-    """A user's groups or permissions have changed."""
+    """Renew the session keys of users whose groups or permissions have changed."""
     if action.startswith("post_"):
         renew(Q(user__in=pk_set or ()) if reverse else Q(user=instance.pk))
 
 
 def rights_of_groups(*, instance: Any, action: str, reverse: bool, **_: Any) -> None:
-    """A group's permissions have changed."""
+    """Renew the session keys of a group's users: its permissions have changed."""
     if action.startswith("post_") and not reverse:
         renew(Q(user__groups=instance.pk))
 
 
 def authority_changed(*, instance: Authority, **_: Any) -> None:
-    """An authority row has changed. Migrations also grant some, before any session
-    exists.
+    """Renew session keys after a change of an authority. Migrations also grant
+    authorities, before any session exists.
     """
     if audit.is_acting():
         groups = Q(user__groups=instance.group_id) if instance.group_id else Q()

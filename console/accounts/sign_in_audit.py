@@ -30,7 +30,7 @@ WRONG = "The password was wrong, or attempts were blocked for a while."
 
 class SignInForm(AuthenticationForm):
     def clean_username(self) -> str:
-        """Refuse a name longer than any name can be: it is not tried or counted."""
+        """Refuse a name longer than any user name: no sign-in is tried or counted."""
         name: str = self.cleaned_data["username"]
         if len(name) > LONGEST:
             raise self.get_invalid_login_error()
@@ -56,8 +56,8 @@ def signed_out(user: User | None, **_: Any) -> None:
 def failed(
     credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
 ) -> None:
-    """A failed sign-in: wrong user name or password."""
-    if request is None:  # not from a page or a client
+    """Record a failed sign-in: wrong user name or password."""
+    if request is None:  # the attempt did not come from a page or a client
         return
     name = str(credentials.get("username", "")).replace("\0", "")
     user = User.objects.filter(username=name[:LONGEST]).first()
@@ -67,7 +67,9 @@ def failed(
 
 @transaction.atomic
 def saved(instance: User, created: bool, raw: bool, **_: Any) -> None:  # noqa: FBT001
-    """A user created outside the pages, which have their own record; a new password."""
+    """Record a new password, and a user created outside the pages: pages record the
+    users that they create.
+    """
     if raw:
         return
     if created:

@@ -53,7 +53,7 @@ def failures(request: HttpRequest, **whose: str) -> int:
 
 
 def of_client(host: str) -> HttpRequest:
-    """A request in place of that which an AMQP client has not: its address alone."""
+    """A request that stands for an AMQP client; it has only the client's address."""
     request = HttpRequest()
     request.META = {"REMOTE_ADDR": host, "HTTP_USER_AGENT": "AMQP 1.0"}
     return request
@@ -70,7 +70,9 @@ def count(request: HttpRequest, name: str) -> None:
 
 @register(Tags.security)
 def proxy_is_trusted(**_: Any) -> list[CheckMessage]:
-    """Behind a proxy that is not trusted, all users have its address, and one limit."""
+    """Advise to trust the proxy. Otherwise all users have the proxy's address, and one
+    limit.
+    """
     if not settings.HTTPS or settings.BACKOUT_TRUSTED_PROXIES:
         return []
     return [

@@ -120,7 +120,7 @@ api = Api(
     description=__doc__ or "",
     urls_namespace="api",
     openapi_url=None,
-    docs_url=None,  # it would load scripts from elsewhere
+    docs_url=None,  # the documentation page would load scripts from another site
     auth=authentication.WAYS,
     parser=requests.JsonParser(),
 )

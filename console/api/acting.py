@@ -47,16 +47,20 @@ class NewOperation(RequestBody):
     """
 
     kind: Operation.Kind
-    queue: str = Field(default="", max_length=255, pattern=NO_NUL)  # of a move or copy
+    # the target queue of a move or copy
+    queue: str = Field(default="", max_length=255, pattern=NO_NUL)
     priority: int | None = Field(default=None, ge=0, le=9)  # the new priority
     filter: list[str] | None = Field(default=None, min_length=1, max_length=32)
     letters: Which | None = None
     messages: list[int] | None = Field(default=None, min_length=1, max_length=500)
-    first: int | None = Field(default=None, ge=1)  # at most this many
-    sample: int | None = Field(default=None, ge=1)  # at most this many, in any order
+    # plan only the first messages, at most this many
+    first: int | None = Field(default=None, ge=1)
+    # plan only a random sample of at most this many messages
+    sample: int | None = Field(default=None, ge=1)
     pace: int | None = Pace  # messages a second; null: no limit
     canary: int | None = Canary  # messages of the trial; null: the default
-    reason: str = Field(default="", max_length=500, pattern=NO_NUL)  # for the record
+    # recorded with the operation
+    reason: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
 class Started(RequestBody):

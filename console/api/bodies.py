@@ -32,7 +32,7 @@ class MessageToPut(RequestBody):
     """A message to put."""
 
     body: JsonValue = ""
-    encoding: Literal["text", "base64", "json"] = "text"  # of the body
+    encoding: Literal["text", "base64", "json"] = "text"  # how the body is encoded
     content_type: str | None = Field(default=None, max_length=255, pattern=NO_NUL)
     properties: dict[str, JsonValue] = Field(default={}, max_length=1000)
     priority: int = Field(default=4, ge=0, le=9)  # 0 to 9; 9 is the highest
@@ -43,9 +43,11 @@ class MessageToPut(RequestBody):
     subject: str | None = Word
     group_id: str | None = Word
     delay_ms: int | None = Field(default=None, ge=0, le=LONGEST_MS)
-    deliver_at: AwareDatetime | None = None  # or after a delay, not both
+    # the time of delivery; not together with a delay
+    deliver_at: AwareDatetime | None = None
     ttl_ms: int | None = Field(default=None, ge=1, le=LONGEST_MS)
-    expires_at: AwareDatetime | None = None  # or after its time to live, not both
+    # the time of expiry; not together with a time to live
+    expires_at: AwareDatetime | None = None
 
 
 def new_message(

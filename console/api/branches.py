@@ -47,7 +47,8 @@ router = Router(tags=["branches"])
 SALT = "backout.branch"
 FAILED = "Its consumer could not process it."
 XID = r"^[A-Za-z0-9._:\-]{1,200}$"
-Consumer = Field(default="", max_length=100, pattern=r"^[^\x00/]*$")  # its name
+# the consumer's name
+Consumer = Field(default="", max_length=100, pattern=r"^[^\x00/]*$")
 
 
 class GetInBranch(RequestBody):
@@ -55,10 +56,11 @@ class GetInBranch(RequestBody):
 
     limit: int = Field(default=100, ge=1, le=MOST)  # messages at most
     lease_s: int = taking.Lease  # seconds; a prepared branch has no lease
-    wait_s: float = Field(default=0, ge=0, le=20)  # seconds to wait for one
+    # seconds to wait for the first message
+    wait_s: float = Field(default=0, ge=0, le=20)
     selector: str = Field(default="", max_length=4000, pattern=NO_NUL)  # JMS selector
     consumer: str = Consumer
-    branch: str | None = Field(default=None, max_length=300)  # null: a new one
+    branch: str | None = Field(default=None, max_length=300)  # null: a new branch
 
 
 class ConsumerOf(RequestBody):

@@ -18,8 +18,8 @@ from console.queues.connections import CLOSE, LONGEST_TEXT, ask, seen
 
 router = Router(tags=["connections"])
 
-ENDPOINTS = 50  # of each connection in the list
-MOST_ENDPOINTS = 5000  # of a single one
+ENDPOINTS = 50  # endpoints shown of each connection in the list
+MOST_ENDPOINTS = 5000  # endpoints shown of a connection that is read alone
 
 
 class EndpointState(Schema):
@@ -56,7 +56,7 @@ class ConnectionState(Schema):
     sessions: int
     endpoints: list[EndpointState]  # in a list of connections, the first 50 of each
     more_endpoints: int  # endpoints left out of a list
-    hidden_endpoints: int  # on queues that one may not inquire
+    hidden_endpoints: int  # endpoints on queues that the caller may not inquire
 
 
 class Connections(Schema):

@@ -60,8 +60,9 @@ class NewCredential(RequestBody):
     """The properties of a new credential."""
 
     name: str = Field(max_length=100)
-    user: str = Field(max_length=150, pattern=NO_NUL)  # the name of one
-    patterns: list[str] = ["#"]  # of queues and addresses
+    user: str = Field(max_length=150, pattern=NO_NUL)  # the name of a user
+    # patterns of the queues and addresses that the credential may use
+    patterns: list[str] = ["#"]
     may_get: bool = True
     may_browse: bool = True
     may_put: bool = True
@@ -128,7 +129,7 @@ def made(request: HttpRequest, form: CredentialForm) -> dict[str, Any]:
     if form.is_valid():
         try:
             credential, secret = verbs.create(**form.cleaned_data, by=request.user)
-        except Refusal as error:  # created concurrently
+        except Refusal as error:  # another request has created the credential
             form.add_error(None, error)
         else:
             return told(credential) | {"secret": secret}

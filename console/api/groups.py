@@ -48,7 +48,7 @@ class GroupState(Schema):
     messages: int
     parts: list[GroupPart]
     standing: str  # new, back, acknowledged or snoozed
-    why: str  # it is back
+    why: str  # why the group is back; else empty
     owner: str | None
     note: str
     ticket: str
@@ -60,7 +60,7 @@ class GroupState(Schema):
 
 
 class EveryGroup(Schema):
-    as_of: datetime  # when counted: up to some seconds ago
+    as_of: datetime  # the time of the count, up to some seconds ago
     groups: list[GroupState]
 
 

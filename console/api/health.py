@@ -19,7 +19,7 @@ class Finding(Schema):
     """A configuration problem."""
 
     code: str  # stable, and safe to match on
-    queue: str  # or the pattern of a setting, or a group of people
+    queue: str  # or the pattern of an address setting, or a group of users
     sentence: str
     remedy: str  # the recommended action
 

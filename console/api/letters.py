@@ -42,13 +42,13 @@ class LetterState(Schema):
     """One dead letter."""
 
     message_id: int
-    queue: str  # the queue it is on
+    queue: str  # the queue that the dead letter is on
     cause: str
     error: str
     fingerprint: str
     origin_address: str
     origin_queue: str
-    origin_id: int  # the message that it is a copy of
+    origin_id: int  # the message that the dead letter is a copy of
     backout_count: int
     resubmit_count: int
     died_at: datetime

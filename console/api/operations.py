@@ -26,7 +26,7 @@ class Stop(Schema):
     """Why an operation stopped itself."""
 
     why: str  # again, new, expired, untaken
-    messages: int  # that caused it
+    messages: int  # messages that made the operation stop
     tried: int  # messages that were watched
     fingerprint: str  # fingerprint of their error, if dead-lettered
     pattern: str  # the error, for people
@@ -46,9 +46,9 @@ class Fates(Schema):
     """Outcomes of the messages that were sent, as far as known."""
 
     processed: int
-    dead: int  # again
+    dead: int  # messages that became dead letters again
     expired: int
-    taken: int  # removed by other operations
+    taken: int  # messages removed by other operations
     unknown: int
     open: int
 
@@ -57,7 +57,7 @@ class ApprovalState(Schema):
     """The approval that a plan needs."""
 
     seal: str  # digest of exactly this plan
-    expires_at: datetime  # after this it can be neither approved nor started
+    expires_at: datetime  # after this time the plan can be neither approved nor started
     approved_by: str | None
     approved_at: datetime | None
 
@@ -87,22 +87,23 @@ class OperationState(Schema):
     done: int
     skipped: int
     approval: ApprovalState | None  # null: no approval needed
-    left_out: int  # left out of the plan: resubmitted too often
+    left_out: int  # messages left out of the plan: they were resubmitted too often
     course: CourseState
-    fates: Fates | None  # none in lists, and of what nobody follows
+    # null in lists, and for operations whose messages are not followed
+    fates: Fates | None
 
 
 class Item(Schema):
     """One entry of the frozen set and its result."""
 
     id: int
-    queue: str  # empty once it is gone
+    queue: str  # empty after the queue is deleted
     message_id: int
     target: str
     status: str
-    note: str  # why it was skipped
-    copy_id: int | None  # the message it became
-    fate: str  # its outcome; empty: not known yet
+    note: str  # why the item was skipped
+    copy_id: int | None  # the new message that the operation put
+    fate: str  # the outcome of the copy; empty: not known yet
 
 
 class Items(Schema):

@@ -21,18 +21,18 @@ class Given(Schema):
 
     pattern: str
     authorities: list[str]
-    by: str  # you, superuser, or the name of a group
+    by: str  # the holder: you, superuser, or the name of a group
 
 
 class PermittedAction(Schema):
     """An action, and whether the caller has the rights for it."""
 
-    deed: str  # in words
+    deed: str  # the action, in words
     permission: str
-    authority: str | None  # that it takes on each queue that it is about
+    authority: str | None  # the authority needed on each queue of the action
     is_possible: bool
-    by: list[str]  # sources of the permission; none: it is missing
-    roles: list[str]  # that have the permission
+    by: list[str]  # sources of the permission; empty: the caller lacks it
+    roles: list[str]  # the roles that have the permission
     patterns: list[str]  # patterns of queues with the authority
 
 
@@ -58,7 +58,8 @@ class Rights(Schema):
 class OwnRightsQuery(Schema):
     """Which queues, by name, and the size of the page."""
 
-    text: str = Field(default="", max_length=255, pattern=NO_NUL)  # in their names
+    # part of the queues' names
+    text: str = Field(default="", max_length=255, pattern=NO_NUL)
     after: str = Field(default="", max_length=255, pattern=NO_NUL)
     limit: int = Field(default=100, ge=1, le=1000)
 

@@ -19,8 +19,8 @@ from console.accounts import denials, hidden, permissions
 from console.layout.error_responses import status_of
 
 CONTENT_TYPE = "application/problem+json"
-NO_NUL = r"^[^\x00]*$"  # the database stores none
-CODES = {  # of what is refused before anything is asked for
+NO_NUL = r"^[^\x00]*$"  # PostgreSQL cannot store a NUL character in text
+CODES = {  # codes of requests that are refused before an operation runs
     400: "bad-request",
     403: "csrf-failed",
     429: "too-many-requests",
@@ -139,7 +139,7 @@ def fault(one: dict[str, Any]) -> str:
 def otherwise(request: HttpRequest, error: HttpError) -> HttpResponse:
     code = CODES.get(error.status_code, "refused")
     detail = str(error)
-    if isinstance(error.__cause__, ValueError):  # from reading the body
+    if isinstance(error.__cause__, ValueError):  # an error from reading the body
         detail = (
             f"The body of the request cannot be read: {error.__cause__}."
             " Correct it and send it again."

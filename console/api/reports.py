@@ -97,9 +97,11 @@ class Declaration(Summary):
 class RowsPage(Schema):
     """Which rows, and the size of the page."""
 
-    days: Literal["1", "7", "30", "90"] = "30"  # up to today; of reports by day
+    # the last days, up to today; for reports by day
+    days: Literal["1", "7", "30", "90"] = "30"
     queue: str = Field(default="", max_length=255, pattern=NO_NUL)
-    run: int | None = Field(default=None, ge=1, le=NEWEST)  # default: the last
+    # the run to show; null: the last successful run
+    run: int | None = Field(default=None, ge=1, le=NEWEST)
     after: str = Field(default="", max_length=60, pattern=CURSOR)
     limit: int = Field(default=100, ge=1, le=1000)
 

@@ -32,7 +32,7 @@ class Rules(Schema):
     changed_by: str | None
     changed_at: datetime
     acts_for: str | None  # who set the mode; the rules act with this user's authority
-    trouble: str  # why they do not run, if so
+    trouble: str  # why the rules do not run; empty if they run
 
 
 class EveryTable(Schema):
@@ -61,13 +61,13 @@ class NewMode(RequestBody):
 class RuleState(Schema):
     """The effect of one rule now."""
 
-    rule: int  # from 1
+    rule: int  # the rule's number, from 1
     line: int
     action: str
     matched: int  # matching dead letters, regardless of earlier rules
-    first: int  # of these, not matched by an earlier rule
-    acts: int  # of these, it would act on now
-    covered_by: int | None  # an earlier rule that matches all of these
+    first: int  # dead letters that match this rule and no earlier one
+    acts: int  # dead letters that this rule would act on now
+    covered_by: int | None  # an earlier rule that matches all dead letters of this rule
     targets: dict[str, int]
     warnings: list[str]
     sample: list[int]

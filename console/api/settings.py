@@ -47,9 +47,11 @@ class SettingsDocument(RequestBody):
     """A settings document, as exported, or the broker.xml of an Artemis."""
 
     document: str = Field(max_length=2**20, pattern=NO_NUL)
-    mode: Literal["merge", "replace"] = "merge"  # replace removes patterns
+    # replace also removes patterns that the document lacks
+    mode: Literal["merge", "replace"] = "merge"
     apply: bool = False  # false: only report the changes
-    token: str | None = Field(default=None, max_length=64)  # of that report
+    # the token of the report that was read
+    token: str | None = Field(default=None, max_length=64)
 
 
 class ExportedSettings(Schema):

@@ -29,7 +29,7 @@ class View(Schema):
 
     slug: str  # slug in URLs; never changes
     name: str
-    filter: list[str]  # its terms, in normal form
+    filter: list[str]  # the terms of the filter, in normal form
     owner: str
     is_shared: bool  # shared: others see its name and filter
     created_at: datetime

@@ -46,15 +46,15 @@ class LinkStanding(Schema):
     wanted: str  # the state last ordered; empty: no order yet
     enabled: bool
     transacted: bool
-    source: str  # "queue:orders"
+    source: str  # kind and name, such as "queue:orders"
     source_provider: str
-    target: str  # or AS_SOURCE
+    target: str  # the same, or AS_SOURCE
     target_provider: str
     error: str  # the last error, a sentence
     error_at: datetime | None
     last_transfer_at: datetime | None
     waiting: int | None  # messages at the source; null: unknown
-    oldest_at: datetime | None  # of these
+    oldest_at: datetime | None  # when the oldest of the waiting messages was put
     counts: LinkCounts
 
 

@@ -23,9 +23,11 @@ class BridgeDocument(RequestBody):
     """The document of one bridge: the XML of Open MQ's ``jmsbridge``."""
 
     document: str = Field(max_length=2**20, pattern=NO_NUL)
-    mode: Literal["merge", "replace"] = "merge"  # replace removes parts
+    # replace also removes parts that the document lacks
+    mode: Literal["merge", "replace"] = "merge"
     apply: bool = False  # false: only report the changes
-    token: str | None = Field(default=None, max_length=64)  # of that report
+    # the token of the report that was read
+    token: str | None = Field(default=None, max_length=64)
 
 
 class ExportedBridge(Schema):

@@ -44,13 +44,14 @@ from console.bridge_pages.documents import bridge_of
 router = bridges.router  # shared: a path has one view for GET and PUT
 
 Shared = TypeVar("Shared", ConnectionFactory, BridgeDestination, DeadMessageQueue, Link)
-OF = {  # path of each kind
+OF = {  # the URL path of each kind of part
     "factories": "/bridges/{queue:bridge}/connection-factories/{queue:factory}",
     "destinations": "/bridges/{queue:bridge}/destinations/{queue:destination}",
     "queues": "/bridges/{queue:bridge}/dead-message-queues/{queue:dead_queue}",
     "links": "/bridges/{queue:bridge}/links/{queue:link}",
 }
-REFS: dict[type, str] = {BridgeDestination: "ref_name"}  # by which they are named
+# the name field of a part, if it is not ``name``
+REFS: dict[type, str] = {BridgeDestination: "ref_name"}
 DEFINED = OF["links"] + "/definition"
 
 

@@ -40,7 +40,7 @@ class FactoryDefinition(Schema):
     username: Short = ""
     properties: Properties = {}
     lookup_name: Short = ""
-    connect_attempts: Annotated[int, Field(ge=-1, le=MOST)] = -1  # for ever
+    connect_attempts: Annotated[int, Field(ge=-1, le=MOST)] = -1  # -1: no limit
     connect_interval_s: Number = 5
     idle_timeout_s: Number = 1800
     multi_rm: bool = False
@@ -65,7 +65,7 @@ class DestinationDefinition(Schema):
     """A queue or a topic at a provider."""
 
     description: Text = ""
-    name: Short  # at its provider
+    name: Short  # the name of the queue or topic at its provider
     kind: Literal["queue", "topic"] = "queue"
     lookup_name: Short = ""
     properties: Properties = {}
@@ -84,7 +84,7 @@ class DeadQueueDefinition(Schema):
     factory: Ref
     destination: Ref
     stay_connected: bool = True
-    time_to_live_ms: Annotated[int, Field(ge=0, lt=2**63)] = 0  # for ever
+    time_to_live_ms: Annotated[int, Field(ge=0, lt=2**63)] = 0  # 0: no expiry
     client_id: Short = ""
     send_attempts: Annotated[int, Field(ge=1, le=MOST)] = 3
     send_interval_s: Number = 5
@@ -115,7 +115,7 @@ class LinkDefinition(Schema):
     target_client_id: Short = ""
     retain_reply_to: bool = False
     transformer: Short = ""
-    properties: Properties = {}  # for the transformer
+    properties: Properties = {}  # properties that the transformer gets
     transformer_time_limit_s: (
         Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] | None
     ) = None

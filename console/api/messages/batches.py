@@ -34,7 +34,7 @@ def read(request: HttpRequest) -> MessageBatch:
     """The batch of a request.
 
     Raises:
-        InvalidBatch: malformed, or too many messages.
+        InvalidBatch: the batch is malformed, or has too many messages.
     """
     batch = batches.opened(request.body)
     if len(batch.parts) > MOST:
@@ -43,12 +43,13 @@ def read(request: HttpRequest) -> MessageBatch:
 
 
 def messages_of(request: HttpRequest, batch: MessageBatch) -> list[NewMessage]:
-    """The messages of a batch that the caller may put. With the authority ``passall``
-    they keep their original context; otherwise the caller is their producer.
+    """The messages of a batch. The caller needs ``put`` on every address. With the
+    authority ``passall`` on its address, a message keeps its original context;
+    otherwise the caller is its producer.
 
     Raises:
         NotAuthorized: ``put`` is missing on one of the addresses.
-        InvalidMessage: malformed, or it names another user.
+        InvalidMessage: a message is malformed, or names another user.
     """
     user = request.user
     held = authorities.held_by(user)
@@ -81,5 +82,5 @@ def about(one: Delivery) -> dict[str, Any]:
     if one.backout_count:
         said["backout_count"] = one.backout_count
     if one.client_message_id is None:
-        said["name"] = message_id(one)  # as JMSMessageID
+        said["name"] = message_id(one)  # the JMSMessageID that JMS clients would see
     return said

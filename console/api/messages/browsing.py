@@ -34,7 +34,7 @@ class QueueState(Schema):
     name: str
     address: str
     paused: bool
-    stopped: bool  # delivery to ConnectionConsumers
+    stopped: bool  # delivery to ConnectionConsumers is stopped
     takes_dead_letters: bool
     ready: int
     in_flight: int
@@ -51,7 +51,8 @@ class Queues(Schema):
 class QueuesPage(Schema):
     """Which queues, by name, and the size of the page."""
 
-    text: str = Field(default="", max_length=255, pattern=NO_NUL)  # in their names
+    # part of the queues' names
+    text: str = Field(default="", max_length=255, pattern=NO_NUL)
     after: str = Field(default="", max_length=255, pattern=NO_NUL)
     limit: int = Field(default=100, ge=1, le=1000)
 
@@ -69,7 +70,8 @@ class Entries(Schema):
     """A page of the entries of a queue; the next page begins after ``next``."""
 
     entries: list[BrowsedMessage]
-    messages: list[FullMessage] | None  # the same, whole, where that was asked for
+    # the same messages with properties and bodies, if requested
+    messages: list[FullMessage] | None
     next: str | None
 
 
@@ -79,8 +81,8 @@ class EntriesPage(Schema):
     place: Literal["ready", "in-flight", "delayed"] = "ready"
     after: str = Field(default="", max_length=60, pattern=r"^[0-9._\-]*$")
     limit: int = Field(default=50, ge=1, le=200)
-    whole: bool = False  # with properties and bodies
-    unmask: str = Reason  # reason for unmasking; needs that authority
+    whole: bool = False  # whether to return properties and bodies
+    unmask: str = Reason  # reason for unmasking; needs the authority ``unmask``
 
 
 class Unmasking(Schema):

@@ -42,36 +42,37 @@ class WantedFile(MessageFilters):
 
     format: Literal["ndjson", "csv"] = "ndjson"
     bodies: bool = False
-    unmask: str = Field(default="", max_length=500, pattern=NO_NUL)  # why
+    # the reason for unmasking
+    unmask: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
 class FoundMessages(Schema):
     """A page of the search results; the next page begins after ``next``."""
 
-    filter: str  # as it was understood
+    filter: str  # the filter in its normal form
     messages: list[FoundMessage]
     next: str | None
-    looked_at: int  # messages
+    looked_at: int  # messages examined for this page
     is_limited: bool  # the search limit was reached; there may be more
 
 
 class Counted(Schema):
     """The number of matching messages."""
 
-    filter: str  # as it was understood
+    filter: str  # the filter in its normal form
     messages: int
-    is_exact: bool  # false: there are at least that many
+    is_exact: bool  # false: at least this number of messages matches
     looked_at: int
 
 
 class Explanation(Schema):
     """One fact about a message on one queue."""
 
-    queue: str  # empty once it is gone
+    queue: str  # empty after the queue is deleted
     code: str  # stable, and safe to match on
     sentence: str
     remedy: str  # what to do
-    details: dict[str, Any]  # moments, people and numbers, by name
+    details: dict[str, Any]  # times, users and numbers, by name
 
 
 class Explanations(Schema):

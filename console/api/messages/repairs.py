@@ -50,7 +50,8 @@ class Resubmit(RequestBody):
     """The messages to resubmit, and the patch. Either ``ids`` or ``f``."""
 
     ids: list[int] = Field(default=[], max_length=MOST_IDS)
-    f: list[str] = Field(default=[], max_length=32)  # filters, as for finding
+    # filters, as for searching messages
+    f: list[str] = Field(default=[], max_length=32)
     reason: str = Field(default="", max_length=500)
     patch: dict[str, Any] | None = None
 
@@ -67,7 +68,7 @@ class ValueChange(Schema):
     """A value that the patch changes."""
 
     where: str  # a header, or a path in the body
-    before: str | None  # as JSON; null: did not exist
+    before: str | None  # the value before, as JSON; null: the value did not exist
     after: str | None
 
 
@@ -87,9 +88,9 @@ class PatchPreview(Schema):
     is_complete: bool  # false: the preview is not complete yet
     looked_at: int
     total: int
-    fits: int  # of those that were looked at, what would be sent; or still is to be
+    fits: int  # messages looked at and not skipped: to be sent, or sent already
     left: list[Left]
-    alike: list[Alike]  # at most 20, no two changed in the same way
+    alike: list[Alike]  # at most 20 groups, each with different ``kinds`` of change
 
 
 class Planned(Schema):
@@ -97,7 +98,7 @@ class Planned(Schema):
 
     operation_id: int
     messages: int
-    preview: PatchPreview | None  # none without a patch
+    preview: PatchPreview | None  # null: the plan has no patch
 
 
 @router.post(

@@ -30,8 +30,8 @@ class MessagesToSend(RequestBody):
 class Receipt(Schema):
     """The result of one put."""
 
-    message_id: int  # the broker's number for it
-    queues: list[str]  # queues that stored it; empty: none, it was dropped
+    message_id: int  # the broker's number of the message
+    queues: list[str]  # queues that stored the message; empty: the message was dropped
 
 
 class Receipts(Schema):

@@ -69,9 +69,12 @@ class Settling(RequestBody):
     """The outcome of each delivery."""
 
     outcome: Literal["accept", "release", "back_out", "reject"]
-    messages: list[int] | None = Field(default=None, max_length=1000)  # null: all
-    error: str = Field(default="", max_length=4000, pattern=NO_NUL)  # what went wrong
-    delay_ms: int | None = Field(default=None, ge=0, le=LONGEST_MS)  # until redelivery
+    # the messages to settle; null: all that the settlement holds
+    messages: list[int] | None = Field(default=None, max_length=1000)
+    # the error of the attempt, for the record
+    error: str = Field(default="", max_length=4000, pattern=NO_NUL)
+    # milliseconds until redelivery
+    delay_ms: int | None = Field(default=None, ge=0, le=LONGEST_MS)
     puts: list[PutWith] = Field(default=[], max_length=MOST)
 
 
