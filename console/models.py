@@ -13,11 +13,11 @@ class SavedView(models.Model):
 
     slug = models.CharField(max_length=100)  # slug in URLs
     name = models.CharField(max_length=80)
-    filter = models.TextField()  # in its normal form
+    filter = models.TextField()  # the filter in its normal form
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_views"
     )
-    is_shared = models.BooleanField(default=False)  # others see name, filter
+    is_shared = models.BooleanField(default=False)  # others may see its name and filter
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -42,7 +42,8 @@ class BrowserSession(AbstractBaseSession):
     seen_at = models.DateTimeField(db_default=Now())  # time of the last activity
     host = models.TextField(db_default="")  # host at sign-in
     browser = models.TextField(db_default="")  # User-Agent
-    is_stale = models.BooleanField(db_default=False)  # a new key is due
+    # the session gets a new key at its next activity
+    is_stale = models.BooleanField(db_default=False)
 
     class Meta:
         default_permissions = ()
@@ -54,7 +55,8 @@ class CodeTries(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="+"
     )
-    wrong = models.PositiveSmallIntegerField(db_default=0)  # since the last right one
+    # wrong codes since the last right one
+    wrong = models.PositiveSmallIntegerField(db_default=0)
     wrong_at = models.DateTimeField(null=True)
     last_step = models.BigIntegerField(db_default=0)  # time step of the last code used
 

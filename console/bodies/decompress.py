@@ -13,11 +13,11 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-KEPT = 2**20  # bytes of what comes out
+KEPT = 2**20  # bytes of output that are kept
 COUNTED = 32 * 2**20  # bytes counted at most
-RATIO = 250  # of output to input; beyond it, output stops at ``KEPT``
-MEMBERS = 16  # of a gzip file
-CHUNK = 64 * 2**10  # bytes that come out at once
+RATIO = 250  # output bytes per input byte; beyond this ratio, output stops at ``KEPT``
+MEMBERS = 16  # members decompressed of a gzip file
+CHUNK = 64 * 2**10  # output bytes per step
 SLICE = 2**10  # input bytes per step; damage loses at most this many
 
 GZIP = b"\x1f\x8b\x08"
@@ -32,13 +32,13 @@ class Unpacked:
     name: str  # the name of the encoding
     head: bytes
     size: int  # bytes counted
-    is_whole: bool  # whether that is all
+    is_whole: bool  # whether ``size`` counts the whole output
     notice: str = ""  # why output is missing
-    is_broken: bool = False  # because the input is damaged or truncated
+    is_broken: bool = False  # the input is damaged or truncated
 
     @property
     def is_kept(self) -> bool:
-        """Whether ``head`` is all of it."""
+        """Whether ``head`` is the whole output."""
         return self.is_whole and self.size == len(self.head)
 
 
@@ -77,7 +77,7 @@ def zlibbed(packed: bytes) -> Unpacked:
 
 def inflated(name: str, packed: bytes, form: int) -> Unpacked:
     """Raises:
-    ValueError: it has no output.
+    ValueError: the input gives no output.
     """
     most = min(COUNTED, max(KEPT, RATIO * len(packed)))
     head, size, notice, is_whole, is_broken = bytearray(), 0, "", False, False
@@ -107,8 +107,8 @@ def chunks(packed: bytes, form: int) -> Iterator[bytes]:
     """The output, ``CHUNK`` bytes at a time.
 
     Raises:
-        zlib.error: it is damaged from here on.
-        EOFError: its end is missing.
+        zlib.error: the input is damaged from here on.
+        EOFError: the end of the input is missing.
     """
     at = 0
     for _ in range(MEMBERS):
@@ -131,7 +131,7 @@ def from_base64(packed: bytes) -> Unpacked:
     """Decode base64, with or without line breaks, in either alphabet.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: the text is not base64.
     """
     letters = b"".join(packed.split())
     if not BASE64.fullmatch(letters):
@@ -144,12 +144,12 @@ def from_base64(packed: bytes) -> Unpacked:
     return Unpacked("base64", body, len(body), is_whole=True)
 
 
-PACKINGS: Mapping[str, Unpacker] = {  # by name in URLs
+PACKINGS: Mapping[str, Unpacker] = {  # decoders by their name in URLs
     "gzip": gzip,
     "zlib": zlibbed,
     "base64": from_base64,
 }
-ENCODINGS: Mapping[str, Unpacker] = {  # by content encoding
+ENCODINGS: Mapping[str, Unpacker] = {  # decoders by content encoding
     "gzip": gzip,
     "x-gzip": gzip,
     "deflate": deflated,

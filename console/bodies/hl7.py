@@ -6,7 +6,7 @@ import re
 
 LINE_ENDS = re.compile("\r\n|\r|\n")
 FRAME = "\x0b\x1c"  # MLLP framing, which some senders leave on
-CHARACTER_SET = 17  # of MSH, counted from the segment's name: MSH-18
+CHARACTER_SET = 17  # the index of MSH-18; index 0 is the segment's name
 WIDTH = 22
 
 SEGMENTS = {

@@ -45,12 +45,14 @@ class Headers:
     """The decoded headers of a message, for a page."""
 
     descriptor: Section
-    sections: list[Section]  # of each header that can be read, in their order
-    size: int  # of the headers, in bytes
+    # one for each header that can be read, in the order of the bytes
+    sections: list[Section]
+    size: int  # the length of all headers, in bytes
     error: MalformedHeader | None = None
     rest: str = ""  # the first bytes that cannot be decoded
-    rest_offset: int = 0  # of these, from the first byte of all headers
-    notice: str = ""  # why they are not decoded
+    # where ``rest`` begins, in bytes from the start of the headers
+    rest_offset: int = 0
+    notice: str = ""  # why ``rest`` is not decoded
 
     @property
     def rest_lines(self) -> list[str]:
@@ -65,7 +67,7 @@ class Headers:
 def decoded(
     message: Message, backout_count: int, head: bytes | None, now: datetime
 ) -> Headers | None:
-    """The descriptor and headers of a message; None of one that has neither.
+    """The descriptor and headers of a message; None if it has neither.
 
     Args:
         message: with its ``headers_size``.

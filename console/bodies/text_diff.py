@@ -18,7 +18,7 @@ from broker.formats.text import lines_of, opcodes, text_of
 AROUND = 3  # context lines around a difference
 MOST = 400  # lines that are shown
 LONG = 300  # characters of a line; of a longer one only the difference is shown
-KEPT = 60  # characters around that
+KEPT = 60  # characters shown around the difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class DiffLine:
     """One line of a difference."""
 
     kind: str  # same, gone, new, or gap
-    text: str = ""  # of a gap, the number of lines left out
+    text: str = ""  # the line; for a gap, the number of lines left out
 
     @property
     def sign(self) -> str:

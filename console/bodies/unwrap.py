@@ -42,16 +42,17 @@ class Opened:
     """The unwrapped content of a body."""
 
     head: bytes
-    is_kept: bool  # ``head`` is all of it
-    content_type: str  # of the content; empty if unknown
+    is_kept: bool  # whether ``head`` is the whole content
+    content_type: str  # the type of the content; empty if unknown
     layers: tuple[Layer, ...] = ()
     notices: tuple[str, ...] = ()
-    is_broken: bool = False  # the wrapping is damaged; this is the part decoded
-    preface: str = ""  # decoded headers that preceded it
+    # the wrapping is damaged; ``head`` is the part that was decoded
+    is_broken: bool = False
+    preface: str = ""  # decoded headers before the content
 
     def without(self, out: Unpacked, *notices: str) -> Opened:
-        """The same with one layer removed."""
-        is_broken = self.is_kept and out.is_broken  # or not all of it was read
+        """The content with one layer less."""
+        is_broken = self.is_kept and out.is_broken  # else its end was not read
         own = [out.notice] if out.notice and (is_broken or not out.is_broken) else []
         is_counted = self.is_kept and out.is_whole
         return replace(
@@ -77,8 +78,8 @@ def opened(
         size: its full length in bytes.
         content_type: declared by the sender.
         encoding: content encodings declared by the sender, the innermost first.
-        wanted: a packing that an operator takes it for (``PACKINGS``); others mean
-            nothing here.
+        wanted: a packing (``PACKINGS``) that an operator chose; other values are
+            ignored.
     """
     body = Opened(head, len(head) == size, content_type)
     body = without_declared(body, encoding)
@@ -95,7 +96,7 @@ def opened(
 
 
 def without_declared(body: Opened, encoding: str) -> Opened:
-    """The same without the encodings that the sender declared."""
+    """The content without the encodings that the sender declared."""
     names = [one.strip().lower() for one in encoding.split(",")][:MOST]
     for name in reversed([one for one in names if one not in ("", "identity")]):
         body = without_named(body, name)
@@ -116,7 +117,7 @@ def without_named(body: Opened, name: str) -> Opened:
 
 
 def without_next(body: Opened) -> Opened | None:
-    """The same without the layer that its bytes suggest; None if there is none."""
+    """The content without the layer that its bytes suggest; None if there is none."""
     if kind := MQ_FORMATS.get(body.head[:4]):
         return without_headers(body, kind)
     is_declared = body.content_type not in UNDECLARED
@@ -133,7 +134,7 @@ def tried(body: Opened, unpack: Unpacker, *, is_told: bool) -> Opened | None:
         out = unpack(body.head)
     except ValueError:
         return None
-    if out.is_broken and out.name != "gzip":  # with reliable magic numbers
+    if out.is_broken and out.name != "gzip":  # only gzip has a reliable magic number
         return None
     return body.without(out, *([UNSAID.format(out.name)] if is_told else []))
 
@@ -150,7 +151,7 @@ def is_meant(inner: bytes) -> bool:
 
 
 def without_headers(body: Opened, kind: Format) -> Opened | None:
-    """The same without IBM MQ headers, of either byte order."""
+    """The content without IBM MQ headers, of either byte order."""
     for encoding in (Enc.NORMAL, Enc.REVERSED):
         chain = read_chain(kind, encoding, Ccsid.UTF_8, body.head)
         if chain.headers:

@@ -44,8 +44,8 @@ Reader = Callable[[bytes], str]
 class Viewer:
     read: Reader
     done: str  # the format's name, for people
-    name: str = ""  # in URLs, if users may choose it
-    folds: bool = False  # by its indentation
+    name: str = ""  # the name in URLs; empty: users cannot choose this viewer
+    folds: bool = False  # whether elements fold, by their indentation
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ class Shown:
 
     text: str
     done: str
-    notice: str = ""  # why it is not shown by its type
-    is_cut: bool = False  # there is more
-    is_partly_read: bool = False  # so that not all lines are counted
-    line_count: int = 0  # of what was read; ``text`` may have fewer
+    notice: str = ""  # why the body is not shown by its type
+    is_cut: bool = False  # the body is longer than the text
+    is_partly_read: bool = False  # the body was not read whole; its lines are unknown
+    line_count: int = 0  # lines that were read; the text may have fewer
     folds: bool = False
-    layers: tuple[Layer, ...] = ()  # that were taken off, the outermost first
+    layers: tuple[Layer, ...] = ()  # layers that were removed, the outermost first
 
     @property
     def lines(self) -> list[str]:
@@ -189,7 +189,8 @@ def beginning(head: bytes, *, is_all: bool) -> Shown:
     """The start of a body that is too long to be formatted."""
     notice = "" if is_all else TOO_LONG
     if is_text(head):
-        text = head[:SHOWN].decode(errors="ignore")  # but for a character cut in two
+        # without a last character that is cut in two
+        text = head[:SHOWN].decode(errors="ignore")
         return Shown(
             text,
             "as text",

@@ -75,8 +75,9 @@ class Dead:
     rows: Sequence[dead_letter_groups.DeadLetterGroupRow]
     messages: int
     as_of: datetime
-    fields: dict[str, object]  # query of the list of dead letters for these only
-    sharing: Sequence[str]  # other links from the same queue, which may own some
+    fields: dict[str, object]  # the query that lists only these dead letters
+    # other links from the same queue; some of the messages may be theirs
+    sharing: Sequence[str]
 
     @property
     def shown(self) -> Sequence[dead_letter_groups.DeadLetterGroupRow]:
@@ -101,8 +102,8 @@ class Carried:
     what_to_do: str
     exception: str
     facts: Sequence[tuple[str, str]]
-    sent_at: datetime | None  # at its source
-    is_cut: bool  # of its body
+    sent_at: datetime | None  # when the message was sent to the source
+    is_cut: bool  # whether the body was cut
 
 
 def selection_of(

@@ -23,8 +23,8 @@ class LinkStep:
 
     name: str
     says: str
-    figures: Sequence[Figure] = ()  # counts of messages that go on
-    exits: Sequence[Figure] = ()  # counts of messages that leave here
+    figures: Sequence[Figure] = ()  # counts of messages that go on to the next step
+    exits: Sequence[Figure] = ()  # counts of messages that leave the link at this step
 
 
 def steps_of(link: Link, status: LinkStatus) -> Iterator[LinkStep]:

@@ -24,7 +24,7 @@ from console.layout.times import duration
 
 Kind = BridgeDestination.Kind
 
-CHIPS: dict[str, str] = {  # by state: which chip
+CHIPS: dict[str, str] = {  # the chip of each state
     LinkState.UNINITIALIZED: "gone",
     LinkState.STARTING: "delayed",
     LinkState.STARTED: "in-flight",
@@ -49,7 +49,7 @@ GUARANTEES = {
 class EndWords:
     """The source or the target of a link."""
 
-    destination: str  # its name there; empty: that of each message at its source
+    destination: str  # the name at the provider; empty: the source of each message
     kind: str  # queue or topic
     factory: str
     provider: str  # the kind of provider

@@ -1,4 +1,4 @@
-"""The subcommands' work and their results as values."""
+"""The work of the subcommands. Each function returns its result; it prints nothing."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def whole_of(
 
 
 def brief(told: dict[str, Any]) -> dict[str, Any]:
-    """Without the fields that most messages do not have."""
+    """The fields of a message, the most important first."""
     first = ("message_id", "put_at", "content_type", "encoding", "body")
     rest = {name: value for name, value in told.items() if name not in first}
     return {name: told[name] for name in first} | rest

@@ -25,7 +25,7 @@ from console.cli.telling import progress
 from console.messages import search_form
 
 BATCH = 200  # messages in memory at once
-Keys = Sequence[tuple[int, int]]  # message and queue
+Keys = Sequence[tuple[int, int]]  # the message and the queue of each entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from broker.security.audit import Actor
 from console.accounts import permissions
 
 REFUSED, USAGE = 1, 2
-NOBODY = "command line"  # the process itself, in the journal
+NOBODY = "command line"  # the name of the process itself in the journal
 
 
 acts: ContextVar[User | None] = ContextVar("acts", default=None)
@@ -49,7 +49,7 @@ def acting(name: str | None) -> User | None:
 
 
 def somebody(name: str | None) -> User:
-    """A user to store as the orderer."""
+    """The user to record as the person who gave an order."""
     user = acting(name)
     if user is None:
         raise CommandError(

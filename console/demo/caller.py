@@ -22,7 +22,7 @@ MECHANISMS = ("SCRAM-SHA-256", "PLAIN")  # preferred first
 class Program(Protocol):
     """The application of a client, with one link endpoint in one session."""
 
-    flush: Callable[[], None]  # to call after sending on one's own account
+    flush: Callable[[], None]  # to be called after sending outside of ``told``
 
     def begin(self, session: Session) -> None:
         """The session has begun; attach an endpoint."""
@@ -35,7 +35,7 @@ class Caller(asyncio.Protocol):
     """One connection of a client.
 
     Attributes:
-        over: done when the connection is; its result says why, for people.
+        over: done when the connection has ended; the result is the reason, as text.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Caller(asyncio.Protocol):
         self.take(data)
 
     def log_in(self) -> None:
-        """SASL is over: open, and begin what the program is for."""
+        """Open the connection after SASL, and begin the session for the program."""
         self.connection.open()
         self.program.begin(self.connection.begin())
         self.tick()

@@ -33,15 +33,15 @@ from broker.models import Address, AddressSetting, Queue
 
 ORDERS = "shop.orders"
 ATTEMPTS = 3
-SETTING: dict[str, Any] = {  # short, so that one can watch
+SETTING: dict[str, Any] = {  # short delays, so that users can watch each redelivery
     "max_delivery_attempts": ATTEMPTS,
     "dead_letter_address": "DLQ",
     "redelivery_delay_ms": 3_000,
 }
 REGIONS = ("eu", "us", "asia")
-CATALOGUE = 40  # articles
-WORK_S = 0.5  # on one order, at most
-TAKEN_AHEAD = 10  # orders
+CATALOGUE = 40  # articles in the catalogue
+WORK_S = 0.5  # the longest time to process one order
+TAKEN_AHEAD = 10  # link credit: orders that the warehouse gets in advance
 
 
 def make_places() -> None:

@@ -21,7 +21,7 @@ from console.layout import settings_problems
 from console.second_factors import gate
 from dashboards.live import attention, depths, link_status
 
-ENVIRONMENTS = ("dev", "stage", "prod")  # that have a colour of their own
+ENVIRONMENTS = ("dev", "stage", "prod")  # environments with a colour of their own
 THEMES = ("light", "dark", "system")
 DENSITIES = ("normal", "compact")
 COUNTS_AS = "_counts_as"  # attribute of a request: the view it counts as
@@ -39,7 +39,7 @@ class Destination:
     views: tuple[str, ...] = ()  # views that belong to this entry
     counts_groups: bool = False
     counts_findings: bool = False
-    counts_failed: bool = False  # links
+    counts_failed: bool = False  # show the number of failed links
     leaves: bool = False
     url: str = ""
     is_here: bool = False

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 
 BETWEEN = "~"  # never part of a cursor
 LONGEST = 40  # pages that one can go back one by one
-LARGEST = 2**63 - 1  # of the database's numbers
+LARGEST = 2**63 - 1  # the largest number that the database can store
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class Trail:
                 (key, str(value))
                 for key, values in request.GET.lists()
                 for value in values
-                if key not in ("after", "trail", "m")  # m: a message beside the list
+                # ``m`` is a message shown beside the list
+                if key not in ("after", "trail", "m")
             ),
         )
 

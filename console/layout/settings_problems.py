@@ -22,18 +22,18 @@ KEY = "console.advice"
 KEPT_S = 15
 KEY_OF_SECRETS = "console.advice.secrets"
 About = Queue | ModelQueue | AddressSetting | ConnectionFactory
-OF_ALL = {  # concerning all queues; listed first
+OF_ALL = {  # problems of all queues; listed first
     "dead-letter-queue-fills",
     "dead-letter-queue-too-short",
     "no-dead-letter-queue",
 }
-OF_SETTINGS = {  # named by the pattern of an address setting
+OF_SETTINGS = {  # problems that name the pattern of an address setting
     "attempts-of-zero",
     "delay-above-its-cap",
     "expiry-delays-crossed",
 }
-NO_SUCH_GROUP = "no-such-group"  # named by a group
-LOST = "password-lost"  # named by a connection factory
+NO_SUCH_GROUP = "no-such-group"  # the problem names a group of users
+LOST = "password-lost"  # the problem names a connection factory
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class SettingsLink:
 
     words: str
     url: str
-    leaves: bool = True  # the console, for Settings
+    leaves: bool = True  # whether the link leaves the console for Settings
 
 
 @dataclass(frozen=True, slots=True)

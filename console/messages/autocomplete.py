@@ -57,9 +57,9 @@ class Typed:
 
     before: str
     key: Key
-    name: str | None  # of the property; none: the name itself is being typed
+    name: str | None  # the property's name; None: the user is typing this name
     begun: str
-    ends: str = ""  # what follows it
+    ends: str = ""  # the text after the value
 
     def offer(self, values: Iterable[str], says: str = "") -> list[Option]:
         begun = self.begun.strip('"').lower()
@@ -77,7 +77,7 @@ def complete(user: User | AnonymousUser, texts: Sequence[str], text: str) -> Tol
         text: the text typed so far.
     """
     if text.count('"') % 2:
-        return Told([])  # within quotes
+        return Told([])  # the cursor is within quotes
     found = LAST.fullmatch(text)
     assert found, "it matches any text"
     before, term = found["before"], found["term"]

@@ -14,7 +14,7 @@ from broker.monitoring.dead_letters import DeadLetterCount
 from console.messages import dead_letter_links
 from console.messages.dead_letter_query import fields_of
 
-WIDTH, HEIGHT = 96, 24  # of the drawing, in its own units
+WIDTH, HEIGHT = 96, 24  # the size of the drawing, in its own units
 GAP = 1
 LINK = DeadLetter.Cause.LINK
 
@@ -80,12 +80,13 @@ class DeadLetterGroupRow:
     """One group in a list."""
 
     group: DeadLetterCount
-    on: str  # the name of the queue its dead letters are on
+    on: str  # the name of the queue that the dead letters are on
     fields: dict[str, object]
     standing: Standing
     said: DeadLetterGroup | None
     hours: Hours
-    link: Link | None = None  # of a bridge, for resubmits
+    # the link that the letters come from; a resubmit goes through it
+    link: Link | None = None
 
     @property
     def cause(self) -> str:
@@ -108,8 +109,8 @@ class Sum:
     query: str  # query string of the list of those groups
     fields: dict[str, object]
     sums: Sums
-    groups: int  # by fingerprint
-    wanted: int  # of these, that need attention
+    groups: int  # the number of groups with different fingerprints
+    wanted: int  # how many of these groups need attention
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def rows_of(
     trends: Mapping[str, Trend],
     at: datetime,
 ) -> list[DeadLetterGroupRow]:
-    """Groups as rows. One query; two more where some are of links.
+    """Groups as rows. One query; two more if links transferred some of them.
 
     Args:
         chosen: the groups to list.

@@ -14,7 +14,7 @@ from broker.monitoring import dead_letter_groups
 from broker.monitoring.dead_letters import NEWEST, DeadLetterCount, Selection
 from broker.security import authorities
 
-LARGEST = 2**31 - 1  # id of a queue
+LARGEST = 2**31 - 1  # the largest id of a queue
 WORDS = 120  # characters of an error in a description
 
 
@@ -46,7 +46,7 @@ class SelectionForm(PageForm):
 
 
 class PlanForm(SelectionForm):
-    """What is to be resubmitted: one message, or a selection."""
+    """The dead letters to resubmit: one message, or a selection."""
 
     message = forms.IntegerField(min_value=1, max_value=NEWEST, required=False)
 
@@ -64,7 +64,7 @@ def seen_by(selection: Selection, names: Mapping[int, str]) -> Selection:
 
 
 def fields_of(selection: Selection) -> dict[str, object]:
-    """The form fields that select the same."""
+    """The form fields that give the same selection."""
     pairs = {
         "fingerprint": selection.fingerprint,
         "queue": selection.origin_queue,

@@ -27,7 +27,7 @@ from broker.queueing import journal
 from broker.queueing.browse import Whereabouts, where_is
 from console.messages.timeline import Life, Road, lives
 
-ENDS = {  # for kinds that end a message: state and label of the chip
+ENDS = {  # kinds of events that end a message: state and label of the chip
     Kind.ACCEPT: ("done", "accepted"),
     Kind.DEAD_LETTER: ("dead", "dead-lettered"),
     Kind.RESUBMIT: ("done", "resubmitted"),
@@ -48,13 +48,14 @@ class Now:
     """Where one copy is, or how it ended."""
 
     life: Life
-    state: str  # of the chip
-    word: str  # label of the chip; empty for the state's own
+    state: str  # the state of the chip
+    word: str  # the label of the chip; empty: the label of the state
     since: datetime | None
     road: Road
-    place: Whereabouts | None = None  # none: it ended
+    place: Whereabouts | None = None  # None: the copy has ended
     letter: DeadLetter | None = None
-    binned: Discarded | None = None  # whether it can be restored
+    # the entry of the copy in the discard bin; None: it is not there
+    binned: Discarded | None = None
 
     @property
     def attempt(self) -> int:
@@ -71,7 +72,8 @@ class Story:
     """A message, its origin copy, and its copies."""
 
     message_id: int
-    message: Message | None  # none: past its retention; the journal is kept longer
+    # None: the message is past its retention; its journal is kept longer
+    message: Message | None
     lives: list[Life]
     here: list[Now]  # where this message is, or how it ended
     newest: list[Now]  # the same for its copies; empty without copies
@@ -93,7 +95,7 @@ class Story:
 
     @property
     def size(self) -> int:
-        """Of the body, in bytes."""
+        """The length of the body, in bytes."""
         return getattr(self.message, "size", 0)
 
     @property
@@ -167,7 +169,8 @@ def roads_of(queue_ids: Iterable[int]) -> dict[int, Road]:
             queue.address.name,
             queue.paused,
             0
-            if queue.kind == Queue.Kind.INTERNAL  # actor of the broker's own actions
+            # the queue is only the actor of the broker's own actions
+            if queue.kind == Queue.Kind.INTERNAL
             else limit_of(queue, merge(queue.address.name, settings)),
         )
         for queue in queues

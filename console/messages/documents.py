@@ -30,7 +30,7 @@ class FullMessage(Schema):
     message_id: int  # the broker's number
     address: str
     body: str
-    encoding: Literal["text", "base64"]  # of the body
+    encoding: Literal["text", "base64"]  # how the body is encoded
     content_type: str
     properties: dict[str, Any]
     priority: int
@@ -44,8 +44,9 @@ class FullMessage(Schema):
     put_at: datetime
     expires_at: datetime | None
     backout_count: int  # deliveries that were backed out
-    headers_base64: str | None  # IBM MQ's, chained, before the body
-    descriptor: dict[str, Any] | None  # IBM MQ's MQMD, where not default
+    headers_base64: str | None  # the chain of IBM MQ headers before the body
+    # the fields of IBM MQ's MQMD that differ from their defaults
+    descriptor: dict[str, Any] | None
     masked_by: list[str]  # names of the redaction rules that mask parts of it
     is_withheld: bool  # the whole body is masked; only its length is given
 
@@ -115,7 +116,7 @@ class FoundMessage(Schema):
     correlation_id: str | None
     producer: str | None
     size_bytes: int | None
-    cause: str | None  # this and the following: dead letters only
+    cause: str | None  # this field and those below: dead letters only
     error: str | None
     fingerprint: str | None
     origin_queue: str | None

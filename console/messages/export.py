@@ -28,7 +28,7 @@ from dashboards.pages.csv_safety import CsvSink, harmless
 from dashboards.pages.streaming import streamed
 
 PAGE = 500  # messages in memory at once
-LONGEST_BODY = 2**20  # bytes; longer ones are left out and marked so
+LONGEST_BODY = 2**20  # bytes; a longer body is left out, and its row says why
 LONGEST_PARCEL = 4 * 2**20  # bytes of bodies in memory at once
 NAMES = ["queue" if field.name == "queue_id" else field.name for field in fields(Found)]
 TYPES = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}

@@ -11,8 +11,9 @@ from typing import Any
 from broker.bridges.transfer import PATH
 from console.layout.times import in_zone
 
-PREFIX = "JMS_SUN_JMSBRIDGE_"  # of the properties of a bridge's dead messages
-BROKERS_OWN = ("_AMQ_", "_BRK_")  # prefix of its property names
+# prefix of the properties that a bridge sets in dead messages
+PREFIX = "JMS_SUN_JMSBRIDGE_"
+BROKERS_OWN = ("_AMQ_", "_BRK_")  # prefixes of the properties that this broker sets
 TIMES = ("_TIMESTAMP", "_EXPIRATION")  # suffixes of bridge properties that are times
 Pairs = list[tuple[str, str]]
 
@@ -23,7 +24,7 @@ class Properties:
 
     application: Pairs = field(default_factory=list)
     bridges: Pairs = field(default_factory=list)
-    own: Pairs = field(default_factory=list)  # the broker's
+    own: Pairs = field(default_factory=list)  # properties that the broker set
 
     @property
     def told(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ from broker.operations import Edit
 from console.bodies.pretty_print import indented_xml
 
 LONGEST = 512 * 2**10  # characters of a body in a form
-SENSITIVE = {  # why a change needs care
+SENSITIVE = {  # headers, and why a change of each needs care
     "correlation-id": "The receiver of an answer finds it by this.",
     "reply-to": "Answers go there.",
     "group-id": "Messages of a group are kept in order by this.",
@@ -46,7 +46,7 @@ class Sheet:
     """The editable and the locked parts of a message."""
 
     subject: Subject
-    text: Text | None  # none: the body cannot be edited
+    text: Text | None  # None: the body cannot be edited
     why_no_text: str = ""
     locked: list[Locked] = field(default_factory=list)
 

@@ -14,17 +14,18 @@ from console.bodies.text_diff import MessageDifference, difference
 from console.messages.detail import Story
 from console.messages.timeline import Life
 
-MOST = 3  # repairs of one message that are shown; each is of two bodies
+MOST = 3  # repairs shown of one message; each compares two bodies
 
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """One repair."""
+    """One repair: a message and its changed copy."""
 
     parent: int
     child: int
     operation: int | None
-    difference: MessageDifference | None  # none: a message is past its retention
+    # None: one of the messages is past its retention
+    difference: MessageDifference | None
 
 
 def kin_of(story: Story, held: authorities.GrantedAuthorities) -> list[Kin]:

@@ -1,4 +1,4 @@
-"""Which of its places a message may be seen in."""
+"""Which users may see or read a message, by the queues where it is or was."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ from broker.models import Act
 from broker.security import audit
 from console.models import SavedView
 
-MOST = 100  # of one person
+MOST = 100  # saved views of one user
 LONGEST_SLUG = 80  # characters, without the number that makes it unique
 AT_ONCE = "Somebody saved a view at the same moment. Save it again."
 SHOWN = 50  # shared views shown above a list
-State = dict[str, Any]  # fields, by name
+State = dict[str, Any]  # fields of a view, by name
 
 
 class SaveForm(forms.Form):

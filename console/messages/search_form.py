@@ -86,7 +86,7 @@ def require_clear(held: authorities.GrantedAuthorities, wanted: Filter) -> None:
     A message's copies may be on any queue, so it is refused on all queues.
 
     Raises:
-        MaskedSearch: it does.
+        MaskedSearch: the filter searches masked values.
     """
     sight = redaction.sight_of(None, held)
     for term in wanted.terms:
@@ -100,7 +100,7 @@ class FilterFault:
     """The part of a filter that cannot be parsed, and the rest."""
 
     readable: Filter
-    text: str  # the rest, as written; empty if only the total is too long
+    text: str  # the rest of the filter, as written; empty if only the total is too long
     error: InvalidFilter
 
     @property

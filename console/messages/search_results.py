@@ -19,12 +19,12 @@ from broker.monitoring.search import Count, Found
 from broker.monitoring.search.pages import MOST
 from console.messages import search_form
 
-FIELDS = {  # name of the value, if it differs from the key
+FIELDS = {  # the attribute of each key whose name differs
     "type": "subject",
     "content": "content_type",
     "origin": "origin_queue",
 }
-FEW = 4  # terms; with more, their effects are not counted
+FEW = 4  # terms; if a filter has more, the effects of its terms are not counted
 SEARCH = finding.Effort(seconds=0.06)  # seconds for a page; then the search stops
 COUNTING = finding.Effort(looks=6, seconds=0.03)  # seconds for a count
 
@@ -35,7 +35,7 @@ class Chip:
 
     text: str
     without: str
-    edited: str  # query without it, with its text in the field
+    edited: str  # the query without this term; the search field has its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class SearchResultRow:
     found: Found
     queue: str
     wanted: Filter
-    queries: dict[tuple[str, str | int], str]  # shared by all rows
+    # query strings by key and value; shared by all rows
+    queries: dict[tuple[str, str | int], str]
 
     @property
     def item(self) -> str:
@@ -80,7 +81,7 @@ class Fewer:
 
     term: str
     query: str
-    count: Count | None  # none: not counted
+    count: Count | None  # None: not counted
 
     @property
     def in_words(self) -> str:

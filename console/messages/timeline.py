@@ -30,7 +30,7 @@ class Road:
     """What the steps on one queue have in common."""
 
     queue_id: int
-    queue: str = ""  # its name; empty once it is gone
+    queue: str = ""  # the queue's name; empty after its deletion
     address: str = ""  # the address that feeds it
     is_paused: bool = False
     limit: int = 0  # delivery attempts; 0 is no limit
@@ -45,7 +45,7 @@ class TimelineStep:
     """One event or attempt; ``attempt`` is its number."""
 
     kind: Kind
-    at: datetime  # when it ended; for an entry in flight, when it was got
+    at: datetime  # the end of the step; for an entry in flight, the time of the get
     road: Road
     actor: str = ""
     attempt: int | None = None
@@ -57,20 +57,21 @@ class TimelineStep:
     to: str = ""  # the address of the copy
     copy: int | None = None
     queues: list[str] = field(default_factory=list)  # the queue of the copy
-    cause: str = ""  # of a dead letter
-    reason: int | None = None  # IBM MQ's code
+    cause: str = ""  # why the message became a dead letter
+    reason: int | None = None  # IBM MQ's reason code
     backouts: int = 0  # backouts on its queue so far
     operation: int | None = None
-    is_repaired: bool = False  # a copy that differs
+    is_repaired: bool = False  # whether the copy differs from its original
     why: str = ""
     hops: list[Hop] = field(default_factory=list)  # transfers by links in this step
-    after: timedelta | None = None  # since the step before it ended
-    same_error: bool = False  # as in the step before it
-    alike: list[TimelineStep] = field(default_factory=list)  # folded steps before it
+    after: timedelta | None = None  # time since the end of the step before
+    same_error: bool = False  # whether the step before had the same error
+    # equal steps before this one, shown folded
+    alike: list[TimelineStep] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """Its kind, as a CSS class and template name."""
+        """The kind of the step, as a CSS class and template name."""
         return self.kind.name.lower()
 
     @property
@@ -83,13 +84,13 @@ class TimelineStep:
 
     @property
     def is_removal(self) -> bool:
-        """Whether a consumer removed it unread, by IBM MQ's rules."""
+        """Whether a consumer removed the message unread, by IBM MQ's rules."""
         by_rule = self.cause in DeadLetter.IBM_CAUSES or self.reason is not None
         return by_rule and self.kind in (Kind.DEAD_LETTER, Kind.DISCARD)
 
     @property
     def departure(self) -> Hop | None:
-        """The transfer by which a link got it."""
+        """The transfer by which a link got the message."""
         return next((hop for hop in self.hops if hop.is_departure), None)
 
     @property
@@ -115,7 +116,7 @@ class Life:
     """One message of the chain, from its put to its end."""
 
     message_id: int
-    was: int | None  # the message it is a copy of
+    was: int | None  # the original that this message is a copy of
     steps: list[TimelineStep] = field(default_factory=list)
 
     @property
@@ -124,7 +125,7 @@ class Life:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a copy replaced it and was not undone."""
+        """Whether a copy replaced the message, and no undo removed the copy."""
         goes_on = False
         for step in self.steps:
             if step.kind == Kind.REINSTATE:
@@ -134,7 +135,7 @@ class Life:
         return goes_on
 
     def since(self, queue_id: int) -> datetime | None:
-        """When it last moved on a queue."""
+        """When the message last moved on a queue."""
         times = (s.ended_at for s in self.steps if s.road.queue_id == queue_id)
         return max(times, default=None)
 
@@ -179,9 +180,9 @@ def steps(
     told: list[TimelineStep] = []
     held: dict[
         tuple[int, int | None], TimelineStep
-    ] = {}  # got, by queue and unit of work
-    delayed: dict[int, TimelineStep] = {}  # by queue
-    backouts: Counter[int] = Counter()  # by queue
+    ] = {}  # open gets, by queue and unit of work
+    delayed: dict[int, TimelineStep] = {}  # by queue id
+    backouts: Counter[int] = Counter()  # by queue id
     for event in events:
         queue_id = event.queue_id
         if event.kind == Kind.WAKE and queue_id in delayed:
@@ -191,7 +192,7 @@ def steps(
             continue
         road = roads.get(queue_id) or Road(queue_id)
         uow = event.detail.get("from_uow", event.uow)
-        goes_on = event.kind == Kind.RESET  # regardless of the unit of work
+        goes_on = event.kind == Kind.RESET  # a reset does not end the open attempt
         step = None if goes_on else held.pop((queue_id, uow), None)
         if step is None:
             step = TimelineStep(event.kind, event.at, road)
@@ -254,13 +255,14 @@ def tell(step: TimelineStep, event: LifelineEvent) -> None:
     if due_at := detail.get("due_at"):
         step.due_at = datetime.fromisoformat(due_at)
     step.to = detail.get("to", "")
-    step.copy = detail.get("copy", step.copy)  # of a transfer, until the step ends
+    # a transfer may have set the copy already
+    step.copy = detail.get("copy", step.copy)
     step.operation = detail.get("operation")
     step.is_repaired = bool(detail.get("repaired"))
     step.why = detail.get("why", "")
     step.cause = detail.get("cause", "")
     step.reason = detail.get("reason")
-    if event.kind == Kind.TRANSFER:  # the journal has no other event for it
+    if event.kind == Kind.TRANSFER:  # the journal has no other event for this step
         step.hops.append(hop_of(detail))
 
 

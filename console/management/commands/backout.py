@@ -35,7 +35,8 @@ from console.cli.options import (
 from console.cli.people import REFUSED, USAGE
 
 NOTHING = 3
-NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # usage error; typer has no name
+# the class of usage errors; typer does not export it
+NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]
 Kind = Operation.Kind
 
 
@@ -53,19 +54,19 @@ class Command(BridgeCommands):
             raise CommandError(str(error), returncode=REFUSED) from error
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
-        """Have an exit code for what was not understood."""
+        """Exit with the code of wrong usage if the arguments were not understood."""
         try:
             return super().__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
         except (SystemExit, CommandError) as end:
             if not isinstance(error, NOT_UNDERSTOOD):
                 raise
-            if isinstance(end, SystemExit):  # already reported
+            if isinstance(end, SystemExit):  # the error was printed already
                 raise SystemExit(USAGE) from None
             raise CommandError(str(error), returncode=USAGE) from None
 
     @property
     def out(self) -> TextIO:
-        """Without what Django adds to each piece that is written."""
+        """Standard output without the line end that Django adds to each piece."""
         return cast(TextIO, self.stdout._out)
 
     @property

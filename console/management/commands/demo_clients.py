@@ -19,7 +19,7 @@ from console.queues import listeners
 from console.queues.listeners import Door
 
 AGAIN_AFTER_S = 3.0
-GOODBYE_S = 0.2  # until what was written last is on its way
+GOODBYE_S = 0.2  # seconds to send what was written last
 
 Say = Callable[[str], None]
 

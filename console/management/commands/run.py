@@ -28,7 +28,8 @@ from console.runtime.vendored_assets import vendor
 
 WEB_ANSWERS_WITHIN_S = 120
 ASK_AGAIN_AFTER_S = 0.1
-STOPS_WITHIN_S = {"listener": 20.0}  # it first stores what clients have put
+# the listener first stores the messages that clients have put
+STOPS_WITHIN_S = {"listener": 20.0}
 
 
 class Command(BaseCommand):

@@ -25,10 +25,10 @@ from console.demo.messages import (
     samples,
 )
 
-PAYMENTS_EVERY = 60  # messages: a round of payments comes between
-QUEUES = ("intake", "parsed", "DLQ")  # each on an address of its name
-SETTINGS: dict[str, dict[str, Any]] = {  # by pattern
-    "intake": {  # short, so that one can watch
+PAYMENTS_EVERY = 60  # a round of payments after so many messages
+QUEUES = ("intake", "parsed", "DLQ")  # queues, each fed by the address of the same name
+SETTINGS: dict[str, dict[str, Any]] = {  # address settings by pattern
+    "intake": {  # short delays, so that users can watch each redelivery
         "max_delivery_attempts": 3,
         "dead_letter_address": "DLQ",
         "redelivery_delay_ms": 2_000,
