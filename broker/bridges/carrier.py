@@ -153,7 +153,8 @@ class Carrier:
         self.set_clock(books.fence(self.link.pk, self.name, self.epoch, counts, now))
 
     def set_clock(self, told: datetime) -> None:
-        """Note that this process owns the link, and the time of the database's clock."""
+        """Note that this process owns the link, and the time of the database's
+        clock."""
         self.sure_at, self.told = time.monotonic(), told
 
     def now(self) -> datetime:

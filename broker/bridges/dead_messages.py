@@ -144,7 +144,8 @@ def send_elsewhere(link: Link, dead: Dead, reach: Reach) -> None:
 
 
 def is_taken(link: Link, queue: DeadMessageQueue, dead: Dead, reach: Reach) -> bool:
-    """Try one queue, up to its number of attempts; return whether it accepted the copy."""
+    """Try one queue, up to its number of attempts; return whether it accepted the
+    copy."""
     destination = destination_of(queue.destination)
     message = transformed(link, queue, dead.message)
     if queue.time_to_live_ms:
@@ -202,7 +203,8 @@ def bury(link: Link, dead: Sequence[Dead]) -> list[Receipt]:
 
 
 def told(message: NewMessage) -> dict[str, Any]:
-    """The headers and properties of a message, for the log; the body is never logged."""
+    """The headers and properties of a message, for the log; the body is never
+    logged."""
     fields = (*HEADERS, "properties")
     return {name: getattr(message, name) for name in fields}
 

@@ -67,7 +67,8 @@ class BridgeRunner:
         self.leave()
 
     def stop(self) -> None:
-        """Stop after each link's current message, so that another process can continue."""
+        """Stop after each link's current message, so that another process can
+        continue."""
         self.stopping.set()
 
     def leave(self) -> None:

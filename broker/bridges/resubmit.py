@@ -19,7 +19,8 @@ WHAT_FOR = (
 
 @transaction.atomic
 def ensure(link: Link) -> Queue:
-    """The resubmit queue of a link; it and its address are created if they are missing."""
+    """The resubmit queue of a link; it and its address are created if they are
+    missing."""
     name = link.resubmit_queue
     address, _ = Address.objects.get_or_create(name=name)
     queue, _ = Queue.objects.get_or_create(

@@ -169,7 +169,8 @@ class Runner:
                 return
 
     def is_to_rest(self, ends: Ends, carried: int) -> bool:
-        """Whether to close the connection to the target, because it was idle for long."""
+        """Whether to close the connection to the target, because it was idle for
+        long."""
         now = time.monotonic()
         if carried or not self.busy_at:
             self.busy_at = now

@@ -44,7 +44,8 @@ class Rights:
     answers: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def may(self, authority: Authority, name: str) -> bool:
-        """Whether the principal has an authority on the queue or address of this name."""
+        """Whether the principal has an authority on the queue or address of this
+        name."""
         if (known := self.answers.get((authority, name))) is not None:
             return known
         if len(self.answers) >= MOST_ANSWERS:

@@ -163,7 +163,8 @@ def one(
 
 
 def column(text: str | None) -> str | None:
-    """A text for a column: None if PostgreSQL cannot store it; the envelope keeps it."""
+    """A text for a column: None if PostgreSQL cannot store it; the envelope keeps
+    it."""
     return None if text is None or "\0" in text else text
 
 

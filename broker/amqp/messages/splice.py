@@ -83,7 +83,8 @@ def with_fields(section: bytes, wanted: Mapping[int, Any]) -> bytes:
 
 
 def elements(section: bytes, short: int, long: int) -> tuple[int, int]:
-    """The number of elements of a section's list or map, and the offset of the first."""
+    """The number of elements of a section's list or map, and the offset of the
+    first."""
     _, at = decode(section, 1, len(section))
     constructor = section[at]
     if constructor == short:

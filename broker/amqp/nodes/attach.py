@@ -78,7 +78,8 @@ async def to_put(client: NodeClient, endpoint: Receiver, attach: p.Attach) -> No
 def begin(
     endpoint: Receiver, end: Puts | Coordinates, target: p.Target | p.Coordinator
 ) -> None:
-    """Accept the attach. A receiver that must stop at once learns this in ``flowed``."""
+    """Accept the attach. A receiver that must stop at once learns this in
+    ``flowed``."""
     endpoint.context = end
     endpoint.accept(target=target)
     end.flowed()

@@ -110,7 +110,8 @@ def check_name(name: str) -> str:
 
 
 def subscription_name(attach: p.Attach) -> str:
-    """A link's name up to "|"; clients append a suffix to make names of links unique."""
+    """A link's name up to "|"; clients append a suffix to make names of links
+    unique."""
     return attach.name.partition("|")[0]
 
 

@@ -127,7 +127,8 @@ class Connection:
 
     @property
     def sessions(self) -> list[Session]:
-        """The sessions that not both sides have ended; they stay listed after a close."""
+        """The sessions that not both sides have ended; they stay listed after a
+        close."""
         return list(self.channels.by_local.values())
 
     def endpoints(self) -> Iterator[Endpoint]:

@@ -31,7 +31,8 @@ class Heartbeats:
         self.heard_at = self.spoken_at = -inf
 
     def owe(self, idle_time_out_ms: int | None) -> None:
-        """Set the longest silence that the peer accepts from us; None or 0: no limit."""
+        """Set the longest silence that the peer accepts from us; None or 0: no
+        limit."""
         if idle_time_out_ms:
             self.owed_s = max(LEAST_S, idle_time_out_ms / 1000 / 2)
 

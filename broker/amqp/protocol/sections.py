@@ -134,8 +134,8 @@ class Sections:
 @dataclass(slots=True)
 class Body:
     """``data``: the bytes of the only data section; None if there are several sections
-    or another kind of body. ``written``: the encoded value of a body of kind ``value``.
-    """
+    or another kind of body. ``written``: the encoded value of a body of kind
+    ``value``."""
 
     kind: Literal["data", "sequence", "value"]
     data: bytes | None = None

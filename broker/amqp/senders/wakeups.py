@@ -264,7 +264,8 @@ class Waking:
 
 
 def what_is_on(queue_ids: Sequence[int]) -> list[QueueState]:
-    """The states of queues; a deleted queue counts as ready, so that its sleepers look."""
+    """The states of queues; a deleted queue counts as ready, so that its sleepers
+    look."""
     parts = range(0, len(queue_ids), AT_ONCE)
     return [one for at in parts for one in some(queue_ids[at : at + AT_ONCE])]
 

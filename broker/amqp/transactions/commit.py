@@ -98,7 +98,8 @@ def discharged(discharges: Sequence[Discharge]) -> Results:
 
 
 def commit_one(discharge: Discharge) -> Exception | None:
-    """Commit a transaction, unless the last attempt has committed it; None on success."""
+    """Commit a transaction, unless the last attempt has committed it; None on
+    success."""
     try:
         if discharge.xid is not None and is_committed(discharge.xid):
             return None

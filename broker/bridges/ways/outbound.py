@@ -75,7 +75,8 @@ class Outbound:
                     raise refusal
 
     def send_run(self, run: Sequence[Sending]) -> list[SendRefused | None]:
-        """Send messages of one destination, and note their message ids at the target."""
+        """Send messages of one destination, and note their message ids at the
+        target."""
         messages = [one.message for one in run]
         refusals = self.target.send(messages, run[0].destination)
         for one, given in zip(run, self.target.sent_ids, strict=False):

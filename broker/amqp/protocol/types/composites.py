@@ -156,7 +156,8 @@ def composite_of(value: Any, *classes: type) -> Any:
 
 
 def known(value: Any) -> Any:
-    """The value as its composite type if the type is known; else the value unchanged."""
+    """The value as its composite type if the type is known; else the value
+    unchanged."""
     return composite_of(value) if layout_of(value) else value
 
 

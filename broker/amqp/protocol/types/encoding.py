@@ -123,7 +123,8 @@ whole(ULong, 0x44, 0x53, 0x80)
 
 
 def text(kind: type, narrow: int, to_bytes: Writer) -> None:
-    """Register the encoder of texts or bytes; short values have a length of one byte."""
+    """Register the encoder of texts or bytes; short values have a length of one
+    byte."""
     of_one_byte, of_four = struct.Struct("BB").pack, struct.Struct(">BI").pack
 
     @encodes(kind)
@@ -226,7 +227,8 @@ def values_of_array(values: Array) -> tuple[int, list[bytes]]:
 
 
 def code_for(values: Array) -> int:
-    """The constructor for values of the first value's type, wide enough for all values."""
+    """The constructor for values of the first value's type, wide enough for all
+    values."""
     if not values:
         return SYMBOLS
     kind = next((kind for kind in type(values[0]).__mro__ if kind in CODES), None)

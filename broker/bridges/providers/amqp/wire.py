@@ -99,7 +99,8 @@ class Wire:
 
     @property
     def is_activemq(self) -> bool:
-        """Whether the provider is ActiveMQ Classic; Artemis has another product name."""
+        """Whether the provider is ActiveMQ Classic; Artemis has another product
+        name."""
         return self.said("product") == "ActiveMQ"
 
     def said(self, name: str) -> str:

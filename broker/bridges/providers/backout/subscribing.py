@@ -197,7 +197,8 @@ class BackoutSubscription:
             self.give_back(sorted(self.held.difference(accepted)))
 
     def let_go(self, ids: Iterable[int]) -> None:
-        """Remove settled messages; after the last message of a branch, the branch ends."""
+        """Remove settled messages; after the last message of a branch, the branch
+        ends."""
         self.held.difference_update(ids)
         if not self.held:
             self.branch = None

@@ -179,7 +179,8 @@ def text_of(value: Any) -> str | None:
 
 
 def is_header(name: str, text: str) -> bool:
-    """Whether a property can be a header of its own, and would be received unchanged."""
+    """Whether a property can be a header of its own, and would be received
+    unchanged."""
     return (
         name not in TAKEN
         and name.isprintable()

@@ -125,7 +125,8 @@ def options_of(factory: Factory) -> Options:
 
 
 def check_texts(factory: Factory) -> None:
-    """Refuse line ends: CONNECT has no escapes, so a line end would begin a new header."""
+    """Refuse line ends: CONNECT has no escapes, so a line end would begin a new
+    header."""
     fields = {
         "user name": factory.username,
         "password": factory.password,

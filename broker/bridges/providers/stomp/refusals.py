@@ -1,4 +1,5 @@
-"""The meaning of ERROR frames. They have no codes, so their English texts are compared."""
+"""The meaning of ERROR frames. They have no codes, so their English texts are
+compared."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def at_subscription(options: Options, frame: Frame, destination: str) -> WrongFa
 def at_send(
     options: Options, frame: Frame, destination: str
 ) -> WrongFactory | SendRefused:
-    """The error for a refused SEND; it concerns the destination, or one message only."""
+    """The error for a refused SEND; it concerns the destination, or one message
+    only."""
     said = said_by(frame)
     if OF_A_DESTINATION.search(said):
         return WrongFactory(
