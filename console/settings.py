@@ -23,20 +23,23 @@ env = environ.Env()
 VAR_DIR = Path(env("BACKOUT_VAR", default=str(BASE_DIR / "var"))).resolve()
 
 DEBUG = env.bool("DEBUG", default=False)
-ENVIRONMENT = env("BACKOUT_ENVIRONMENT", default="dev")  # dev, stage, prod: the band
+# dev, stage or prod; pages show it as a coloured band
+ENVIRONMENT = env("BACKOUT_ENVIRONMENT", default="dev")
 SECRET_KEY_FILE = VAR_DIR / "secret_key"
 SECRET_KEY = env("SECRET_KEY", default="") or (
     SECRET_KEY_FILE.read_text()
     if os.access(SECRET_KEY_FILE, os.R_OK)
-    else secrets.token_urlsafe(50)  # for set-up; sessions need one that stays
+    # for set-up only; sessions need a key that stays the same
+    else secrets.token_urlsafe(50)
 )
-SECRET_KEYS_FILE = VAR_DIR / "secret_keys"  # of passwords for other brokers
+# keys that encrypt passwords for other brokers
+SECRET_KEYS_FILE = VAR_DIR / "secret_keys"
 BACKOUT_SECRET_KEYS = env.list("BACKOUT_SECRET_KEYS", default=[]) or (
     SECRET_KEYS_FILE.read_text().split()
     if os.access(SECRET_KEYS_FILE, os.R_OK)
-    else [Fernet.generate_key().decode()]  # for set-up, too
+    else [Fernet.generate_key().decode()]  # for set-up only
 )
-SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])  # earlier ones
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])  # earlier keys
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
@@ -45,7 +48,7 @@ INSTALLED_APPS = [
     *(["console.demo"] if env.bool("BACKOUT_DEMO", default=False) else []),
     "dashboards",
     "broker",
-    "console.apps.SettingsConfig",  # in place of django.contrib.admin
+    "console.apps.SettingsConfig",  # replaces django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -104,7 +107,7 @@ TEMPLATES = [
     }
 ]
 
-# PostgreSQL. The options hold for every connection: the broker's statements are
+# PostgreSQL. The options are set on every connection: the broker's statements are
 # prepared, and are written for generic plans (docs/decisions).
 DATABASES = {
     "default": env.db("DATABASE_URL", default=socket_paths.database_url(VAR_DIR))
@@ -116,7 +119,7 @@ DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 POOLED = env.bool("DATABASE_POOL", default=False)
 DATABASES["default"]["CONN_MAX_AGE"] = 0 if POOLED else 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-# Plans are made once, perhaps for an empty queue, and must suit a full one.
+# A plan is made once, perhaps when the queue is empty, and must suit a full queue.
 DATABASES["default"]["OPTIONS"].setdefault(
     "options",
     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
@@ -134,9 +137,9 @@ if POOLED:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env("REDIS_URL", default=socket_paths.redis_url(VAR_DIR))
-# A socket waits at Redis for what is published, for hours where nothing is. The default
-# of five seconds would end that, and it hides cancellations from Python 3.11: consumers
-# look themselves whether Redis answers.
+# A web socket waits for messages from Redis, sometimes for hours. The default timeout
+# of five seconds would end the wait, and hides cancellations in Python 3.11. So there
+# is no timeout, and the consumers of sockets check themselves whether Redis answers.
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
@@ -144,8 +147,8 @@ CHANNEL_LAYERS = {
     }
 }
 
-# Celery. Tasks carry ids only and may run twice or never, so nothing is acknowledged
-# late, retried, or kept.
+# Celery. Tasks contain ids only, and may run twice or never, so no task is acknowledged
+# late or retried, and no result is stored.
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -164,7 +167,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_TASK_DEFAULT_QUEUE = "housekeeping"
 CELERY_TASK_ROUTES = {"dashboards.tasks.run_report": {"queue": "reports"}}
 
-HTTPS = env.bool("HTTPS", default=False)  # behind a proxy that speaks TLS
+HTTPS = env.bool("HTTPS", default=False)  # whether a proxy with TLS is in front
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 if HTTPS:
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=31_536_000)  # a year
@@ -184,12 +187,12 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-# Token for /metrics; empty: this machine alone.
+# Token for /metrics; empty: only clients on this machine get metrics.
 BACKOUT_METRICS_TOKEN = env.str("BACKOUT_METRICS_TOKEN", default="")
 
 # How long the response to an idempotency key is kept.
 BACKOUT_ANSWERS_KEPT_HOURS = env.int("BACKOUT_ANSWERS_KEPT_HOURS", default=24)
-# Of one request, with all messages in it.
+# The largest request in bytes, with all its messages.
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("BACKOUT_MAX_REQUEST_BYTES", default=16 * 2**20)
 
 LANGUAGE_CODE = "en"
@@ -211,9 +214,9 @@ BROKER_TRANSACTION_TIMEOUT_S = env.int("BROKER_TRANSACTION_TIMEOUT_S", default=3
 BROKER_MESSAGE_RETENTION_DAYS = env.int("BROKER_MESSAGE_RETENTION_DAYS", default=7)
 # How long after its end an operation can be undone.
 BROKER_UNDO_WINDOW_S = env.int("BROKER_UNDO_WINDOW_S", default=1800)
-# How long an operation waits for a consumer to take what it tried first.
+# How long an operation waits for a consumer to get the messages of its canary.
 BROKER_CANARY_PATIENCE_S = env.int("BROKER_CANARY_PATIENCE_S", default=300)
-# How long after it was planned an operation can be approved, and then started.
+# How long an operation can be approved and started after it was planned.
 BROKER_APPROVAL_WINDOW_S = env.int("BROKER_APPROVAL_WINDOW_S", default=14_400)
 BROKER_JOURNAL_RETENTION_DAYS = env.int("BROKER_JOURNAL_RETENTION_DAYS", default=30)
 BROKER_MAX_MESSAGE_BYTES = env.int("BROKER_MAX_MESSAGE_BYTES", default=100 * 2**20)
@@ -223,7 +226,8 @@ BROKER_MAX_UNCOMMITTED_MESSAGES = env.int(
 BROKER_MAX_UNCOMMITTED_BYTES = env.int(
     "BROKER_MAX_UNCOMMITTED_BYTES", default=100 * 2**20
 )
-BROKER_NAME = env.str("BROKER_NAME", default="BACKOUT")  # as a queue manager's
+# the broker's name, like that of a queue manager
+BROKER_NAME = env.str("BROKER_NAME", default="BACKOUT")
 BROKER_DEAD_LETTER_QUEUE = env.str(
     "BROKER_DEAD_LETTER_QUEUE", default="SYSTEM.DEAD.LETTER.QUEUE"
 )
@@ -233,12 +237,13 @@ BROKER_MAX_REDELIVERY_RECORDS = env.int("BROKER_MAX_REDELIVERY_RECORDS", default
 BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = env.bool(
     "BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY", default=False
 )
-# How often what expired is looked for; negative: only by gets that find nothing.
+# Seconds between searches for expired messages; negative: only gets that find no
+# message search for them.
 BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S = env.float(
     "BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S", default=1.0
 )
-# How often queues and addresses that made themselves are looked at, if they are idle;
-# negative: never, so that they stay.
+# Seconds between checks whether auto-created queues and addresses are idle and can be
+# deleted; negative: no checks, so they are never deleted.
 BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S = env.float(
     "BROKER_ADDRESS_QUEUE_SCAN_PERIOD_S", default=30.0
 )
@@ -273,19 +278,20 @@ BROKER_LITERAL_MATCH_MARKERS = env.str("BROKER_LITERAL_MATCH_MARKERS", default="
 # AMQP. Listening addresses and authentication.
 BROKER_AMQP_HOST = env.str("BROKER_AMQP_HOST", default="127.0.0.1")
 BROKER_AMQP_PORT = env.int("BROKER_AMQP_PORT", default=5672)
-# A port that nobody has named may be another, the next that is free.
+# If no port is set, the listener may use the next port that is free.
 BROKER_AMQP_PORT_IS_FIXED = "BROKER_AMQP_PORT" in os.environ
-BROKER_AMQPS_PORT = env.int("BROKER_AMQPS_PORT", default=5671)  # with a certificate
-BROKER_AMQP_CERTIFICATE = env.str("BROKER_AMQP_CERTIFICATE", default="")  # files, in
-BROKER_AMQP_KEY = env.str("BROKER_AMQP_KEY", default="")  # PEM
+# The TLS port, used only with a certificate. The next three are PEM files.
+BROKER_AMQPS_PORT = env.int("BROKER_AMQPS_PORT", default=5671)
+BROKER_AMQP_CERTIFICATE = env.str("BROKER_AMQP_CERTIFICATE", default="")
+BROKER_AMQP_KEY = env.str("BROKER_AMQP_KEY", default="")
 BROKER_AMQP_CLIENT_CA = env.str("BROKER_AMQP_CLIENT_CA", default="")
-# Passwords without TLS: yes, no, or None, which is from this machine only.
+# Whether passwords are accepted without TLS; None: only from this machine.
 BROKER_AMQP_PLAIN_WITHOUT_TLS = env.bool("BROKER_AMQP_PLAIN_WITHOUT_TLS", default=None)
-# SCRAM is for credentials only, and clients that are offered it use nothing else; None
-# offers it where PLAIN is not.
+# Whether SCRAM is offered; None: only where PLAIN is not. SCRAM works for credentials
+# only, and clients that are offered SCRAM use nothing else.
 BROKER_AMQP_SCRAM = env.bool("BROKER_AMQP_SCRAM", default=None)
-# Whether clients of Azure Service Bus may log in with tokens. What the database has of
-# a credential is then enough to make one.
+# Whether clients of Azure Service Bus may log in with tokens. Whoever reads the
+# credentials in the database can then make tokens.
 BROKER_AMQP_CBS = env.bool("BROKER_AMQP_CBS", default=False)
 # Limits of clients per listening process; see broker/amqp/limits.py.
 BROKER_AMQP_MAX_CONNECTIONS = env.int("BROKER_AMQP_MAX_CONNECTIONS", default=10_000)
@@ -301,7 +307,7 @@ BROKER_AMQP_MAX_BEFORE_LOGIN_PER_HOST = env.int(
 )
 BROKER_AMQP_LOGIN_TIMEOUT_S = env.float("BROKER_AMQP_LOGIN_TIMEOUT_S", default=10.0)
 BROKER_AMQP_LOGIN_BYTES = env.int("BROKER_AMQP_LOGIN_BYTES", default=8192)
-# Wrong passwords in a minute.
+# The number of wrong passwords in a minute before a host or a name is refused.
 BROKER_AMQP_MAX_LOGIN_FAILURES_PER_HOST = env.int(
     "BROKER_AMQP_MAX_LOGIN_FAILURES_PER_HOST", default=100
 )
@@ -336,7 +342,8 @@ BACKOUT_TRANSFORMERS = env.list("BACKOUT_TRANSFORMERS", default=[])
 
 # Links of bridges: message ids kept for duplicate detection.
 BRIDGE_DUPLICATES_KEPT_S = env.float("BRIDGE_DUPLICATES_KEPT_S", default=7 * 86400.0)
-BRIDGE_DUPLICATES_KEPT = env.int("BRIDGE_DUPLICATES_KEPT", default=1_000_000)  # of each
+# ids of each link
+BRIDGE_DUPLICATES_KEPT = env.int("BRIDGE_DUPLICATES_KEPT", default=1_000_000)
 
 LOGGING = {
     "version": 1,

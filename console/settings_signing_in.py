@@ -10,7 +10,7 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "console.second_factors.gate.PeopleBackend",
 ]
-# Without a request of the web, and for who has no second factor to be asked for.
+# AMQP clients have no web request, and cannot be asked for a second factor.
 BROKER_AMQP_AUTHENTICATION_BACKENDS = ["console.second_factors.gate.PasswordAlone"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
@@ -27,13 +27,14 @@ AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_HANDLER = "console.accounts.sign_in_limits.SignInLimits"
-# Wrong passwords of one name from any address, and from one address for any name.
+# Limits of wrong passwords: for one name from any address, and for any name from one
+# address.
 BACKOUT_SIGN_IN_FAILURES = (
     env.int("BACKOUT_SIGN_IN_FAILURES_PER_NAME", default=20),
     env.int("BACKOUT_SIGN_IN_FAILURES_PER_ADDRESS", default=100),
 )
-# Whose X-Forwarded-For says where a request came from: addresses or networks. The web
-# process is started with it (Procfile).
+# Proxies whose header X-Forwarded-For is trusted: addresses or networks. The web
+# process is started with the same value (Procfile).
 BACKOUT_TRUSTED_PROXIES = env.list("BACKOUT_TRUSTED_PROXIES", default=[])
 AXES_LOCKOUT_TEMPLATE = "registration/locked_out.html"
 AXES_VERBOSE = False
@@ -44,21 +45,23 @@ BACKOUT_SESSION_LONGEST_S = env.int("BACKOUT_SESSION_LONGEST_S", default=43_200)
 SESSION_ENGINE = "console.accounts.sessions"
 SESSION_COOKIE_AGE = BACKOUT_SESSION_LONGEST_S
 
-# Whose sign-in takes a second factor: groups, "superusers", or "*" for everybody. Who
-# has set one up is asked for it in any case.
+# Users who must have a second factor: groups, "superusers", or "*" for everybody. Users
+# who have set up a second factor are asked for it in any case.
 BACKOUT_SECOND_FACTOR_GROUPS = [
     one.strip() for one in env.list("BACKOUT_SECOND_FACTOR_GROUPS", default=[])
 ]
-# Of django-allauth, what comes after the password; the rest has no URL here.
+# django-allauth is used only for the steps after the password; its other pages have no
+# URL here.
 ACCOUNT_ADAPTER = "console.second_factors.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_RATE_LIMITS = False  # they are kept in a process; ours, in the database
+# allauth keeps limits in one process; ours are in the database
+ACCOUNT_RATE_LIMITS = False
 ACCOUNT_LOGIN_TIMEOUT = 300  # seconds from the password to the code
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300
 MFA_ADAPTER = "console.second_factors.adapters.FactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_ALLOW_UNVERIFIED_EMAIL = True  # there are no addresses
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # users have no e-mail addresses
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_TOLERANCE = 1  # steps of half a minute, either way

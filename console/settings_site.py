@@ -95,7 +95,9 @@ class SettingsSite(AdminSite):
     ) -> None:
         own = admin_class or ModelAdmin
         if own.__module__.startswith("allauth."):
-            return  # addresses that nobody uses, and second factors with their secrets
+            # no page for unused e-mail addresses, and for second factors with their
+            # secrets
+            return
         where = {"__module__": own.__module__}
         audited = type(own.__name__, (AuditedAdmin, own), where)
         super().register(model_or_iterable, audited, **options)

@@ -16,7 +16,8 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
         found = static_file.get_response(request.method, request.META)
         body = b""
-        if found.file is not None:  # nor is it for HEAD and for what did not change
+        # there is no file for HEAD requests and unchanged files
+        if found.file is not None:
             with found.file:
                 body = found.file.read()
         answer = HttpResponse(body, status=int(found.status))

@@ -20,8 +20,9 @@ class Consent:
     """The approval that a plan needs, and its state."""
 
     queues: list[str]  # queues with more messages than one person may handle
-    approval: Approval | None  # none: the queues began to require it after the plan
-    is_own: bool  # the reader planned it
+    # None: the queues began to require an approval after the plan
+    approval: Approval | None
+    is_own: bool  # whether the reader planned the operation
     is_over: bool  # the deadline has passed
 
     @property
@@ -35,7 +36,7 @@ class Consent:
 
 
 def consent_to(operation: Operation, user: Principal) -> Consent | None:
-    """The approval that a plan needs; None if none."""
+    """The approval that a plan needs; None if it needs none."""
     queues = limits_passed(operation, "approval_above")
     if not queues:
         return None

@@ -1,4 +1,4 @@
-"""The progress of an operation as text: its stages, and what it waits for."""
+"""The progress of an operation as text: its stages, and the reasons why it waits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from console.operations.wording import messages, words_of
 
 State, Trial = Operation.State, Course.Stage
 
-LATE = timedelta(seconds=10)  # without a worker
+LATE = timedelta(seconds=10)  # an operation is late after this time without a worker
 HALTS: dict[StopReason, str] = {
     StopReason.AGAIN: "{n} of {tried} died again, of the same as before: “{pattern}”.",
     StopReason.NEW: "{n} of {tried} died of something new: “{pattern}”.",
@@ -117,7 +117,7 @@ def halted(halt: Halt) -> tuple[str, str]:
 def waits_for(
     operation: Operation, course: Course, aftermath: Aftermath | None
 ) -> Iterator[str]:
-    """What a running operation waits for, and what it shares workers with."""
+    """Why a running operation waits, and the operations that take turns with it."""
     if operation.state != State.RUNNING:
         return
     if course.paused_at:
@@ -134,7 +134,7 @@ def waits_for(
 
 
 def is_late(operation: Operation, course: Course, now: datetime) -> timedelta | None:
-    """How long no worker has run, if too long."""
+    """How long no worker has processed the operation; None if this is short."""
     stands = course.paused_at or course.stage == Trial.HALTED
     if operation.state != State.RUNNING or stands or not operation.started_at:
         return None

@@ -22,14 +22,14 @@ class Aftermath:
     """The outcomes of the copies that an operation made."""
 
     processed: int
-    known: Counter[str]  # dead again with a known error, by fingerprint
-    new: Counter[str]  # dead again with a new error
+    known: Counter[str]  # copies that died again with a known error, by fingerprint
+    new: Counter[str]  # copies that died again with a new error, by fingerprint
     expired: int
-    taken: int  # removed by other operations
+    taken: int  # copies removed by other operations
     unknown: int
-    untouched: int  # on their queue, never got
-    under_way: int  # with a consumer, or waiting for redelivery
-    unseen: int  # not known to have left their queue
+    untouched: int  # still on their queue, never delivered
+    under_way: int  # copies with a consumer, or waiting for redelivery
+    unseen: int  # copies that were not looked up, because there are too many
 
     @property
     def dead(self) -> int:
@@ -57,7 +57,7 @@ def aftermath_of(
     """The outcomes of the copies; None if they are not followed."""
     undoing = undoing_of(operation)
     if not copy_outcomes.follows(operation) or (undoing and undoing.started_at):
-        return None  # undone copies have not finished
+        return None  # copies that are undone have no outcome of their own
     if not ledger.done:
         return None
     ends, seen = Counter(ledger.ends), copy_outcomes.OutcomeCheck()

@@ -14,8 +14,8 @@ from typing import Any
 from broker.models import Act, AuditRecord, Operation, Queue
 from broker.security.audit import AuditFilter, found
 
-RECENT = 10  # actions on a queue
-LONGEST = 200  # actions on an operation
+RECENT = 10  # number of actions shown of a queue
+LONGEST = 200  # number of actions shown of an operation
 DONE = AuditRecord.Outcome.DONE
 
 Words = str | Callable[[dict[str, Any]], str]
@@ -23,10 +23,10 @@ Words = str | Callable[[dict[str, Any]], str]
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """Who did what, and why."""
+    """One action of a user, its time and its reason."""
 
     actor: str
-    words: str  # the text after the name
+    words: str  # the text after the user's name
     at: datetime
     reason: str = ""
 
@@ -76,7 +76,9 @@ ON_IT = {
 
 
 def of_operation(operation: Operation) -> list[HistoryEntry]:
-    """From its plan on, including its undo; its reason is shown elsewhere."""
+    """The history of an operation from its plan on, including its undo, and without the
+    reason of the plan, which the page shows elsewhere.
+    """
     undo = Operation.objects.filter(undoes=operation).first()
     records = found(AuditFilter(operation=operation.pk, outcome=DONE))[:LONGEST]
     deeds = list(told(records, WITH_IT))

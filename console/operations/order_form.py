@@ -15,7 +15,8 @@ from console.messages.dead_letter_query import LARGEST
 from console.messages.dead_letter_query import WORDS as LONGEST_QUOTE
 from console.operations.wording import WORDS
 
-PLACES = {"ready": Place.READY, "delayed": Place.DELAYED}  # where one can act
+# places whose entries an operation can change
+PLACES = {"ready": Place.READY, "delayed": Place.DELAYED}
 MOST_TICKED = 500
 TICKED, ALL = "ticked", "all"
 

@@ -13,7 +13,7 @@ from console.operations import results
 from console.operations.permissions import require_ways
 
 # Messages checked before the page answers; the worker checks the rest.
-AT_ONCE, AT_ONCE_S = 3, 1.0  # chunks, and for how long
+AT_ONCE, AT_ONCE_S = 3, 1.0  # chunks, and seconds
 
 
 def require(request: HttpRequest, plan: Operation) -> None:

@@ -157,8 +157,8 @@ class PatchPanel:
     patch: OperationPatch | None
     form: PatchForm
     may_change: bool
-    obstacle: str  # why the user may not
-    alike: list[Alike]  # only for users who may browse
+    obstacle: str  # why the user may not change the patch
+    alike: list[Alike]  # empty for users who may not browse
     document: list[str]  # the patch as lines of text
     total: int
 

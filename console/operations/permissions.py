@@ -16,7 +16,8 @@ from broker.security import authorities
 from console.operations.results import Ledger
 from console.operations.wording import words_of
 
-KNOWING: tuple[authorities.Authority, ...] = ("inquire", "put")  # as a target queue
+# one of these lets a user name a target queue
+KNOWING: tuple[authorities.Authority, ...] = ("inquire", "put")
 
 
 def seen_by(user: authorities.Principal) -> QuerySet[Operation]:
@@ -44,7 +45,7 @@ def require_target(user: authorities.Principal, order: Order) -> None:
     """Check that the user may know the target queue.
 
     Raises:
-        NoSuchQueue: it does not exist, or is hidden from the user.
+        NoSuchQueue: the queue does not exist, or is hidden from the user.
     """
     if order.kind not in (Operation.Kind.MOVE, Operation.Kind.COPY):
         return
@@ -59,7 +60,7 @@ def require_ways(
     """Check the authorities that an operation needs at sources and targets.
 
     Raises:
-        NotAuthorized: one is missing; nothing is done.
+        NotAuthorized: an authority is missing; nothing is done.
     """
     words = words_of(operation)
     held = authorities.held_by(user)

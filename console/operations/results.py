@@ -22,7 +22,8 @@ State, Status = Operation.State, OperationItem.Status
 ASKS_WHY = 100  # messages; above that, a reason must be given
 ASKS_NAME = 100  # messages; above that, the name of the queue must be typed
 SHORTEST = timedelta(seconds=1)  # shorter remaining times are not shown
-STAYS = {Operation.Kind.PRIORITY, Operation.Kind.DELIVER}  # on its queue
+# kinds that leave a message on its queue
+STAYS = {Operation.Kind.PRIORITY, Operation.Kind.DELIVER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,12 @@ class Ledger:
     done: int
     skipped: int
     left_out: int  # left out of the plan; not in the total
-    ends: Counter[End]  # of what was done
+    ends: Counter[End]  # how the messages that were processed ended
     ways: list[MessageRoute]
-    names: dict[int, str]  # of the queues that the messages were on, by id
-    sources: set[str]  # the same, with an empty name for deleted queues
-    why_skipped: list[tuple[str, int]]  # the most frequent first
+    names: dict[int, str]  # names of the queues that the messages were on, by id
+    sources: set[str]  # the same names, and an empty one for deleted queues
+    # reasons and numbers of messages, the most frequent first
+    why_skipped: list[tuple[str, int]]
 
     @property
     def total(self) -> int:
@@ -135,7 +137,7 @@ def to_type(operation: Operation, ledger: Ledger) -> str:
 def said_of(operation: Operation, ledger: Ledger) -> Said:
     """Sentences about an operation, with its numbers and queues."""
     is_priority = operation.kind == Operation.Kind.PRIORITY
-    is_plan = operation.state == State.PLANNED  # some of which a patch may skip
+    is_plan = operation.state == State.PLANNED  # a patch may skip some of the messages
     return Said(
         words_of(operation),
         ledger.planned if is_plan else ledger.total,
@@ -151,8 +153,8 @@ class OperationRow:
     """One operation in a list."""
 
     operation: Operation
-    counts: Counter[str]  # of items, by status
-    undo: Counter[str] | None  # the same for the operation that undoes it
+    counts: Counter[str]  # numbers of items by status
+    undo: Counter[str] | None  # the same numbers of the operation that undoes it
 
     @property
     def words(self) -> Words:

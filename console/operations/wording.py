@@ -22,22 +22,22 @@ Kind = Operation.Kind
 class Words:
     """The texts of one kind of operation."""
 
-    name: str  # in the form and in lists
+    name: str  # name of the kind, in the form and in lists
     heading: str
-    doing: str  # while it runs
-    done: str  # after the number done
-    tab: str  # heading of the list of those
+    doing: str  # text while the operation runs
+    done: str  # text after the number of processed messages
+    tab: str  # heading of the list of processed messages
     plan: str  # the plan, in a sentence
-    nothing: str  # has been … yet
+    nothing: str  # the participle in “nothing has been … yet”
     goes: str = "To"  # heading of the target column; empty without targets
-    becomes: str = "became"  # before the number of the new message
+    becomes: str = "became"  # text before the number of the new message
     hint: str = ""  # help text
     icon: str = "operations"
     takes: Authority | None = "get"  # authorities needed at the source
     gives: Authority | None = None  # authorities needed at the target
-    asks: str = ""  # its argument: queue or priority
-    is_hard: bool = False  # messages may leave every queue; needs a reason
-    is_followed: bool = False  # consumers get messages there
+    asks: str = ""  # which argument the form asks for: a queue or a priority
+    is_hard: bool = False  # afterwards a message may be on no queue; needs a reason
+    is_followed: bool = False  # consumers get the messages; their outcomes are followed
 
 
 WORDS: dict[str, Words] = {
@@ -171,7 +171,8 @@ BACK_ON = replace(
     plan="{n} will be on {to} again, at the old place.",
     goes="",
 )
-UNDO: dict[str, Words] = {  # for an undo, by the kind undone
+# texts of an undo, by the kind of the operation that it undoes
+UNDO: dict[str, Words] = {
     Kind.RESUBMIT: BACK,
     Kind.MOVE: BACK,
     Kind.COPY: Words(
@@ -213,7 +214,8 @@ UNDO: dict[str, Words] = {  # for an undo, by the kind undone
     Kind.REMOVE: BACK_ON,
 }
 
-OUTLOOKS: dict[Outcome, str] = {  # after the number that would be skipped
+# text after the number of messages that would be skipped
+OUTLOOKS: dict[Outcome, str] = {
     Outcome.PROCESSED: "already processed",
     Outcome.HELD: "with a consumer",
     Outcome.BUSY: "being taken by a consumer or another operation",
@@ -235,7 +237,8 @@ OUTLOOKS: dict[Outcome, str] = {  # after the number that would be skipped
     Outcome.LOCKED: "with headers of IBM MQ that the patch cannot change",
     Outcome.GONE: "gone",
 }
-DEEDS: dict[Done, str] = {  # in a message's timeline, before the operation
+# text of a step in a message's timeline, before the operation's number
+DEEDS: dict[Done, str] = {
     Done.RESUBMIT: "Resubmitted to {to}",
     Done.MOVE: "Moved to {to}",
     Done.REMOVE: "Removed from {on}",
@@ -249,11 +252,11 @@ DEEDS: dict[Done, str] = {  # in a message's timeline, before the operation
     Done.RELEASE: "Left on {on}: the target queue did not accept it",
 }
 OUTLOOKS_OF_UNDO = OUTLOOKS | {Outcome.GONE: "unknown"}
-ADDRESSES: dict[str, str] = {  # without which a message ends
+ADDRESSES: dict[str, str] = {  # addresses without which the operation drops messages
     Kind.DEAD_LETTER: "dead letter address",
     Kind.EXPIRE: "expiry address",
 }
-ALWAYS_OF_UNDO = {Outcome.PROCESSED, Outcome.GONE}  # also where they are none
+ALWAYS_OF_UNDO = {Outcome.PROCESSED, Outcome.GONE}  # shown even if their number is 0
 
 
 def words_of(operation: Operation) -> Words:
@@ -307,8 +310,8 @@ class Said:
 
 
 def outlook(operation: Operation, seen: OperationPreview) -> list[tuple[int, str]]:
-    """The expected result of a start now: numbers with labels, first those done, last
-    those unknown.
+    """The expected result of a start now: numbers with labels. The messages that can be
+    processed come first, those that are gone come last.
     """
     is_undo = operation.undoes_id is not None
     table = OUTLOOKS_OF_UNDO if is_undo else OUTLOOKS

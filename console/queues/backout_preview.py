@@ -19,7 +19,7 @@ from broker.settlement.redelivery_policy import (
 from broker.settlement.redelivery_schedule import Span
 from console.layout.times import duration
 
-NAMES = {  # of settings, for people
+NAMES = {  # names of settings on pages
     "poison_policy": "poison policy",
     "max_delivery_attempts": "max delivery attempts",
     "dead_letter_address": "dead letter address",
@@ -36,11 +36,11 @@ class Fate:
     """The outcome for one entry."""
 
     foreseen: Foreseen
-    state: str  # of the chip
-    chip: str  # on it
-    what: str  # a sentence
-    then: str  # the next get's effect; may be empty
-    why: Sequence[str]  # what decides it
+    state: str  # the state of the chip
+    chip: str  # the text on the chip
+    what: str  # the outcome, in a sentence
+    then: str  # the effect of the next get; may be empty
+    why: Sequence[str]  # the settings and counts that decide the outcome
 
 
 def fate_of(one: Foreseen) -> Fate:

@@ -18,7 +18,7 @@ from console.layout import pagination
 LISTENERS_ANSWER_WITHIN = timedelta(seconds=5)
 
 CLOSE = "broker.close_clientconnection"
-LONGEST_TEXT = 200  # of a text to search for
+LONGEST_TEXT = 200  # characters of a search text
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ConnectionRow:
 
     @property
     def is_late(self) -> bool:
-        """Whether its listener should have closed it by now."""
+        """Whether the listener should have closed the connection by now."""
         asked = self.client.connection.close_requested_at
         return asked is not None and asked < self.now - LISTENERS_ANSWER_WITHIN
 
@@ -56,7 +56,7 @@ class ConnectionRow:
 def ask(
     request: HttpRequest, what: ClientConnection | ClientEndpoint, reason: str
 ) -> datetime | None:
-    """Request a close, and return since when it is requested; None if it has ended.
+    """Request a close, and return the time of the first request; None if it has ended.
 
     Raises:
         NotAuthorized: an authority is missing; nothing is requested.

@@ -11,7 +11,7 @@ from django.conf import settings
 from broker.amqp import ports
 from broker.models import Owner
 
-KIND = "listener"  # of an owner
+KIND = "listener"  # the kind of an owner that is a listener
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def reachable(host: str) -> str:
     """The host to connect to; this machine if a listener binds every address."""
     try:
         is_every = not host or ipaddress.ip_address(host).is_unspecified
-    except ValueError:  # a name
+    except ValueError:  # the host is a name
         return host
     return socket.gethostname() if is_every else host
 

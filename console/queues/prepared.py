@@ -34,7 +34,7 @@ class PreparedRow:
     """A unit of work that waits for its coordinator, with its queues and addresses."""
 
     work: PreparedUnitOfWork
-    got: list[str]  # queues of its entries; empty for a deleted queue
+    got: list[str]  # queues of its entries; an empty name for a deleted queue
     to: list[str]  # addresses that it sends to
     queues: frozenset[str]  # all queues that its end changes, by name
     may_decide: bool

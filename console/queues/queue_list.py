@@ -26,7 +26,7 @@ class QueueRow:
     """One queue of the list."""
 
     depth: QueueDepth
-    died: int  # dead letters that came from it, on any queue
+    died: int  # dead letters that came from this queue, on any queue
     oldest_s: float | None  # age of the first message
 
 
@@ -34,7 +34,7 @@ class QueueRow:
 class Column:
     """A column by which queues can be sorted."""
 
-    name: str  # in the URL
+    name: str  # the name of the column in the URL
     label: str
     what: str
     of: Callable[[QueueRow], float | str]

@@ -27,7 +27,7 @@ class Stair:
     x: str
     y: str
     height: str
-    highest: str  # of the range; above y
+    highest: str  # the upper end of the range of collision avoidance
     lowest: str
     is_spread: bool
 

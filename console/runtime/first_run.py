@@ -50,7 +50,7 @@ def write_once(path: Path, text: str) -> None:
     """Write a file that only its owner may read, unless it exists."""
     if path.exists():
         return
-    new = path.with_suffix(".new")  # atomically
+    new = path.with_suffix(".new")  # the rename makes the file appear complete
     new.unlink(missing_ok=True)
     with os.fdopen(
         os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w"

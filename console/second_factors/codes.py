@@ -40,7 +40,7 @@ def tried(user: User, find: Callable[[], Authenticator]) -> Authenticator:
     """Check a second factor, if a try is allowed now.
 
     Raises:
-        ValidationError: it is wrong, or there were too many wrong tries.
+        ValidationError: the factor is wrong, or there were too many wrong tries.
     """
     now = database_now()
     tries, _ = CodeTries.objects.select_for_update().get_or_create(user=user)
@@ -78,17 +78,17 @@ def refused(user: User, reason: str) -> ValidationError:
 
 
 def take(app: Authenticator, code: str) -> None:
-    """Use up a right code; it and earlier ones are not accepted again.
+    """Use up a right code; this code and earlier codes are not accepted again.
 
     Raises:
-        ValidationError: it was used already.
+        ValidationError: the code was used already.
     """
     secret = decrypt(app.data["secret"])
     steps = totp.yield_hotp_counters_from_time()
     codes = {one: totp.format_hotp_value(totp.hotp_value(secret, one)) for one in steps}
     step = max(
         (one for one in codes if compare_user_code(actual=code, expected=codes[one])),
-        default=0,  # half a minute has passed since it was right
+        default=0,  # the code was right when it was checked, and has expired since
     )
     tries, _ = CodeTries.objects.get_or_create(user_id=app.user_id)
     if step <= tries.last_step:
@@ -100,5 +100,5 @@ def begin(user: User, code: str) -> None:
     """Start with a new app; the code that set it up is used up."""
     CodeTries.objects.update_or_create(user=user, defaults={"last_step": 0})
     app = Authenticator.objects.get(user=user, type=Authenticator.Type.TOTP)
-    with suppress(ValidationError):  # its time has just run out
+    with suppress(ValidationError):  # the code has expired since it was checked
         take(app, code)

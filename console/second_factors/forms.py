@@ -32,7 +32,7 @@ def understood(look: Callable[[], Found]) -> Found:
     """The parsed response of a security key.
 
     Raises:
-        ValidationError: not valid.
+        ValidationError: the response is not valid.
     """
     try:
         return look()

@@ -29,12 +29,13 @@ from console.accounts import sign_in_limits
 from console.accounts.sign_in_audit import LONGEST
 
 WAITING = "_waits_for_second_factor"  # attribute of a request
-SET_UP = "mfa_index"  # the page that explains it
+SET_UP = "mfa_index"  # the page that explains the second factor
 OPEN = {
     *(SET_UP, "mfa_activate_totp", "mfa_add_webauthn"),
     *("account_reauthenticate", "logout"),
 }
-SIGN_IN = "account_login"  # it would ask for the factor again
+# django-allauth's sign-in page, which would ask for the factor again
+SIGN_IN = "account_login"
 
 
 class PeopleBackend(ModelBackend):
@@ -60,7 +61,8 @@ class PasswordAlone(ModelBackend):
         **more: Any,
     ) -> User | None:
         request = sign_in_limits.of_client(host)
-        tried = (username or "").replace("\0", "")[:LONGEST]  # as far as it is stored
+        # cut to the length that is stored
+        tried = (username or "").replace("\0", "")[:LONGEST]
         if not AxesProxyHandler.is_allowed(request, {"username": tried}):
             return None
         user = super().authenticate(request, username, password, **more)

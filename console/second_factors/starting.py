@@ -10,7 +10,7 @@ from django.db import DatabaseError
 
 from console import second_factors
 
-START = "start"  # the tag of checks that the web process and the listener run
+START = "start"  # the tag of checks that the web process and the listener run at start
 
 
 @register(START, deploy=True)

@@ -14,7 +14,7 @@ from console.templatetags.hostile import shown
 register = template.Library()
 
 DEPTH = 3  # depth from which elements are folded
-INDENT = 2  # blanks, of each depth
+INDENT = 2  # blanks of indentation per depth
 FEWEST = 3  # lines; a shorter element stays open
 NAMES = {
     "form": "Form",

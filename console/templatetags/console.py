@@ -56,7 +56,7 @@ def chip(state: str, word: str = "") -> SafeString:
 
 @register.filter
 def number(value: float | None) -> str:
-    """With separators; rates have one decimal; unknown numbers are a dash."""
+    """A number with separators; rates have one decimal; unknown numbers are a dash."""
     if value is None:
         return UNKNOWN
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
@@ -118,9 +118,9 @@ def moment(
     """A moment to the millisecond, with its date unless that is today.
 
     Args:
-        is_planned: set by a person; shown in minutes.
+        is_planned: a person has set the moment; it is shown in minutes.
     """
-    if not at:  # templates turn what is missing into an empty text
+    if not at:  # templates turn a missing value into an empty text
         return format_html('<span class="muted">{}</span>', UNKNOWN)
     now = now or timezone.now()
     words = in_zone(at)[: MINUTES if is_planned else None]
@@ -163,7 +163,8 @@ def beginning(head: bytes) -> str:
     Control characters are shown as pictures, and bidirectional controls are removed, so
     that a body cannot imitate the page.
     """
-    text = bytes(head).decode(errors="replace").rstrip("\ufffd")  # cut in a character
+    # the last character may be cut in two
+    text = bytes(head).decode(errors="replace").rstrip("\ufffd")
     if "\ufffd" in text or "\0" in text:
         return bytes(head[:24]).hex(" ")
     return "".join(map(visible, " ".join(text.split())))

@@ -11,7 +11,7 @@ from broker.monitoring import counters
 
 register = template.Library()
 
-WORDS = {  # title of each counter, and what it counts here
+WORDS = {  # the title of each counter, and the events that it counts
     "messages_added": ("Messages added", "put, copied or restored here"),
     "messages_acknowledged": ("Messages acknowledged", "accepted, and committed"),
     "acknowledge_attempts": ("Acknowledge attempts", "those backed out included"),
@@ -32,7 +32,7 @@ class CounterRow:
     what: str
     value: int
     is_resettable: bool
-    since: datetime | None  # when it was reset; none: it never was
+    since: datetime | None  # the time of the last reset; None: never reset
 
 
 @register.simple_tag

@@ -36,7 +36,7 @@ def adding(
 
     Args:
         row: the row.
-        key: of the value, in the language of filters.
+        key: the key of the value, in the language of filters.
         text: the link's text; may be markup only if it is safe.
     """
     value = row.value(key)

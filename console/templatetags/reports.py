@@ -25,7 +25,8 @@ register = template.Library()
 
 LONGEST = 200  # characters of a text in a table
 UNKNOWN = "–"
-ANYBODYS = ("text", "queue", "fingerprint", "cause")  # that a message may have chosen
+# types whose values a message may have set
+ANYBODYS = ("text", "queue", "fingerprint", "cause")
 WORDS: Mapping[str, Callable[[Any], str]] = {
     "cause": lambda value: cause_word(str(value)),
     "share": lambda value: f"{value:.1%}",
@@ -49,7 +50,9 @@ def cell(one: Cell, wanted: ResultsQuery) -> SafeString | str:
 
 
 def address_of(one: Cell, wanted: ResultsQuery) -> str:
-    """The URL of a cell's object."""
+    """The URL that a cell links to: its queue in this report, its message, or the
+    messages that it counts; empty if there is none.
+    """
     if one.column.type == "queue":
         said = {"days": wanted.days, "queue": one.value}
         said |= {"run": wanted.run} if wanted.run else {}
@@ -78,7 +81,7 @@ def amount(column: Column, value: Any) -> str:
 
 
 def precise(value: float) -> str:
-    """A number; small ones with enough digits to differ from zero."""
+    """A number as text; a small number has enough digits to differ from zero."""
     return f"{value:.3g}" if 0 < abs(value) < 0.1 else number(value)
 
 
@@ -101,7 +104,7 @@ def place(drawing: Drawing, value: Any) -> str:
 
 @register.simple_tag
 def exactly(drawing: Drawing, value: Any) -> str:
-    """The same label in full."""
+    """The same label without abbreviation."""
     return amount(drawing.x, value) if not isinstance(value, date) else day(value)
 
 
@@ -162,6 +165,6 @@ def orders(wanted: ResultsQuery) -> list[tuple[str, str]]:
 
 @register.filter
 def order_of(column: Column, wanted: ResultsQuery) -> str:
-    """As ``aria-sort`` has it."""
+    """The ``aria-sort`` of a column: ascending, descending or none."""
     orders = {f"-{column.name}": "descending", column.name: "ascending"}
     return orders.get(wanted.sort, "none")
