@@ -181,3 +181,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include((api.urls(), "ninja"), namespace="api")),
     path("admin/", admin.site.urls),
 ]
+handler500 = "console.layout.unavailable.failed"

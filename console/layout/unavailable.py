@@ -1,0 +1,52 @@
+"""Answers to unexpected errors: 503 if the database is unavailable, else 500.
+
+Pages get a page that needs no database, parts of pages a sentence, and the API problem
+details.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template import loader
+from django.utils.html import escape
+
+RETRY_AFTER_S = 5
+AWAY = (
+    "The database does not answer, or its disk is full. Nothing was changed. Try again"
+    " in a few seconds."
+)
+BROKEN = (
+    "The console met an unexpected error. Nothing was changed. The log of the web"
+    " process says more."
+)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Django's ``handler500``; called while the exception is handled."""
+    is_away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
+    response = answer(request, is_away=is_away)
+    if is_away:
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    return response
+
+
+def answer(request: HttpRequest, *, is_away: bool) -> HttpResponse:
+    status = 503 if is_away else 500
+    sentence = AWAY if is_away else BROKEN
+    if request.path.startswith("/api/"):
+        content = {
+            "type": "about:blank",
+            "title": "The broker is unavailable" if is_away else "Unexpected error",
+            "status": status,
+            "code": "unavailable" if is_away else "unexpected-error",
+            "detail": sentence,
+        }
+        kind = "application/problem+json"
+        return JsonResponse(content, status=status, content_type=kind)
+    if "HX-Request" in request.headers:
+        return HttpResponse(escape(sentence), status=status)
+    page = loader.get_template("503.html" if is_away else "500.html")
+    return HttpResponse(page.render(), status=status)
