@@ -118,7 +118,7 @@ def show(
     if wanted == "hex":
         return in_bytes(head, "")
     if wanted == "text":
-        return as_sent(head, size)
+        return as_sent(head, is_partly_read=size > len(head))
     body = opened(head, size, content_type, encoding=encoding, wanted=wanted)
     found = inside(body, wanted)
     text = body.preface + found.text
@@ -202,7 +202,7 @@ def beginning(head: bytes, *, is_all: bool) -> Shown:
     return in_bytes(head, notice)
 
 
-def as_sent(head: bytes, size: int) -> Shown:
+def as_sent(head: bytes, *, is_partly_read: bool) -> Shown:
     """The start of a body as text, whatever it is."""
     part = head[: SHOWN - 3] if len(head) > SHOWN else head
     text = part.decode(errors="backslashreplace")[:SHOWN]
@@ -213,7 +213,7 @@ def as_sent(head: bytes, size: int) -> Shown:
         "as text",
         " ".join(said),
         is_cut=len(head) > SHOWN,
-        is_partly_read=size > len(head),
+        is_partly_read=is_partly_read,
         line_count=head.count(b"\n") + (not head.endswith(b"\n")),
     )
 

@@ -125,7 +125,7 @@ def in_view(
     """The body as its sender declared it, or as the user chose to view it."""
     wanted = request.GET.get("as", "")
     if veil:
-        return {"body": behind(veil, head, found.content_type, wanted)}
+        return {"body": behind(veil, head, size, found.content_type, wanted)}
     choices = viewers.choices() if request.method != "POST" else []  # links of the page
     return {
         "body": viewers.show(
@@ -140,11 +140,11 @@ def in_view(
     }
 
 
-def behind(veil: Veil, body: bytes, content_type: str, wanted: str) -> Shown:
+def behind(veil: Veil, body: bytes, size: int, content_type: str, wanted: str) -> Shown:
     """A masked body. It is not unpacked, because rules do not read packed data."""
     seen = veil.body(body, content_type)
     if seen.is_withheld or wanted == "text":
-        return viewers.as_sent(seen.body)
+        return viewers.as_sent(seen.body, is_partly_read=size > len(body))
     return viewers.inside(
         Opened(seen.body, is_kept=True, content_type=content_type), ""
     )
