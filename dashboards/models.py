@@ -25,7 +25,7 @@ class ExportWindow(models.Model):
     """
 
     class State(models.TextChoices):
-        OPEN = "open"  # open: its files may be missing or incomplete
+        OPEN = "open"  # files of the window may be missing or incomplete
         DONE = "done"
 
     n = models.PositiveIntegerField(primary_key=True)  # counts up from 1
@@ -63,13 +63,14 @@ class ArchiveFile(models.Model):
     """
 
     table = models.CharField(max_length=80)  # bronze, deliveries …, or gold/<report>
-    day = models.DateField()  # (UTC) of what it holds
-    last_day = models.DateField()  # the same, but in files of old versions
-    version = models.PositiveSmallIntegerField()  # of its schema
-    path = models.TextField()  # below the archive
+    day = models.DateField()  # the first day (UTC) of the file's rows
+    last_day = models.DateField()  # equal to ``day``, except in files of old versions
+    version = models.PositiveSmallIntegerField()  # the version of the file's schema
+    path = models.TextField()  # the path below the archive's folder
     rows = models.BigIntegerField()
     checksum = models.CharField(max_length=64)  # SHA-256 of the file
-    # Of the journal's own events: the transactions, and the newest window among them.
+    # Only for files of the journal's events: the range of transaction ids, and the
+    # number of the newest window with events in the file.
     lo = models.BigIntegerField(null=True)
     hi = models.BigIntegerField(null=True)
     window = models.PositiveIntegerField(null=True)
@@ -104,11 +105,13 @@ class PublishedDay(models.Model):
 
     table = models.CharField(max_length=80)  # silver, or gold/<report>
     day = models.DateField()
-    version = models.BigIntegerField()  # the run that made it
-    # The newest window in it, or the version of silver it was made from.
+    version = models.BigIntegerField()  # the id of the run that made this version
+    # The newest window of which the day has events, or the version of silver that it
+    # was made from.
     source = models.BigIntegerField()
-    before = models.BigIntegerField(null=True)  # version of the day before
-    floor = models.BigIntegerField(null=True)  # the first message put that is known
+    before = models.BigIntegerField(null=True)  # the version of the day before
+    # the lowest known id of a message that was put
+    floor = models.BigIntegerField(null=True)
     code = models.PositiveSmallIntegerField()  # the version of the code
     rows = models.BigIntegerField()
     published_at = models.DateTimeField(db_default=Now())
@@ -136,7 +139,7 @@ class ReportRun(models.Model):
         STOPPED = "stopped"  # ``error`` says why
         CANCELLED = "cancelled"  # cancelled; ``error`` names the user
 
-    report = models.CharField(max_length=64)  # its slug
+    report = models.CharField(max_length=64)  # the slug of the report
     parameters = models.JSONField(default=dict, db_default={}, blank=True)
     state = models.CharField(max_length=9, choices=State, default=State.WAITING)
     requested_by = models.ForeignKey(
@@ -145,17 +148,19 @@ class ReportRun(models.Model):
         null=True,
         blank=True,
         related_name="+",
-    )  # null: the schedule
+    )  # null: the schedule requested the run
     requested_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
     cancelled_at = models.DateTimeField(null=True)  # when a cancel was requested
     ended_at = models.DateTimeField(null=True)
     stage = models.TextField(blank=True)  # the present stage, for people
     progress = models.FloatField(default=0)  # from 0 to 1
-    error = models.TextField(blank=True)  # a sentence
+    error = models.TextField(blank=True)  # why the run stopped, in a sentence
     as_of = models.DateTimeField(null=True)  # all events before this are included
-    through = models.PositiveIntegerField(null=True)  # the last window counted
-    rows = models.PositiveIntegerField(null=True)  # written, in the days it counted
+    # the number of the last window that the run counted
+    through = models.PositiveIntegerField(null=True)
+    # rows that the run wrote, in the days that it counted
+    rows = models.PositiveIntegerField(null=True)
 
     class Meta:
         default_permissions = ()
@@ -200,13 +205,13 @@ class ReportRun(models.Model):
 class ReportRow(models.Model):
     """One row of a report: of a day, or of a run that had parameters."""
 
-    report = models.CharField(max_length=64)  # its slug
+    report = models.CharField(max_length=64)  # the slug of the report
     day = models.DateField(null=True)
     run = models.ForeignKey(
         ReportRun, models.CASCADE, null=True, related_name="results"
     )
-    n = models.PositiveIntegerField()  # its order within the day or the run
-    cells = models.JSONField()  # by the names of the report's columns
+    n = models.PositiveIntegerField()  # the row's order within the day or the run
+    cells = models.JSONField()  # cells by the names of the report's columns
 
     class Meta:
         default_permissions = ()

@@ -1,4 +1,4 @@
-"""The audit: who did what, when, to what, and why."""
+"""The audit: actions with their user, time, object and reason."""
 
 from __future__ import annotations
 

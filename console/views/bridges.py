@@ -31,7 +31,7 @@ from console.views.operations.order import planned
 
 RECORDS = 5
 BRANCHES = 50
-DONE = {  # after a command is given; it takes effect after the current message
+DONE = {  # texts after a command; a command takes effect after the current message
     Command.START: "is ordered to start",
     Command.PAUSE: "is ordered to pause",
     Command.RESUME: "is ordered to resume",
@@ -92,7 +92,7 @@ def link(request: HttpRequest, bridge: str, link: str) -> HttpResponse:
 
 
 def settings_url(request: HttpRequest, permission: str, view: str, *key: object) -> str:
-    """The page where the user can change it; empty without the permission."""
+    """The page where the user can change the object; empty without the permission."""
     may = request.user.is_staff and request.user.has_perm(permission)
     return url_of(view, *key) if may else ""
 

@@ -18,7 +18,7 @@ from broker.security import authorities
 from console.bridge_pages import sight
 from console.layout.navigation import Frame
 
-MOST = 10  # queues
+MOST = 10  # queues listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class GoToTarget:
     """One search result."""
 
     name: str
-    what: str  # a page, a queue …
+    what: str  # the kind of the target: a page, a queue …
     icon: str
     url: str
 
@@ -49,7 +49,9 @@ def go(request: HttpRequest) -> HttpResponse:
 
 
 def ways_to(request: HttpRequest, wanted: str) -> Iterator[GoToTarget]:
-    """Pages first, then queues; a number may be that of a message."""
+    """The targets that match: pages first, then queues. A number may be the number of a
+    message.
+    """
     for place in Frame(request).destinations:
         if wanted.casefold() in place.name.casefold():
             yield GoToTarget(place.name, "page", place.icon, place.url)

@@ -15,7 +15,7 @@ from console.accounts.permissions import AUDIT
 from console.layout import settings_problems
 from console.queues import prepared
 
-MOST = 200  # of each list; the rest is counted
+MOST = 200  # rows shown of each list; further rows are only counted
 
 
 @require_safe

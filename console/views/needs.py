@@ -26,8 +26,9 @@ from console.bridge_pages import needing, sight
 from console.layout import settings_problems
 from dashboards.live.depths import QueueDepth
 
-MOST = 5  # of one kind; more are only counted
-LOOKED_AT = 200  # queues, those with the most entries, and units of work
+MOST = 5  # problems shown of one kind; more are only counted
+# queues (those with the most entries), and units of work, that are examined
+LOOKED_AT = 200
 NOW, LATER = "now", "later"
 
 
@@ -36,9 +37,9 @@ class Need:
     """One problem, or another fact that needs a person."""
 
     when: str  # NOW, or LATER: it can wait until the morning
-    state: str  # of the chip
+    state: str  # the state of the chip
     chip: str
-    what: str  # a sentence; may contain untrusted names
+    what: str  # the problem, in a sentence; may contain untrusted names
     url: str
     link: str  # label of the link
     since: datetime | None = None
@@ -54,8 +55,9 @@ class Overview:
     """The data of the page."""
 
     needs: Sequence[Need]
-    oldest: tuple[QueueDepth, datetime] | None  # ready message, and its queue
-    running: int  # operations
+    # the queue with the oldest ready message, and the time of its put
+    oldest: tuple[QueueDepth, datetime] | None
+    running: int  # running operations
     connections: int
     findings: int
 
@@ -81,7 +83,7 @@ def overview(
         queues: those that the user may inquire, with their depths.
         held: the user's authorities.
         user: the reader.
-        now: for what is late, and since when.
+        now: the present time.
     """
     busiest = sorted(queues, key=lambda one: -one.total)[:LOOKED_AT]
     waits = wait_times.waiting([one.queue_id for one in busiest], now=now)
@@ -109,7 +111,7 @@ def overview(
 
 
 def cut(needs: Iterable[Need], view: str, what: str) -> Iterator[Need]:
-    """The first few, and one entry for all others."""
+    """The first few problems, and one entry for all others."""
     every = list(needs)
     yield from every[:MOST]
     if more := every[MOST:]:

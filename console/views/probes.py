@@ -24,7 +24,8 @@ from dashboards.metrics import collector
 
 logger = logging.getLogger(__name__)
 
-FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP")  # sent through a proxy
+# headers that show that a request came through a proxy
+FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP")
 NO_DATABASE = "The database does not answer."
 
 
@@ -47,7 +48,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def lacks() -> list[str]:
-    """What is missing before requests can be answered, in sentences."""
+    """Sentences about what is missing before requests can be answered."""
     try:
         applied = MigrationRecorder(connection).applied_migrations()
         refuse_unsafe_server()

@@ -10,10 +10,10 @@ KEPT_S = 5  # cached for pages; the cost grows with the number of non-empty queu
 
 
 def now() -> dict[int, float]:
-    """Seconds by queue id, for queues with ready messages."""
+    """The age in seconds by queue id, for queues with ready messages."""
     return dict(sql.fetch("oldest"))
 
 
 def lately() -> dict[int, float]:
-    """The same, at most some seconds old."""
+    """The ages, at most some seconds old."""
     return cache.recent(KEY, now, KEPT_S)

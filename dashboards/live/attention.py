@@ -29,7 +29,7 @@ class Seen:
     at: datetime
     parts: list[
         tuple[str, dead_letters.DeadLetterCount]
-    ]  # and the queue where each lies
+    ]  # the name of a queue, and a group of dead letters there
     said: dict[str, DeadLetterGroup]
     deaths: list[dead_letters.Deaths]
 

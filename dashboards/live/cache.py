@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 QUICK_S = 0.1  # a faster query is run by the caller
 TIMES = 50  # a result is kept for at least this multiple of the query's duration
-LONGEST_S = 30  # up to this duration
+LONGEST_S = 30  # a result is never kept longer than this because its query is slow
 STALE_S = 60  # older results are never returned
 FIRST = RLock()
-LOOKING = "{}.looking"  # keys that a thread is refreshing
+LOOKING = "{}.looking"  # the cache key that exists while a thread refreshes a result
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Kept(Generic[T]):
     """The result of one query."""
 
     value: T
-    at: float  # monotonic seconds
+    at: float  # the time of the query, in monotonic seconds
     took_s: float
 
     @property
@@ -54,7 +54,7 @@ def recent(key: str, look: Callable[[], T], seconds: float) -> T:
     """
     kept: Kept[T] | None = cache.get(key)
     if kept is None:
-        with FIRST:  # callers get this result meanwhile
+        with FIRST:  # further callers wait, and get the result of the first
             kept = cache.get(key)
             return kept.value if kept else look_now(key, look)
     if kept.is_quick and kept.age_s > seconds:

@@ -23,7 +23,8 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 FORBIDDEN = 4403
 TRY_AGAIN_LATER = 1013  # close code: the browser reconnects, at growing intervals
-LOOK_AGAIN_S = 4  # signing out and losing a role take effect within this
+# seconds; sign-out and the loss of a role take effect within this time
+LOOK_AGAIN_S = 4
 ANSWERS_S = 5  # seconds for an answer of Redis
 
 
@@ -35,10 +36,10 @@ class DepthsConsumer(AsyncWebsocketConsumer):
     """
 
     may_look = True
-    shown: frozenset[int] = frozenset()  # queues
-    held = authorities.NOTHING  # until it was asked
+    shown: frozenset[int] = frozenset()  # ids of the queues that the page shows
+    held = authorities.NOTHING  # no authorities before the first check
     topic: tuple[topics.Topic, int] | None = None
-    checked_at = 0.0  # never
+    checked_at = 0.0  # no check yet
     watching: asyncio.Task[None] | None = None
 
     async def __call__(
@@ -51,7 +52,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
             await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})
 
     async def connect(self) -> None:
-        # Before accept: only a refused connection makes browsers wait longer.
+        # This precedes accept: only a refused connection makes browsers wait longer.
         async with asyncio.timeout(ANSWERS_S):
             await self.channel_layer.group_add(depths.GROUP, self.channel_name)
         self.topic = topics.asked_for(
@@ -71,7 +72,7 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         """
         while self.may_look:
             await asyncio.sleep(LOOK_AGAIN_S)
-            with suppress(OSError):  # the page is gone, and its socket ends
+            with suppress(OSError):  # the page is closed, and its socket ends
                 if await self.is_welcome() and not await answers():
                     await self.close(TRY_AGAIN_LATER)
 
@@ -81,7 +82,8 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         if self.topic:
             topic, number = self.topic
             topic.leave(number, self)
-        with suppress(RedisError, TimeoutError):  # it expires by itself
+        # the membership of the group expires by itself
+        with suppress(RedisError, TimeoutError):
             async with asyncio.timeout(ANSWERS_S):
                 await self.channel_layer.group_discard(depths.GROUP, self.channel_name)
 
@@ -134,8 +136,8 @@ class DepthsConsumer(AsyncWebsocketConsumer):
         key = self.scope["session"].session_key
         session = import_module(settings.SESSION_ENGINE).SessionStore(key)
         self.user = await get_user({"session": session})
-        # Also through a thread: it closes its connection, and a socket has no request
-        # to do so.
+        # Each query runs in a thread that then closes its database connection: a socket
+        # has no request whose end would close it.
         self.held = await database_sync_to_async(authorities.held_by)(self.user)
         has_perm = database_sync_to_async(self.user.has_perm)
         may: bool = await has_perm("broker.view_queue")

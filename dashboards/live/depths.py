@@ -37,13 +37,13 @@ class QueueDepth:
     name: str
     address: str
     paused: bool
-    stopped: bool  # for ConnectionConsumers
+    stopped: bool  # delivery to ConnectionConsumers is stopped
     takes_dead_letters: bool
     ready: int
     claimed: int
     delayed: int
     arrived: int
-    left: int  # accepted since the queue was created
+    left: int  # entries accepted since the queue was created
     attempts: int  # deliveries, whatever their outcome
     arriving: float | None
     accepted: float | None
@@ -109,7 +109,7 @@ def dead_letters(held: authorities.GrantedAuthorities = authorities.EVERYTHING) 
     """The number of dead letters on all queues the user may inquire.
 
     Args:
-        held: what they may do.
+        held: the user's authorities.
     """
     queues = Queue.objects.filter(takes_dead_letters()).values_list("pk", "name")
     seen = [pk for pk, name in queues if held.on("inquire", name)]

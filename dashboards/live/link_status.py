@@ -22,7 +22,7 @@ from dashboards.live import cache, samples
 
 KEY = "dashboards:links"
 EVERY_S = 5
-MOST_KEPT = 13  # samples: a minute
+MOST_KEPT = 13  # samples, which cover a minute
 STALE_S = 90
 SHORTEST_S = 0.5  # seconds; shorter intervals give no useful rate
 FAILED = "dashboards.links.failed"
@@ -36,14 +36,14 @@ class Failed:
     """A link that stopped after an error."""
 
     name: str
-    ends: frozenset[str]  # its queues at this broker, by name
+    ends: frozenset[str]  # names of the link's queues at this broker
 
 
 def remember(now: datetime | None = None) -> None:
     """Store a sample of sent counts, if the last one is old enough.
 
     Raises:
-        redis.RedisError: it cannot be reached.
+        redis.RedisError: Redis cannot be reached.
     """
     at = (now or timezone.now()).timestamp()
     last = json.loads(samples.memory().lindex(KEY, 0) or '{"at": 0}')
@@ -84,7 +84,7 @@ def failed(held: authorities.GrantedAuthorities = authorities.EVERYTHING) -> lis
     """Failed links whose queues the user may inquire; cached for a moment.
 
     Args:
-        held: what they may do.
+        held: the user's authorities.
     """
     every = cache.recent(FAILED, look, KEPT_S)
     return [one.name for one in every if sees(held, one.ends)]

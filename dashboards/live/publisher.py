@@ -18,8 +18,9 @@ from broker.queueing import journal
 from broker.security import authorities
 from dashboards.live import attention, depths, link_status, samples, trends
 
-PUBLISHED = "dashboards:published"  # what open pages show, by queue id
-OF_ALL = ("groups", "links")  # keys that are no queue's
+# the Redis key of the last published numbers, by queue id
+PUBLISHED = "dashboards:published"
+OF_ALL = ("groups", "links")  # keys that are not ids of queues
 PUBLISHER_LOCK = 0x4C495645  # one publisher at a time, whatever the number of workers
 
 
@@ -45,7 +46,8 @@ def publish(now: datetime | None = None) -> None:
     if rows == before:
         return
     changed = [q for q in every if rows[str(q.queue_id)] != before.get(str(q.queue_id))]
-    samples.memory().set(PUBLISHED, json.dumps(rows))  # first: pages may read it
+    # stored before the send, because pages may read it then
+    samples.memory().set(PUBLISHED, json.dumps(rows))
     send(depths.sums(every), depths.parts(changed))
 
 
@@ -57,7 +59,7 @@ def part(held: authorities.GrantedAuthorities, shown: Collection[int]) -> str:
         shown: the ids of queues with numbers of their own.
 
     Raises:
-        redis.RedisError: it cannot be reached.
+        redis.RedisError: Redis cannot be reached.
     """
     rows = json.loads(samples.memory().get(PUBLISHED) or "{}")
     every = [

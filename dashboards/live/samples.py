@@ -47,7 +47,7 @@ def remember(counts: Mapping[int, Depth], now: datetime | None = None) -> None:
     """Store a sample; keep the newest ``KEPT``.
 
     Raises:
-        redis.RedisError: it cannot be reached.
+        redis.RedisError: Redis cannot be reached.
     """
     sample = {
         "at": (now or timezone.now()).timestamp(),

@@ -35,16 +35,17 @@ class Topic:
     """Objects of one kind, each identified by a number.
 
     Attributes:
-        name: of the kind; before the number in URLs.
+        name: the name of the kind; it precedes the number in URLs.
         may_see: whether a user may see one of them.
-        look: its numbers, by the name of their place on a page.
+        look: queries the numbers of an object, rendered for their places on a page.
     """
 
     name: str
     may_see: Callable[[authorities.Principal, int], bool]
     look: Callable[[int], str]
     pages: dict[int, set[Page]] = field(default_factory=dict)
-    told: dict[int, str] = field(default_factory=dict)  # last
+    # the last sent numbers, by the number of the object
+    told: dict[int, str] = field(default_factory=dict)
     tasks: dict[int, asyncio.Task[None]] = field(default_factory=dict)
 
     def html(self, number: int) -> str:
@@ -78,7 +79,8 @@ class Topic:
         while True:
             # Without a database nothing is sent; pages show the age of their numbers.
             with suppress(Error):
-                # In its own thread: other work of sockets is done one at a time.
+                # In a thread of its own: thread-sensitive calls share one thread and
+                # wait for each other.
                 look = database_sync_to_async(self.html, thread_sensitive=False)
                 html = await look(number)
                 if html != self.told.get(number):
@@ -89,7 +91,7 @@ class Topic:
             await asyncio.sleep(EVERY_S)
 
 
-TOPICS: dict[str, Topic] = {}  # by their names
+TOPICS: dict[str, Topic] = {}  # topics by name
 
 
 def register(topic: Topic) -> None:

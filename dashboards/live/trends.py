@@ -19,7 +19,7 @@ KEY = "dashboards:trend"
 EVERY_S = 10
 POINTS = 30
 KEPT_S = (POINTS + 1) * EVERY_S
-WIDTH, HEIGHT, MARGIN = 72, 18, 2  # of the drawing, in units of its own
+WIDTH, HEIGHT, MARGIN = 72, 18, 2  # the size of the drawing, in its own units
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ COUNTS = {
     "duplicates": "Messages that a source gave again, and a link did not send again.",
     "looped": "Messages that a link did not send, since they had been over it before.",
 }
-NUMBERS = {  # by column
+NUMBERS = {  # metrics by column of ``links.sql``
     **{
         name: Family(f"backout_link_{name}_total", text, LABELS)
         for name, text in COUNTS.items()
@@ -86,7 +86,7 @@ FAMILIES = (STATE, *NUMBERS.values())
 
 
 def of_links() -> Iterator[Metric]:
-    """One query."""
+    """The metrics of all links. One query."""
     links = [LinkNumbers(*row) for row in sql.fetch("links")]
     if not links:
         return

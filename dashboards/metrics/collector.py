@@ -37,7 +37,8 @@ from dashboards.metrics.families import Family
 KEY = "dashboards.metrics"
 KEPT_S = 1
 PATIENCE = timedelta(seconds=5)  # seconds for one query
-MOST_QUEUES = 5000  # queues with their own series, by id; each has some dozens
+# queues that have series of their own; each queue has some dozens of series
+MOST_QUEUES = 5000
 
 # Counters exported as 0 before the first event, so that rates work.
 ALWAYS = (Kind.PUT, Kind.GET, Kind.ACCEPT, Kind.BACK_OUT, Kind.DEAD_LETTER, Kind.EXPIRE)
@@ -176,7 +177,7 @@ class UnnamedNumbers(Numbers):
 
 
 def of_queues() -> Iterator[Metric]:
-    """Five queries, however many queues there are."""
+    """The metrics of queues. Five queries, however many queues there are."""
     takes = ExpressionWrapper(depths.takes_dead_letters(), output_field=BooleanField())
     rows = Queue.objects.order_by("pk").values_list(
         "pk", "name", "paused", "stopped", takes

@@ -22,7 +22,7 @@ class Cell:
 
     column: Column
     value: Any
-    filter: str = ""  # URL of the messages that it counts, if any
+    filter: str = ""  # the filter for the messages that the cell counts; empty if none
 
 
 def shown(report: Report, row: ReportRow) -> list[Cell]:

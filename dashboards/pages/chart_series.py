@@ -14,8 +14,8 @@ from dashboards.pages.results import Found, ResultsQuery, text_of, value_of
 from dashboards.reports import Chart, Column, Report
 
 MOST_SERIES = 7  # series with their own colour; the others are drawn as one
-MOST_ROWS = 24  # of a grid
-MOST_PLACES = 1500  # of a line, and at the most of anything
+MOST_ROWS = 24  # rows of a grid
+MOST_PLACES = 1500  # places of a line; no other chart has more
 MOST_BARS = 120
 Sums = dict[tuple[Any, str | None], float]
 LENGTHS = {

@@ -19,17 +19,18 @@ from dashboards.reports import Chart, Column
 
 WIDTH, HEIGHT = 960, 240
 LEFT, RIGHT, TOP, BOTTOM = 80, 8, 12, 28  # margins, with room for the labels
-ROW, NAMES = 22, 176  # of a grid: height of a row, width of the names
+ROW, NAMES = 22, 176  # a grid: the height of a row, and the width of its names
 STEPS = (1, 2, 5, 10)
 # Steps of an axis of seconds, up to a day: round numbers of seconds, minutes, hours.
 SPANS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200)
 DAY = 86_400
-LABELS, LONG_LABELS = 10, 6  # at most, below a drawing; labels with a time are long
-WIDEST = 64  # of a bar
+# labels below a drawing, at most; labels with a time are long
+LABELS, LONG_LABELS = 10, 6
+WIDEST = 64  # the largest width of a bar
 EDGE = 44  # room for half of the last label
-LEVELS = 5  # of shading of a grid's cells
+LEVELS = 5  # levels of shading of a grid's cells
 LINE_OF = {"lines", "steps"}
-RING = "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"  # around the only point of a line
+RING = "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"  # a circle around the only point of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,12 @@ class Drawing:
     y: Column
     series: Sequence[Series]
     of: Column | None  # the column whose values are the series
-    by: str = ""  # unit of time that is summed: minute, hour, day
+    by: str = ""  # the unit of time of each sum: minute, hour, day
     shapes: list[Shape] = field(default_factory=list)
     lines: list[ChartLine] = field(default_factory=list)
     values: list[Mark] = field(default_factory=list)
     places: list[Mark] = field(default_factory=list)
-    names: list[Mark] = field(default_factory=list)  # of a grid's rows
+    names: list[Mark] = field(default_factory=list)  # labels of a grid's rows
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT

@@ -30,7 +30,7 @@ TYPES = {
 }
 MOST = {"csv": 200_000, "parquet": 200_000, "html": 1_000}  # rows of a file
 PAGE = 500  # rows in memory at once
-GROUP = 20_000  # of Parquet
+GROUP = 20_000  # rows of a Parquet row group
 SAFE = {
     "Cache-Control": "private, no-store",
     "Content-Security-Policy": "sandbox; default-src 'none'",

@@ -34,7 +34,7 @@ BROWSE = "broker.browse_queue"  # the permission to read properties
 PERIODS = (1, 7, 30, 90)  # days
 USUAL = 30
 NUMBERS = {"message", "count", "number", "share", "seconds"}
-LARGEST = 2**63 - 1  # of the database's numbers
+LARGEST = 2**63 - 1  # the largest number that the database can store
 
 Found = QuerySet[ReportRow]
 
@@ -47,7 +47,7 @@ class ResultsQuery:
     today: date
     days: int = USUAL
     queue: str = ""
-    run: int | None = None  # of a report with parameters
+    run: int | None = None  # the id of a run of a report with parameters
     sort: str = ""  # the name of a column, with a minus for descending order
 
     @classmethod
@@ -174,7 +174,7 @@ def value_of(column: Column, report: Report) -> Combinable:
 
 
 def in_order(rows: Found, wanted: ResultsQuery) -> Found:
-    """By the chosen column; by default the newest day first, then by queue."""
+    """Rows by the chosen column; by default the newest day first, then by queue."""
     name = wanted.sort.removeprefix("-")
     by: list[Any] = ["-day"]
     if wanted.report.is_by_day:
@@ -225,7 +225,7 @@ def require_queue(
 ) -> None:
     """
     Raises:
-        ValueError: a queue parameter may not be inquired; a sentence.
+        ValueError: the user may not inquire a queue among the parameters; a sentence.
     """
     queue = said.get("queue") if "queue" in {p.name for p in report.parameters} else ""
     if queue and not authorities.held_by(user).on("inquire", str(queue)):

@@ -38,9 +38,9 @@ from dashboards.pages.results import PERIODS, ResultsQuery
 from dashboards.pipeline import runs
 from dashboards.reports import Report, discover
 
-PAGE = 100  # rows
-HISTORY = 20  # runs
-FEW = 3  # parameters that are shown even if they are defaults
+PAGE = 100  # rows on a page
+HISTORY = 20  # runs shown
+FEW = 3  # with at most this many parameters, also those with default values are shown
 SAID = "said"  # attribute of a run: its parameters in words
 
 may_view = permission_required("dashboards.view_report", raise_exception=True)

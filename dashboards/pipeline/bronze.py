@@ -314,9 +314,10 @@ def dsn() -> str:
 class Copied(NamedTuple):
     """A table that is copied window by window."""
 
-    statement: str  # in dashboards/sql
+    statement: str  # the name of the statement in dashboards/sql
     version: int
-    kept: Callable[[pa.RecordBatch], pa.RecordBatch]  # a batch in the files' format
+    # converts a batch of rows to the format of the files
+    kept: Callable[[pa.RecordBatch], pa.RecordBatch]
 
 
 COPIED = {

@@ -43,9 +43,11 @@ READY, CLAIMED, DELAYED = PLACES.values()
 PUT, GOT, BACKED_OUT = KINDS["put"], KINDS["got"], KINDS["backed out"]
 DEAD, DISCARDED = KINDS["dead-lettered"], KINDS["discarded"]
 EXPIRED = KINDS["expired"]
-CARRIED = KINDS["carried by a link"]  # moves no entry; see link_transfers.py
+# these events move no entry; see link_transfers.py
+CARRIED = KINDS["carried by a link"]
 FAILED = f"({BACKED_OUT}, {DEAD}, {DISCARDED})"  # kinds that end a failed delivery
-LONGEST_ERROR = 200  # characters; the journal and the message's page have the whole
+# characters; the journal and the message's page have the whole error
+LONGEST_ERROR = 200
 
 TOLD = """
     error string, cause string, copies array<bigint>, due_at array<string>,
@@ -112,7 +114,7 @@ def ordered(lines: DataFrame) -> DataFrame:
     )
 
 
-BROKEN = "o > 1 AND NOT (came <=> before)"  # does not continue the line before
+BROKEN = "o > 1 AND NOT (came <=> before)"  # the line does not continue the line before
 
 
 NEXT = """CAST(greatest(1, array_position(
@@ -157,7 +159,7 @@ def chained(ordered: DataFrame) -> DataFrame:
     )
 
 
-# A delivery whose unit of work was already gone when it ended: it has no get event.
+# A delivery that ended after its unit of work was deleted; it has no get event.
 UNSEEN = f"""(came = {READY} AND operation IS NULL AND (kind IN ({BACKED_OUT}, {DEAD})
     OR kind = {DISCARDED} AND cause IS NOT NULL))"""
 

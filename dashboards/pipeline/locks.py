@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dashboards import sql
 
 SPACE = 0x7265706F  # any number that nothing else uses
-ARCHIVE = 0  # other numbers are ids of runs
+ARCHIVE = 0  # the lock of the archive; other numbers are ids of runs
 
 
 @contextmanager

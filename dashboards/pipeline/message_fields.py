@@ -20,8 +20,8 @@ from broker.security import redaction
 from broker.security.redaction import Veil
 from dashboards.reports.field_significance import CUT
 
-VERSION = 1  # of a file's columns; sources.py has a reader for each version
-# All but the first two are null if the message was already deleted.
+VERSION = 1  # the version of the columns; sources.py has a reader for each version
+# All fields but the first two are null if the message was already deleted.
 FIELDS = """
     message_id bigint, at timestamp, priority smallint, durable boolean, subject string,
     content_type string, producer string, group_id string, reply_to string, size bigint,

@@ -39,7 +39,7 @@ def watched(
                 runs.go_on(run, begin + (end - begin) * asked.share_done())
             except Cancelled:
                 asked.stop()
-        connection.close()  # this thread's own
+        connection.close()  # the connection of this thread
 
     with named(spark, name, str(run)) as asked:
         thread = Thread(target=follow, name=name, args=[asked])

@@ -33,7 +33,7 @@ from dashboards.pipeline.events import (
 from dashboards.pipeline.link_transfers import TRANSFERS
 from dashboards.reports.quality import require_equal
 
-VERSION = 1  # of the columns below and of their meaning
+VERSION = 1  # the version of the columns below and of their meaning
 DELIVERIES = """
     day date, message_id bigint, queue_id int, queue string, stay bigint, attempt int,
     got_at timestamp, ended_at timestamp, outcome string, failed boolean, cause string,
@@ -188,11 +188,11 @@ def with_parents(stays: DataFrame, told: DataFrame) -> DataFrame:
 class Tally(NamedTuple):
     """Sums over the lines of a day; the written tables are checked against them."""
 
-    lines: int  # without those of stays that were open before
+    lines: int  # lines, without those for stays that were open before
     broken: int  # lines that do not continue the line before
     carried: int  # stays that were open before
     begun: int  # stays, including those whose beginning is not known
-    ended: int  # stays
+    ended: int  # stays that ended
     deliveries_ended: int
     again: int  # stays that follow another stay and have no beginning
     in_the_air: int  # first stays without a beginning, of messages put since the floor

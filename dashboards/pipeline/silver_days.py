@@ -140,7 +140,7 @@ def make(spark: SparkSession, day: date, run_id: int, as_of: datetime) -> Writte
     )
     write(told, day, folder)
     entries, of_links = counted(journal)
-    if of_links:  # most brokers have none
+    if of_links:  # most brokers have no links
         write_transfers(journal, day, folder)
     files = gathered(day, folder)
     *rows, transfers = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 # A stay of a dead letter on a dead letter queue.
 LETTER = "put_cause IS NOT NULL"
 DEAD = "ended = 'dead-lettered'"
-UNKNOWN = "UNKNOWN"  # for events without a cause
-CAUSE = f"coalesce(cause, '{UNKNOWN}')"  # of a dead letter
+UNKNOWN = "UNKNOWN"  # the cause of events without a cause
+CAUSE = f"coalesce(cause, '{UNKNOWN}')"  # the cause of a dead letter
 # The origin queue of a dead letter; its present queue, if it died before the archive.
 ORIGIN = "coalesce(parent_queue, queue)"
 

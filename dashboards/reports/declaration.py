@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Values = Mapping[str, Any]  # of parameters, by name
+Values = Mapping[str, Any]  # values of parameters, by name
 Rows = Sequence[Mapping[str, Any]]
-Inputs = Mapping[str, "DataFrame"]  # by the names of ``TABLES``
+Inputs = Mapping[str, "DataFrame"]  # data frames by the names of ``TABLES``
 Build = Callable[[Inputs, Values], "DataFrame"]
 Check = Callable[[Inputs, Rows], None]
 
@@ -74,13 +74,13 @@ class Column:
     name: str
     title: str
     type: Kind
-    unit: str = ""  # shown after its numbers
+    unit: str = ""  # the unit, shown after the numbers
     # A filter for the messages that the cell counts, with names of columns in braces:
     # "origin:{queue} cause:{cause}". Their cells are quoted and filled in. If cells
     # also decide the filter's keys: a function that makes the filter of a row's cells.
     link: str | Callable[[Mapping[str, Any]], str] = ""
-    note: str = ""  # its meaning, where the title is not enough
-    adds_up: bool = True  # of a count: whether the sum over all rows is meaningful
+    note: str = ""  # the meaning of the column, if the title is not enough
+    adds_up: bool = True  # for counts: whether the sum over all rows is meaningful
 
     @property
     def has_sum(self) -> bool:
@@ -98,9 +98,9 @@ class Chart:
 
     title: str
     type: Literal["bars", "beside", "lines", "grid", "steps"]
-    x: str  # a column
-    y: str  # a column of numbers, summed over the rows with the same x
-    series: str = ""  # a column: one series for each of its values
+    x: str  # the name of a column
+    y: str  # the name of a column of numbers; rows with the same x are summed
+    series: str = ""  # the name of a column; each of its values is a series
     unit: str = ""
 
 
@@ -149,16 +149,16 @@ class Report:
 
     slug: str
     title: str
-    question: str  # that the report answers
-    inputs: tuple[str, ...]  # some of ``TABLES``
+    question: str  # the question that the report answers
+    inputs: tuple[str, ...]  # names of tables, from ``TABLES``
     columns: tuple[Column, ...]
     build: Build
     check: Check  # gets the same inputs and the rows; raises ReportError
     charts: tuple[Chart, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     version: int = 1  # increased when old days must be built again
-    keep_days: int = 400  # retention of its rows, if it is built by day
-    nightly: bool = True  # whether it runs every night, or only on request
+    keep_days: int = 400  # days that rows are kept, if the report is built by day
+    nightly: bool = True  # whether the report runs every night, or only on request
     # The properties, by name, that a row's cells disclose. Such rows are only for users
     # who may read properties on their queue, unless a redaction rule masks one of them.
     tells: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None

@@ -40,8 +40,8 @@ from dashboards.reports.quality import require_equal
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SHOWN = 5  # of each cluster
-MOST_SURE = 1e12  # to 1 against chance; larger odds are not shown
+SHOWN = 5  # rows shown of each cluster
+MOST_SURE = 1e12  # odds against chance, to 1; larger odds are shown as this
 BIG = f"""
     SELECT cluster, queue, max_by({BARE}, struct(ended_at, message_id)) AS label,
         count(*) AS dead_letters
@@ -55,7 +55,7 @@ def alike(cells: Mapping[str, Any]) -> str:
     name = field.removeprefix(OF_PROPERTY) if field.startswith(OF_PROPERTY) else ""
     key = PROPERTY if name else KEYS.get(field)
     if key is None:
-        return ""  # filters have no key for it
+        return ""  # filters have no key for this field
     asked = Term(key, (wanted(key.kind, how, value),), name, how == HAS_NOT)
     try:
         return str(parse(f"{equal('origin', cells['queue'])} {asked}"))
@@ -170,11 +170,11 @@ def build(inputs: Inputs, values: Values) -> DataFrame:
     letter = letters(lifelines)
     big = spark.sql(
         BIG, args={"least": values["least"]}, letter=letter
-    ).localCheckpoint()  # few
+    ).localCheckpoint()  # few rows
     outcome = spark.sql(
         OUTCOMES, letter=letter, big=big, lifelines=lifelines,
         messages=inputs["messages"],
-    ).localCheckpoint()  # read often  # fmt: skip
+    ).localCheckpoint()  # several queries read it  # fmt: skip
     total = spark.sql(TOTALS, outcome=outcome).localCheckpoint()
     return spark.sql(
         f"""

@@ -42,7 +42,8 @@ WORDS = rf"""
     )
     ORDER BY rank LIMIT {MOST}
 """  # noqa: S608  # constants
-# The rarest words of each: so many that a similar fingerprint shares one of them.
+# The rarest words of each fingerprint: as many as are needed so that similar
+# fingerprints always share one of them.
 RARE = f"""
     SELECT rank, inline(slice(array_sort(collect_list(struct(n, word))), 1,
         CAST(count(*) - ceil({ALIKE} * count(*)) + 1 AS int)))
@@ -88,7 +89,8 @@ def letters(lifelines: DataFrame) -> DataFrame:
     of the similar fingerprints; empty if there is no error."""
     spark = lifelines.sparkSession
     died = spark.sql(DIED, lifelines=lifelines)
-    worded = spark.sql(WORDS, died=died).localCheckpoint()  # few, and read often
+    # few rows, which are read often
+    worded = spark.sql(WORDS, died=died).localCheckpoint()
     return spark.sql(
         f"""
         WITH rare AS ({RARE}), near AS ({NEAR}), clustered AS ({CLUSTERS})

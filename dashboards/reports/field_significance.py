@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LEAST = 5  # messages that must have a value, or the value is not tested
 NAMES = 200  # properties of a queue whose presence is tested
-SURE = 100  # to 1 against chance; results with smaller odds are not shown
+SURE = 100  # odds against chance, to 1; results with smaller odds are not shown
 CUT = "…"  # the end of a text that was cut for the archive
 WELL = "ended = 'accepted'"
 IS, BETWEEN, HAS, HAS_NOT = "is", "between", "is there", "is not there"

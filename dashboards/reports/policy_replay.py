@@ -44,7 +44,7 @@ class Policy:
     redelivery_delay_multiplier: float = 1.0
     redelivery_collision_avoidance_factor: float = 0.0
     max_redelivery_delay_ms: int | None = None
-    dead_letter_address: str = "dead letters"  # any name will do
+    dead_letter_address: str = "dead letters"  # any name
 
     @property
     def is_endless(self) -> bool:
@@ -55,7 +55,7 @@ class AttemptKnowledge(Enum):
     """The outcome of an attempt at some time, as far as it is known."""
 
     FAILS = auto()
-    DIES = auto()  # under any policy
+    DIES = auto()  # the message dies under any policy
     SUCCEEDS = auto()
     UNKNOWN = auto()
 
@@ -69,7 +69,7 @@ class Try:
     outcome: str
     failed: bool
     cause: str | None
-    due_at: int | None  # of the next delivery
+    due_at: int | None  # when the next delivery is due
 
     @property
     def due(self) -> int:
@@ -86,12 +86,13 @@ class Story:
     """The deliveries of one message on one queue, from its first failure."""
 
     message_id: int
-    tries: Sequence[Try]  # of the stay on which it first failed
+    tries: Sequence[Try]  # deliveries of the stay in which the message first failed
     fails_through: int
     succeeds_from: int | None
     usual_took: int  # from get to failure, for attempts that are not recorded
     usual_lag: int  # from due to get, for attempts that are not recorded
-    until: int = FOR_EVER  # then it had left the queue, or the record ends
+    # the time when the message had left the queue, or when the record ends
+    until: int = FOR_EVER
 
     def at(self, moment: int) -> AttemptKnowledge:
         """The outcome of an attempt that begins at a time."""
@@ -129,11 +130,14 @@ class Fate:
     failing_us: int  # total time of its failed attempts
 
 
-Dice = Callable[[Story, Policy, int], float]  # for an attempt, from -1 to 1
+# a random number from -1 to 1 for an attempt
+Dice = Callable[[Story, Policy, int], float]
 
 
 def is_final(last: Try) -> bool:
-    """Whether it would end the message under any policy: rejected, or unreadable."""
+    """Whether this delivery would end the message under any policy: rejected, or
+    unreadable.
+    """
     return last.outcome in DEATHS and last.failed and last.cause not in BY_POLICY
 
 

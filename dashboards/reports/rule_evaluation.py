@@ -39,10 +39,10 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class LetterGroup:
     """Letters with the same fields and outcome in the archive."""
 
-    origin: str  # the queue where they were dead-lettered
+    origin: str  # the queue where the letters were dead-lettered
     cause: str | None
     fingerprint: str | None
-    done: str  # their outcome
+    done: str  # the outcome of these letters
     letters: int
 
     @property

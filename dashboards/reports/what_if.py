@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 AS_RECORDED, AS_GIVEN = "as recorded", "as given"
-LEAST, MOST = "least", "most"  # rescued: all unknown attempts fail, or all succeed
+# rescued messages if all unknown attempts fail, or if all succeed
+LEAST, MOST = "least", "most"
 FATES = """array<struct<policy string, bound string, end string, attempts bigint,
     later_us bigint, failing_us bigint>>"""
 

@@ -20,7 +20,8 @@ from pyspark.sql.utils import is_remote
 class NamedJob:
     """Work that Spark does under a name: a job group or a tag."""
 
-    share_done: Callable[[], float]  # from 0 to 1, of the tasks planned so far
+    # the completed share of the tasks planned so far, from 0 to 1
+    share_done: Callable[[], float]
     stop: Callable[[], object]
 
 
@@ -46,7 +47,7 @@ def named_far_away(spark: SparkSession, name: str) -> Iterator[NamedJob]:
         if tasks := sum(stage.num_tasks for stage in known):
             last[0] = sum(stage.num_completed_tasks for stage in known) / tasks
 
-    handler: Any = hear  # its type is only there if the client is installed
+    handler: Any = hear  # the type of a handler exists only if the client is installed
     spark.addTag(name)
     spark.registerProgressHandler(handler)
     try:

@@ -15,7 +15,8 @@ from django.db import connection
 from django.db.backends.signals import connection_created
 
 LOWEST = 19
-PEER = struct.Struct("3i")  # of Linux: process, user, group
+# the credentials of a socket's peer on Linux: process, user, group
+PEER = struct.Struct("3i")
 
 
 def give_way() -> None:
@@ -83,5 +84,5 @@ def behind_all(start: Callable[[], object]) -> None:
 
 def come_last() -> None:
     """Set SCHED_IDLE for this thread and for all that it starts."""
-    with suppress(OSError):  # a sandbox may not allow it
+    with suppress(OSError):  # a sandbox may not allow the call
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

@@ -22,9 +22,9 @@ from dashboards.spark import cpu_share
 from dashboards.spark.errors import ConnectClientMissing
 
 OLDEST_JAVA = 17
-# As many as ``cpu_share`` allows, and at most two.
+# As many processors as ``cpu_share`` allows, and at most two.
 CORES = max(1, min(2, (os.cpu_count() or 1) // 2))
-SESSIONS = 20  # whose event logs are kept
+SESSIONS = 20  # sessions whose event logs are kept
 # Settings that only the start of a driver can set.
 OF_A_DRIVER = {"spark.sql.warehouse.dir", "spark.sql.codegen.cache.maxEntries"}
 # Executors may run the broker's code (``reports.policy_replay``). They import it from
@@ -57,12 +57,14 @@ def spark(var: Path) -> SparkSession:
     if master.startswith("local"):  # executors of a cluster must reach this address
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    shutil.rmtree(scratch(var), ignore_errors=True)  # files of a Java that died
+    # files that a dead Java left behind
+    shutil.rmtree(scratch(var), ignore_errors=True)
     history(var).mkdir(parents=True, exist_ok=True)
     drop_old_history(var)
     conf = SparkConf().setAppName("reports").setMaster(master)
     conf.setAll(list(settings(var).items()))
-    cpu_share.behind_all(partial(SparkContext._ensure_initialized, conf=conf))  # Java
+    # this starts Java
+    cpu_share.behind_all(partial(SparkContext._ensure_initialized, conf=conf))
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session

@@ -18,7 +18,7 @@ SELECT
                 xid >= coalesce(
                     (SELECT xid FROM broker_watermark WHERE reader = 'tally'), 0
                 )
-                AND xid < 9223372036854775807  -- the planner takes a range for small
+                AND xid < 9223372036854775807  -- an upper bound: the planner then expects few rows
         ),
         0
     )::float8 AS unfolded,

@@ -26,7 +26,7 @@ from console.layout import pagination
 from console.queues import listeners
 
 PAGE = 100
-LONGEST_TEXT = 200  # of a text to search for
+LONGEST_TEXT = 200  # characters of a search text
 
 
 class RevokeForm(forms.Form):
@@ -40,7 +40,7 @@ class CredentialRow:
     """A credential as the list shows it."""
 
     credential: Credential
-    connections: int  # logged in with it now
+    connections: int  # connections that are logged in with this credential now
     now: datetime
 
     @property
@@ -89,7 +89,7 @@ def credentials(request: HttpRequest) -> HttpResponse:
 @never_cache
 @sensitive_variables("secret")
 def create(request: HttpRequest) -> HttpResponse:
-    """Ask for its properties; on POST create it, and show its secret once."""
+    """Show the form of a new credential; on POST create it and show its secret once."""
     user = cast("User", request.user)  # the permission implies a sign-in
     form = CredentialForm(request.POST if request.method == "POST" else None, by=user)
     if form.is_valid():
@@ -113,7 +113,7 @@ def create(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @permission_required(REVOKE, raise_exception=True)
 def revoke(request: HttpRequest, credential_id: int) -> HttpResponse:
-    """Show the effects of revoking; on POST revoke it."""
+    """Show the effects of revoking a credential; on POST revoke it."""
     if credential_id > pagination.LARGEST:
         credential_id = 0
     credential = get_object_or_404(

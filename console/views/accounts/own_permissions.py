@@ -1,4 +1,4 @@
-"""Your rights: permitted actions, on which queues, why, and what others would need."""
+"""The user's rights: permitted actions, their queues, and the sources of each right."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def remembering(
 
 
 def way_back(request: HttpRequest) -> str:
-    """The page that the form was on, if it is a page of the console."""
+    """The page that had the form, if this is a page of the console."""
     url = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(url, allowed_hosts={request.get_host()})
     return url if is_ours else "/"

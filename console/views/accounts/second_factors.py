@@ -54,12 +54,15 @@ from console.second_factors.forms import (
     NewKeyForm,
 )
 
-SHOWN = "_codes_shown"  # key: recovery codes, on a page
-HASH = "hash"  # key: of the password, which must not have changed
+SHOWN = "_codes_shown"  # session key: recovery codes to show once on the next page
+# session key: a hash of the password, to detect that it changed meanwhile
+HASH = "hash"
 
 
 class SignInView(LoginView):
-    """The password; a user with a second factor is not signed in before giving it."""
+    """The password step of a sign-in. A user with a second factor is signed in only
+    after the second step.
+    """
 
     authentication_form = SignInForm
 

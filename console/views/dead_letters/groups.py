@@ -24,7 +24,7 @@ from console.messages.dead_letter_query import names_for
 from console.views.dead_letters.dead_letter_list import shown
 from dashboards.live import attention
 
-SPANS = {  # of a snooze, by the value in the form
+SPANS = {  # durations of a snooze, by the value in the form
     "1h": timedelta(hours=1),
     "4h": timedelta(hours=4),
     "1d": timedelta(days=1),
@@ -133,7 +133,7 @@ def wake(fingerprint: str) -> str:
 
 
 def back(request: HttpRequest, fingerprint: str) -> str:
-    """The page that the form was on."""
+    """A redirect to the page that had the form."""
     if request.POST.get("from") == "list":
         return reverse("console:dead_letters")
     return reverse("console:dead_letter_group", args=[fingerprint])

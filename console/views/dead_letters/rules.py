@@ -29,7 +29,7 @@ from console.operations.rule_changes import CHANGE_RULES, change_mode, save
 from dashboards.live import depths
 
 PASSES = 20
-WIDEST = 160  # characters of a line shown with its fault
+WIDEST = 160  # characters shown of a line that has a fault
 MODES = [
     (RuleTable.Mode.OFF, "Off", "Passes do not run."),
     (
@@ -59,7 +59,7 @@ class ModeForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A fault in its line, cut in three parts."""
+    """A fault, and its line in three parts: before the fault, the fault, the rest."""
 
     fault: RuleFault
     before: str
@@ -158,7 +158,7 @@ def shown(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    """The page, with the saved or typed text, and its preview."""
+    """The page of a rule table, with the saved or typed text, and its preview."""
     faults: list[Shown] = []
     preview, why_not = None, ""
     if text.strip():

@@ -37,7 +37,7 @@ def by_client_id(request: HttpRequest, client_message_id: str) -> HttpResponse:
 
 
 def seen(request: HttpRequest, found: Incarnations) -> list[Story]:
-    """Those that the user may see."""
+    """The stories of the found messages that the user may see."""
     held = authorities.held_by(request.user)
     stories = map(story_of, found.message_ids)
     return [one for one in stories if one and covers(held, "inquire", one)]

@@ -1,4 +1,4 @@
-"""One message: where it is, what happened to it, what is in it."""
+"""One message: its queues, its history and its content."""
 
 from __future__ import annotations
 
@@ -126,7 +126,8 @@ def in_view(
     wanted = request.GET.get("as", "")
     if veil:
         return {"body": behind(veil, head, size, found.content_type, wanted)}
-    choices = viewers.choices() if request.method != "POST" else []  # links of the page
+    # the choices are links, which a page after POST does not have
+    choices = viewers.choices() if request.method != "POST" else []
     return {
         "body": viewers.show(
             head,
@@ -162,7 +163,7 @@ def encoding_of(found: Message) -> str:
 def explanations(
     held: authorities.GrantedAuthorities, story: Story
 ) -> list[Explanation]:
-    """Why it is not being delivered, on the queues that the user may browse."""
+    """Why the message is not delivered, on the queues that the user may browse."""
     return [
         one
         for one in explain(story.message_id)

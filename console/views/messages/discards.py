@@ -59,7 +59,7 @@ class DiscardedRow:
 
     @property
     def obstacle(self) -> str:
-        """Why it cannot be restored; empty if it can."""
+        """Why the message cannot be restored; empty if it can."""
         expires_at = self.binned.expires_at
         if self.binned.is_orphan:
             return "Its queue is gone."
@@ -195,7 +195,7 @@ def position(cursor: str) -> Cursor | None:
 
 
 def report(request: HttpRequest, outcomes: Sequence[Restored]) -> None:
-    """Show the result."""
+    """Tell the user the outcomes of a restore."""
     done = sum(one.error is None for one in outcomes)
     if done:
         what = "1 message is" if done == 1 else f"{done} messages are"

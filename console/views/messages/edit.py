@@ -38,7 +38,8 @@ from console.operations import results
 from console.operations.permissions import require_ways
 from console.views.messages.detail import known
 
-WAITS = ("dead", "ready", "delayed", "redelivery")  # places from which it can be taken
+# states in which a message can be taken from its queue
+WAITS = ("dead", "ready", "delayed", "redelivery")
 TOLD = (errors.NoSuchQueue, errors.NotResubmittable, NothingChosen, NotRepaired)
 
 

@@ -31,11 +31,11 @@ class ScheduledRow:
 
     entry: Scheduled
     queue: str
-    address: str  # that feeds the queue
-    limit: int | None  # of attempts; None: no limit
+    address: str  # the address that feeds the queue
+    limit: int | None  # the limit of attempts; None: no limit
     is_late: bool
     ahead: list[timedelta]  # the delays after the next attempts, if all fail
-    is_cut: bool  # there are more delays
+    is_cut: bool  # whether there are more delays
 
     @property
     def is_flat(self) -> bool:

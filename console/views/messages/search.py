@@ -27,7 +27,7 @@ from console.messages import export as exports
 
 PAGE = 50
 DRAFT = 2000  # characters of a text in the field
-QUICK_S = 0.25  # a search that a page may repeat by itself
+QUICK_S = 0.25  # seconds; a page repeats by itself only a faster search
 
 
 @require_safe

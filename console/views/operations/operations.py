@@ -36,9 +36,9 @@ from console.operations import course as courses
 from console.operations.patch_form import PatchForm, part_of
 from console.operations.permissions import require_sight, require_ways, seen_by
 
-PAGE = 20  # operations; the items of each are counted
+PAGE = 20  # operations on a page; few, because the items of each are counted
 ITEMS = 50
-LOOKED_AT = 5000  # messages; of larger plans the outlook is shown only on request
+LOOKED_AT = 5000  # messages; the outlook of a larger plan is shown only on request
 State, Status = Operation.State, OperationItem.Status
 
 
@@ -180,7 +180,8 @@ def seen(
     """An operation that the user may see, with its queues.
 
     Raises:
-        Http404, NotAuthorized: none, or hidden from the user; the answer is the same.
+        Http404, NotAuthorized: the operation does not exist, or is hidden from the
+            user; the answer is the same.
     """
     every = Operation.objects.select_related(*about)
     found = get_object_or_404(every, pk=operation_id)
@@ -246,7 +247,8 @@ def ahead_of(
     looks = ledger.total <= LOOKED_AT or found.kind in wording.ADDRESSES
     looks = looks or "look" in request.GET
     seen = orders.preview(found.pk) if looks else None
-    course.canaries = course.canaries or orders.usual_canary(found)  # the default
+    # the default, if none is stored
+    course.canaries = course.canaries or orders.usual_canary(found)
     return {
         "stages": list(courses.stages_of(found, course, ledger, None)),
         "undo_window": settings.BROKER_UNDO_WINDOW_S,

@@ -49,7 +49,8 @@ AMONG = {  # states that messages must have, for some kinds
     Kind.DELIVER: {"delayed"},
     Kind.DEAD_LETTER: {"ready", "delayed"},
 }
-WRONG: dict[type[errors.BrokerError], str | None] = {  # at a field, or above the form
+# the field that shows each error; None: above the form
+WRONG: dict[type[errors.BrokerError], str | None] = {
     errors.NoSuchQueue: "to",
     errors.NotResubmittable: None,
     InvalidPriority: "priority",
@@ -67,10 +68,10 @@ class Subject:
     scope: str
     back: str  # the page on which they were chosen
     pairs: Sequence[tuple[str, object]]  # form fields that choose them again
-    states: frozenset[str]  # of ready, delayed and dead: the possible ones
-    whence: str = ""  # title of that page
-    queue: str = ""  # the queue of all of them, if it is one
-    is_open: bool = False  # a selector may narrow them
+    states: frozenset[str]  # the possible states of the messages: ready, delayed, dead
+    whence: str = ""  # the title of that page
+    queue: str = ""  # the queue of all messages, if they are on one queue
+    is_open: bool = False  # whether a selector may narrow the messages
 
 
 @dataclass(frozen=True, slots=True)

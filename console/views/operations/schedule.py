@@ -71,7 +71,7 @@ def changes(change: Change) -> Callable[[HttpRequest, int], HttpResponse]:
 
 @changes
 def pause(request: HttpRequest, found: Operation) -> None:
-    """Let it rest."""
+    """Pause the operation."""
     operations.pause(found.pk)
 
 
@@ -84,7 +84,7 @@ def carry_on(request: HttpRequest, found: Operation) -> None:
 
 @changes
 def pace(request: HttpRequest, found: Operation) -> None:
-    """Change the pace."""
+    """Change the pace of the operation."""
     form = PaceForm(request.POST)
     if not form.is_valid():
         refuse(request, form)
@@ -104,7 +104,7 @@ def narrow(request: HttpRequest, found: Operation) -> None:
 
 @changes
 def take_in(request: HttpRequest, found: Operation) -> None:
-    """Include the messages above the ceiling."""
+    """Include the messages that were resubmitted as often as the queue allows."""
     form = CeilingForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     operations.take_in(found.pk, reason)

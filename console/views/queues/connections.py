@@ -26,7 +26,7 @@ from console.queues.connections import (
     seen,
 )
 
-ENDPOINTS = 100  # of one connection, on its own page
+ENDPOINTS = 100  # endpoints shown on the page of a connection
 
 
 class CloseReasonForm(forms.Form):
@@ -125,7 +125,9 @@ def close_endpoint(
 def close(
     request: HttpRequest, row: ConnectionRow, what: ClientConnection | ClientEndpoint
 ) -> HttpResponse:
-    """Confirm on GET; on POST request it, and record who did, and why."""
+    """On GET ask for a confirmation; on POST request the close, and record the user and
+    the reason.
+    """
     is_endpoint = isinstance(what, ClientEndpoint)
     form = CloseReasonForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():

@@ -21,7 +21,8 @@ from broker.security import authorities
 
 EARLIER = 20  # ended stoppages shown
 START = "broker.pause_queue"  # one permission to stop and to start a queue
-REMEDIES: dict[int, str] = {  # of what the dead letter queue refused
+# what to do when the dead letter queue refused a message, by reason
+REMEDIES: dict[int, str] = {
     Reason.UNKNOWN_OBJECT_NAME: "Create the queue {} with an address of that name.",
     Reason.Q_FULL: "Make room on {}: resubmit or discard messages there, or raise its"
     " max depth.",

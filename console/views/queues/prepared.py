@@ -37,7 +37,9 @@ def back_out(request: HttpRequest, uow: int) -> HttpResponse:
 
 
 def decide(request: HttpRequest, uow: int, *, commits: bool) -> HttpResponse:
-    """Confirm on GET; on POST end the unit of work, and record who did it, and why."""
+    """On GET ask for a confirmation; on POST end the unit of work, and record the user
+    and the reason.
+    """
     held = authorities.held_by(request.user)
     found = next((one for one in waiting(held) if one.work.uow == uow), None)
     if found is None:

@@ -27,7 +27,7 @@ from dashboards.live import ages, attention, topics
 from dashboards.live import depths as counting
 
 PAGE = 50
-PLACES = {  # by name in the URL, in the order of the tabs
+PLACES = {  # places of entries, by name in the URL, in the order of the tabs
     "ready": Place.READY,
     "in-flight": Place.CLAIMED,
     "delayed": Place.DELAYED,
@@ -37,7 +37,7 @@ PLACES = {  # by name in the URL, in the order of the tabs
 @require_safe
 @permission_required("broker.view_queue", raise_exception=True)
 def queues(request: HttpRequest) -> HttpResponse:
-    """Every queue with its depth now; the URL as ``queue_list`` reads it."""
+    """Every queue with its present depth; ``queue_list`` reads the URL."""
     every = counting.queues(user=request.user)
     held = authorities.held_by(request.user)
     context = {
@@ -137,7 +137,9 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def switch(request: HttpRequest, name: str, *, paused: bool) -> HttpResponse:
-    """Confirm on GET; on POST change the queue, and record who did it, and why."""
+    """On GET ask for a confirmation; on POST change the queue, and record the user and
+    the reason.
+    """
     chosen = get_object_or_404(Queue, name=name)
     authorities.require(request.user, "set", name)
     if request.method != "POST":

@@ -21,9 +21,11 @@ from console.layout import pagination
 from console.queues import backout_preview
 
 PAGE = 50
-FORCE = "broker.resubmit_message"  # the permission to resubmit, too
+# the permission to force a backout is the permission to resubmit
+FORCE = "broker.resubmit_message"
 FORCED = "An operator backed out its unit of work: "
-ENDINGS: Mapping[Nature, Sequence[Ending]] = {  # the most likely first
+# possible endings, the most likely first
+ENDINGS: Mapping[Nature, Sequence[Ending]] = {
     Nature.LEASED: (Ending.BACK_OUT, Ending.LOST),
     Nature.AHEAD: (Ending.LOST, Ending.RELEASE),
     Nature.PREPARED: (Ending.BACK_OUT,),
@@ -155,7 +157,7 @@ def seen(
 
 
 def queues_of(unit: OpenUnit, names: Mapping[int, str]) -> list[str]:
-    """The names of its queues that the user may inquire; empty for the others."""
+    """The names of the unit's queues; empty for those that the user may not inquire."""
     return sorted(names.get(one, "") for one in unit.queue_ids)
 
 
