@@ -226,8 +226,7 @@ BROKER_MAX_UNCOMMITTED_MESSAGES = env.int(
 BROKER_MAX_UNCOMMITTED_BYTES = env.int(
     "BROKER_MAX_UNCOMMITTED_BYTES", default=100 * 2**20
 )
-# the broker's name, like that of a queue manager
-BROKER_NAME = env.str("BROKER_NAME", default="BACKOUT")
+BROKER_NAME = env.str("BROKER_NAME", default="BACKOUT")  # like a queue manager's name
 BROKER_DEAD_LETTER_QUEUE = env.str(
     "BROKER_DEAD_LETTER_QUEUE", default="SYSTEM.DEAD.LETTER.QUEUE"
 )
@@ -340,9 +339,8 @@ BROKER_AMQP_MAX_TRANSACTION_AGE_S = env.float(
 # Modules with message transformers of links, beside those of installed applications.
 BACKOUT_TRANSFORMERS = env.list("BACKOUT_TRANSFORMERS", default=[])
 
-# Links of bridges: message ids kept for duplicate detection.
+# Links of bridges: message ids kept to detect duplicates, in seconds and ids per link.
 BRIDGE_DUPLICATES_KEPT_S = env.float("BRIDGE_DUPLICATES_KEPT_S", default=7 * 86400.0)
-# ids of each link
 BRIDGE_DUPLICATES_KEPT = env.int("BRIDGE_DUPLICATES_KEPT", default=1_000_000)
 
 LOGGING = {

@@ -35,8 +35,7 @@ from console.cli.options import (
 from console.cli.people import REFUSED, USAGE
 
 NOTHING = 3
-# the class of usage errors; typer does not export it
-NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]
+NOT_UNDERSTOOD = typer.BadParameter.__mro__[1]  # UsageError, not exported by typer
 Kind = Operation.Kind
 
 
