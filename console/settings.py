@@ -23,17 +23,14 @@ env = environ.Env()
 VAR_DIR = Path(env("BACKOUT_VAR", default=str(BASE_DIR / "var"))).resolve()
 
 DEBUG = env.bool("DEBUG", default=False)
-# dev, stage or prod; pages show it as a coloured band
-ENVIRONMENT = env("BACKOUT_ENVIRONMENT", default="dev")
+ENVIRONMENT = env("BACKOUT_ENVIRONMENT", default="dev")  # the band on every page
 SECRET_KEY_FILE = VAR_DIR / "secret_key"
 SECRET_KEY = env("SECRET_KEY", default="") or (
     SECRET_KEY_FILE.read_text()
     if os.access(SECRET_KEY_FILE, os.R_OK)
-    # for set-up only; sessions need a key that stays the same
-    else secrets.token_urlsafe(50)
+    else secrets.token_urlsafe(50)  # for set-up only; sessions need a lasting key
 )
-# keys that encrypt passwords for other brokers
-SECRET_KEYS_FILE = VAR_DIR / "secret_keys"
+SECRET_KEYS_FILE = VAR_DIR / "secret_keys"  # encrypt passwords for other brokers
 BACKOUT_SECRET_KEYS = env.list("BACKOUT_SECRET_KEYS", default=[]) or (
     SECRET_KEYS_FILE.read_text().split()
     if os.access(SECRET_KEYS_FILE, os.R_OK)
@@ -236,8 +233,7 @@ BROKER_MAX_REDELIVERY_RECORDS = env.int("BROKER_MAX_REDELIVERY_RECORDS", default
 BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY = env.bool(
     "BROKER_PERSIST_DELIVERY_COUNT_BEFORE_DELIVERY", default=False
 )
-# Seconds between searches for expired messages; negative: only gets that find no
-# message search for them.
+# Seconds between searches for expired messages; negative: only if a get finds none.
 BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S = env.float(
     "BROKER_MESSAGE_EXPIRY_SCAN_PERIOD_S", default=1.0
 )
