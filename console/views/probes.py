@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from hmac import compare_digest
 
@@ -27,6 +29,8 @@ logger = logging.getLogger(__name__)
 # headers that show that a request came through a proxy
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP")
 NO_DATABASE = "The database does not answer."
+DEADLINE_S = 3.0
+ASKING = ThreadPoolExecutor(max_workers=1, thread_name_prefix="readiness")
 
 
 @login_not_required
@@ -42,9 +46,29 @@ def alive(request: HttpRequest) -> HttpResponse:
 @never_cache
 def ready(request: HttpRequest) -> HttpResponse:
     """Readiness: 200, or 503 with what is missing."""
-    missing = lacks()
+    missing = in_time(lacks)
     answer = {"ready": not missing, "missing": missing}
     return JsonResponse(answer, status=503 if missing else 200)
+
+
+def in_time(question: Callable[[], list[str]]) -> list[str]:
+    """The answer, or that the database gave none in time.
+
+    A frozen PostgreSQL keeps its connections and never answers, and none of its own
+    time-outs helps. All probes ask in one thread, so that no more threads hang with it.
+    """
+    try:
+        return ASKING.submit(asked, question).result(DEADLINE_S)
+    except TimeoutError:
+        logger.warning("A probe had no answer of the database in %s s.", DEADLINE_S)
+        return [NO_DATABASE]
+
+
+def asked(question: Callable[[], list[str]]) -> list[str]:
+    try:
+        return question()
+    finally:
+        connection.close()
 
 
 def lacks() -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -38,15 +40,18 @@ def test_a_process_that_can_work_is_ready(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_it_is_not_ready_before_all_migrations_are_applied(client: Client) -> None:
-    MigrationRecorder.Migration.objects.filter(app="broker").delete()
+def test_it_is_not_ready_before_all_migrations_are_applied(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = {*probes.known_migrations(), ("broker", "9999_of_new_code")}
+    monkeypatch.setattr(probes, "known_migrations", lambda: more)
 
     answer = client.get("/readyz")
 
     assert answer.status_code == 503
     sentence = answer.json()["missing"][0]
     assert sentence == (
-        "Migration broker.0001_initial is not applied; run manage.py migrate."
+        "Migration broker.9999_of_new_code is not applied; run manage.py migrate."
     )
 
 
@@ -125,3 +130,22 @@ def test_with_a_token_it_is_the_token_that_counts(
     )
     assert [wrong.status_code, without.status_code] == [401, 401]
     assert without["WWW-Authenticate"] == 'Bearer realm="metrics"'
+
+
+@pytest.mark.django_db
+def test_a_database_that_never_answers_is_told_in_time(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thawed = threading.Event()
+    monkeypatch.setattr(probes, "DEADLINE_S", 0.2)
+    monkeypatch.setattr(probes, "lacks", lambda: [str(thawed.wait(60))])
+    began_s = time.monotonic()
+
+    frozen = [client.get("/readyz") for _ in range(2)]
+
+    assert [one.status_code for one in frozen] == [503, 503]
+    assert frozen[0].json()["missing"] == [probes.NO_DATABASE]
+    assert time.monotonic() - began_s < 5
+    thawed.set()
+    monkeypatch.undo()
+    assert client.get("/readyz").status_code == 200
