@@ -142,7 +142,7 @@ class OpenQueue:
         self.id, self.name = queue.pk, queue.name
         self.user = user
         self.now = now
-        self.cursor = ""  # after the last browsed entry
+        self.cursor = ""  # cursor after the last browsed entry
         self.lock: UnitOfWork | None = None
         self.locked: Delivery | None = None
 
@@ -157,14 +157,14 @@ class OpenQueue:
         return delayed.until_due_s(self.name)
 
     def lock_one(self, entry: Browsed) -> bool:
-        """Lock an entry; False if another consumer has it."""
+        """Lock an entry; return False if another consumer has locked it."""
         self.lock = UnitOfWork(now=self.now)
         only = Lanes([entry.priority], [entry.pos], [entry.pos + 1])
         self.locked = next(iter(self.lock.take(self.name, only, 1, pooled=False)), None)
         return self.locked is not None
 
     def close(self) -> None:
-        """Unlock the locked message, uncounted."""
+        """Unlock the locked message; no backout is counted."""
         lock, locked = self.lock, self.locked
         self.lock = self.locked = None
         if lock is None or locked is None:
@@ -205,13 +205,14 @@ def take(
 
 
 def is_open(uow: int) -> bool:
-    """Whether the system has not backed a unit of work out."""
+    """Whether a unit of work is open: the system has not backed it out."""
     return UnitRow.objects.filter(pk=uow).exists()
 
 
 @contextmanager
 def undone_together() -> Iterator[None]:
-    """Get and accept, or neither: a get outside a unit of work is never counted."""
+    """Do a get and its accept together, or undo both: a get outside a unit of work is
+    never counted as a backout."""
     try:
         with transaction.atomic():
             yield
@@ -221,7 +222,8 @@ def undone_together() -> Iterator[None]:
 
 
 def look(queue: OpenQueue, options: GetOptions) -> Delivery | None:
-    """Move the browse cursor on, and unlock the message under it.
+    """Unlock the message under the browse cursor, and move the cursor to the next
+    message.
 
     Source:
         IBM MQ, "MQGMO - Get-message options", MQGMO_LOCK.

@@ -17,9 +17,9 @@ DEFAULTS: dict[str, Any] = {
     "redelivery_delay_ms": 0,
     "redelivery_delay_multiplier": 1.0,
     "redelivery_collision_avoidance_factor": 0.0,
-    "max_redelivery_delay_ms": None,  # ten times the merged delay
+    "max_redelivery_delay_ms": None,  # default: ten times the merged delay
     "expiry_address": "",
-    "poison_policy": None,  # by whether the queue has a threshold
+    "poison_policy": None,  # default: depends on whether the queue has a threshold
     "discard_retention_s": 7 * 24 * 3600,
     "send_to_dla_on_no_route": False,
     "auto_create_dead_letter_resources": False,
@@ -51,7 +51,8 @@ class Decision:
     field: str
     value: Any  # None: derived from other fields (``DEFAULTS``)
     decided_by: str | None  # the pattern of the setting; None for the built-in default
-    passed_over: Sequence[Definition]  # less specific ones, the nearest first
+    # definitions of less specific patterns, the nearest first
+    passed_over: Sequence[Definition]
 
     @property
     def why(self) -> str:
@@ -64,7 +65,8 @@ class Decision:
 
 
 def settings_for(address: str) -> AddressSetting:
-    """The merged settings of an address, as they are now. One query, never cached."""
+    """The merged settings of an address, as they are now. One query; the result is
+    never cached."""
     return merge(address, AddressSetting.objects.all())
 
 
@@ -74,7 +76,7 @@ def decisions(address: str) -> list[Decision]:
 
 
 def merge(address: str, settings: Iterable[AddressSetting]) -> AddressSetting:
-    """One setting with every field decided; the given ones are not changed.
+    """One setting with a value for every field; the given settings are not changed.
 
     Source:
         ActiveMQ Artemis, AddressSettings.merge and HierarchicalObjectRepository.

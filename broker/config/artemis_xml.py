@@ -32,7 +32,7 @@ from broker.config.documents import (
 from broker.errors.settings import WrongSettings
 from broker.models import AddressSetting
 
-ELEMENTS = {  # elements of Artemis, by field
+ELEMENTS = {  # elements of Artemis, by field of an address setting
     "dead_letter_address": "dead-letter-address",
     "auto_create_dead_letter_resources": "auto-create-dead-letter-resources",
     "dead_letter_queue_prefix": "dead-letter-queue-prefix",
@@ -57,19 +57,20 @@ FIELDS = {element: name for name, element in ELEMENTS.items()}
 NAMESPACE = "urn:activemq:core"
 WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-TRUTHS = {"true": True, "1": True, "false": False, "0": False}  # of XML schema
+TRUTHS = {"true": True, "1": True, "false": False, "0": False}  # booleans of XML schema
 
 
 @dataclass(slots=True)
 class Element:
     """An element and the line where it begins."""
 
-    name: str  # without its namespace
+    name: str  # name of the element, without its namespace
     attributes: dict[str, str]
     line: int
     children: list[Element] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    instructions: dict[str, str] = field(default_factory=dict)  # within, by target
+    # processing instructions within the element, by target
+    instructions: dict[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -95,7 +96,7 @@ class XmlTreeBuilder:
     def __init__(self) -> None:
         self.root: Element | None = None
         self.open: list[Element] = []
-        self.expat: Any = None  # has the current line
+        self.expat: Any = None  # the parser; it knows the current line
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(
@@ -126,7 +127,7 @@ def read(text: str | bytes) -> Document:
     """The address settings of a document.
 
     Raises:
-        WrongSettings: it is not XML, or has no or invalid address settings.
+        WrongSettings: the document is not XML, or has no valid address settings.
     """
     root = parsed(text)
     found: dict[str, AddressSetting] = {}
@@ -173,7 +174,7 @@ def parsed(text: str | bytes, *, names_type: bool = False) -> Element:
         raise WrongSettings(
             "", "It declares entities or a document type. Take the declaration out."
         ) from None
-    except (ValueError, LookupError):  # an unknown encoding
+    except (ValueError, LookupError):  # the document names an unknown encoding
         raise WrongSettings("", "Its encoding cannot be read. Use UTF-8.") from None
     return root
 
@@ -205,7 +206,7 @@ def value_of(element: Element, name: str) -> Any:
     """An element's text as a field's value.
 
     Raises:
-        WrongSettings: it is not of the field's type.
+        WrongSettings: the text is not of the field's type.
     """
     if element.children:
         raise WrongSettings(element.where, "It must have text only.")
@@ -223,7 +224,8 @@ def value_of(element: Element, name: str) -> Any:
 
 
 def write(settings: Iterable[AddressSetting]) -> str:
-    """The settings as an ``<address-settings>`` for broker.xml, ordered by pattern.
+    """The settings as an element ``<address-settings>`` for broker.xml, ordered by
+    pattern.
 
     A field without an element in Artemis is written as a comment.
     """

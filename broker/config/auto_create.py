@@ -16,8 +16,8 @@ from broker.sql.clock import database_now
 
 logger = logging.getLogger(__name__)
 
-LONGEST_NAME = 255  # characters
-LONGEST_MS = 100 * 365 * 24 * 3600 * 1000  # a century
+LONGEST_NAME = 255  # most characters of a name
+LONGEST_MS = 100 * 365 * 24 * 3600 * 1000  # a century, in milliseconds
 TOO_LONG = "No queue is made for what comes from %r: its name would be too long."
 MADE = "Queue %s of address %s made itself, for what comes from %s."
 DELETED = "Nobody needs %s any more, which made itself: it is deleted."
@@ -92,7 +92,8 @@ def delete_idle(*, now: datetime | None = None) -> int:
 
 
 def undisturbed(deletion: Callable[[], int]) -> int:
-    """Run a deletion; return how many. 0 if a new reference prevents it."""
+    """Run a deletion; return the number of deleted rows. 0 if a new reference to a row
+    prevents the deletion."""
     try:
         with transaction.atomic():
             return deletion()
@@ -101,7 +102,8 @@ def undisturbed(deletion: Callable[[], int]) -> int:
 
 
 def delete_queue(queue_id: int, delay: timedelta, now: datetime | None) -> int:
-    """Delete a queue that has been idle for ``delay``, or record that it is idle."""
+    """Delete a queue that has been idle for ``delay``; otherwise record that it is idle
+    now."""
     for (since,) in sql.run("lock_auto_created", {"queue_id": queue_id}):
         (is_idle,) = sql.fetch_one("is_idle", queue_id=queue_id)
         at = now or database_now()
@@ -116,7 +118,7 @@ def delete_queue(queue_id: int, delay: timedelta, now: datetime | None) -> int:
 
 
 def delete_addresses() -> int:
-    """Delete the auto-created addresses that have no queue; return how many."""
+    """Delete the auto-created addresses that have no queue; return their number."""
     names = sql.fetch("delete_addresses", str)
     for name in names:
         transaction.on_commit(partial(logger.info, DELETED, name))

@@ -26,7 +26,7 @@ LARGEST_BYTES = 2**20
 class LeftOut:
     """Something in a document that this broker does not support."""
 
-    where: str  # "line 12"
+    where: str  # its place in the document, as "line 12"
     match: str
     what: str  # an element's name
 
@@ -71,7 +71,7 @@ def read(text: str | bytes) -> Document:
     """Read a document in the format of ``write``.
 
     Raises:
-        WrongSettings: it has another format, or a value is out of its range.
+        WrongSettings: the document has another format, or a value is out of its range.
     """
     document = parsed(text)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -101,10 +101,10 @@ def read(text: str | bytes) -> Document:
 
 
 def parsed(text: str | bytes) -> Any:
-    """Parse JSON in which no name is given twice.
+    """Parse JSON in which no name is given twice in an object.
 
     Raises:
-        WrongSettings: it is not such JSON.
+        WrongSettings: the text is not such JSON.
     """
     if len(text) > LARGEST_BYTES:
         raise WrongSettings("", f"It is above {LARGEST_BYTES // 2**20} MiB. Split it.")

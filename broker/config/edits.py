@@ -17,7 +17,7 @@ from broker.security import audit
 
 
 def version(setting: AddressSetting) -> str:
-    """A digest of the pattern and its definitions."""
+    """A digest of a setting's pattern and its definitions."""
     said = json.dumps([setting.match, defined(setting)], ensure_ascii=False)
     return hashlib.sha256(said.encode()).hexdigest()[:32]
 
@@ -57,7 +57,7 @@ def remove(match: str, *, expected: str | None = None) -> AddressSetting | None:
     """Delete the setting of a pattern; return the deleted setting, if there was one.
 
     Raises:
-        NotAsSeen: the stored version is another.
+        NotAsSeen: the stored version is not the expected version.
     """
     stored = held(match, expected)
     if stored is not None:
@@ -78,7 +78,7 @@ def held(match: str, expected: str | None) -> AddressSetting | None:
     """The setting of a pattern, locked, if there is one.
 
     Raises:
-        NotAsSeen: the stored version is not the expected one.
+        NotAsSeen: the stored version is not the expected version.
     """
     rows = AddressSetting.objects.select_for_update().filter(match=match)
     stored = rows.first()

@@ -58,7 +58,7 @@ class ImportPreview:
     """The changes of an import."""
 
     mode: Mode
-    changes: Sequence[SettingChange]  # by pattern
+    changes: Sequence[SettingChange]  # ordered by pattern
     left_out: Sequence[LeftOut]
 
     def of(self, deed: Deed) -> list[SettingChange]:
@@ -83,7 +83,7 @@ def read(text: str | bytes) -> Document:
     """Read a document in JSON or XML.
 
     Raises:
-        WrongSettings: it is neither, or invalid.
+        WrongSettings: the document is neither JSON nor XML, or is invalid.
     """
     if isinstance(text, bytes):
         begins = text.removeprefix(codecs.BOM_UTF8).lstrip()[:1].decode("latin-1")
@@ -107,7 +107,7 @@ def preview(document: Document, mode: Mode) -> ImportPreview:
 def compared(
     stored: Iterable[AddressSetting], document: Document, mode: Mode
 ) -> ImportPreview:
-    """The changes from the stored settings to a document. Pure."""
+    """The changes from the stored settings to a document. A pure function."""
     before = {one.match: one for one in stored}
     wanted = {one.match: one for one in document.settings}
     changes = [
@@ -160,7 +160,8 @@ def apply(document: Document, mode: Mode, *, token: str | None = None) -> Import
             for change in found.changes:
                 carry_out(change, stored.get(change.match), mode)
     except IntegrityError as error:
-        if isinstance(error.__cause__, UniqueViolation):  # added by another meanwhile
+        # somebody else has added a setting of this pattern meanwhile
+        if isinstance(error.__cause__, UniqueViolation):
             raise SettingsChanged from None
         raise
     return found

@@ -18,15 +18,15 @@ from broker.config.address_settings import Policy, merge, policy_of
 from broker.formats.mq import mqdlh
 from broker.models import AddressSetting, ModelQueue, Queue, QueueAlias
 
-FULL = 0.8  # share of max depth at which a dead letter queue is nearly full
+FULL = 0.8  # share of max depth above which a dead letter queue counts as nearly full
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
     """One warning."""
 
-    queue: str  # or the model queue, or the pattern of an address setting
-    code: str  # stable and safe to match on
+    queue: str  # name of a queue or model queue, or pattern of an address setting
+    code: str  # a stable code that programs may compare
     sentence: str
     remedy: str
 
@@ -39,11 +39,13 @@ class Names:
     """Queues and aliases, to resolve names of queues."""
 
     queues: Collection[str]
-    aliases: Mapping[str, str]  # to their targets
-    fed: Mapping[str, Collection[str]]  # by address, its queues
+    aliases: Mapping[str, str]  # targets of aliases, by name of the alias
+    # names of the queues of each address, by address
+    fed: Mapping[str, Collection[str]]
 
     def queue(self, name: str) -> str | None:
-        """The queue that a name refers to; same rules as ``broker.config.names``."""
+        """The queue that a name refers to; by the same rules as
+        ``broker.config.names``."""
         if name in self.queues:
             return name
         target = self.aliases.get(name)
@@ -74,7 +76,8 @@ def advice() -> list[Advice]:
 
 
 def names_among(wanted: Iterable[str]) -> Names:
-    """What these names refer to, and the dead letter queue's name. Three queries."""
+    """The queues and aliases with these names, and the broker's dead letter queue.
+    Three queries."""
     aliases = dict(QueueAlias.objects.values_list("name", "target"))
     meant = {*wanted, settings.BROKER_DEAD_LETTER_QUEUE, *aliases.values()}
     queues = set(Queue.objects.filter(name__in=meant).values_list("name", flat=True))
@@ -231,7 +234,8 @@ def of_dead_letter_queue(names: Names) -> Iterator[Advice]:
 
 
 def largest_beside(name: str) -> int:
-    """The bytes that the largest message on any other queue can have. One query."""
+    """The largest size in bytes that a message on any other queue can have. One
+    query."""
     limit = Coalesce("max_message_bytes", int(settings.BROKER_MAX_MESSAGE_BYTES))
     others = Queue.objects.exclude(name=name)
     return int(others.aggregate(largest=Max(limit, default=0))["largest"])

@@ -24,7 +24,7 @@ from broker.models import (
 )
 from broker.models.queues import Limits
 
-WITHIN = "::"  # between an address and one of its queues
+WITHIN = "::"  # separates an address from one of its queues
 DYNAMIC = "AMQ."  # prefix of the names of queues created from a model
 
 
@@ -76,7 +76,7 @@ def address_of(name: str) -> str:
 
 
 def meanings(name: str) -> Iterator[str]:
-    """The name itself, and then the target if it is an alias."""
+    """The name itself, and then the alias's target if the name is an alias."""
     yield name
     yield from QueueAlias.objects.filter(name=name).values_list("target", flat=True)
 

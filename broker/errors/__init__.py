@@ -15,10 +15,11 @@ from broker.errors.mq_codes import Reason
 
 @dataclass_transform(eq_default=False)
 class BrokerError(Exception):
-    """The base of all errors: a dataclass; its fields are also its ``args``."""
+    """The base class of all errors: a dataclass; its fields are also its ``args``."""
 
     code: ClassVar[str]
-    reason: ClassVar[Reason] = Reason.UNEXPECTED_ERROR  # for clients of IBM MQ
+    # the reason code for clients of IBM MQ
+    reason: ClassVar[Reason] = Reason.UNEXPECTED_ERROR
 
     def __init_subclass__(cls) -> None:
         dataclass(eq=False, repr=False)(cls)
@@ -90,8 +91,8 @@ class InvalidMessage(BrokerError):
 class LockLost(BrokerError):
     """The unit of work ended before this call, or no longer holds these entries.
 
-    Its entries may be with another consumer by now. The caller must treat its own work
-    as not done, and must not settle again.
+    Another consumer may have its entries by now. The caller must treat its own work as
+    not done, and must not settle again.
     """
 
     code = "lock-lost"
@@ -149,7 +150,7 @@ class OperationNotPlanned(BrokerError):
 
 
 class UnsafeServer(BrokerError):
-    """The database server could lose what it confirmed."""
+    """The database server could lose data that it has confirmed."""
 
     code = "unsafe-server"
 

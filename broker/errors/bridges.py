@@ -115,7 +115,7 @@ class CommitInDoubt(ProviderError):
 
 
 class SecretsLost(BridgeError):
-    """Passwords of connection factories cannot be decrypted with the keys there are."""
+    """The existing keys cannot decrypt the passwords of some connection factories."""
 
     code = "secrets-lost"
 
@@ -131,7 +131,8 @@ class SecretsLost(BridgeError):
 
 
 class TransformerFailed(BridgeError):
-    """A message transformer raised, returned an invalid result, or took too long."""
+    """A message transformer raised an exception, returned an invalid result, or took
+    too long."""
 
     code = "transformer-failed"
 
@@ -191,7 +192,7 @@ class NoSuchTransformer(BridgeError):
 
 
 class NoSuchBranch(BridgeError):
-    """A transaction of a link that was in doubt has ended meanwhile."""
+    """A link's transaction in doubt has ended meanwhile."""
 
     code = "no-such-branch"
 
@@ -222,7 +223,7 @@ class WrongBridge(BridgeError):
 
     code = "wrong-bridge"
 
-    problems: list[str]  # sentences
+    problems: list[str]  # each is a sentence
 
     def __str__(self) -> str:
         return " ".join(self.problems)
@@ -234,7 +235,7 @@ class StillNeeded(BridgeError):
     code = "bridge-part-needed"
 
     what: str
-    why: str  # and what to do
+    why: str  # the reason, and what to do
 
     def __str__(self) -> str:
         return f"{self.what} cannot be deleted: {self.why}"

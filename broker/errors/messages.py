@@ -88,9 +88,9 @@ class MalformedHeader(BrokerError):
     code = "malformed-header"
     reason = Reason.RFH_ERROR
 
-    header: str  # "MQRFH2", "MQDLH", "MQMD"
+    header: str  # "MQRFH2", "MQDLH" or "MQMD"
     why: str
-    offset: int  # of the fault, in bytes from the header's first
+    offset: int  # position of the fault, in bytes from the header's first
 
     def __str__(self) -> str:
         return f"The {self.header} cannot be read at byte {self.offset}: {self.why}."
@@ -129,7 +129,7 @@ class InvalidSelector(BrokerError):
     reason = Reason.SELECTOR_SYNTAX_ERROR
 
     selector: str
-    position: int  # of the fault, in characters from 1
+    position: int  # position of the fault, in characters from 1
     why: str
 
     def __str__(self) -> str:
@@ -143,7 +143,7 @@ class InvalidFilter(BrokerError):
     reason = Reason.SELECTOR_SYNTAX_ERROR
 
     filter: str
-    position: int  # of the fault, in characters from 1
+    position: int  # position of the fault, in characters from 1
     why: str
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from enum import IntEnum, IntFlag, StrEnum
 
 
 class Completion(IntEnum):
-    """How a call ended (MQCC_*)."""
+    """The completion code of a call (MQCC_*)."""
 
     OK = 0
     WARNING = 1
@@ -18,7 +18,8 @@ class Completion(IntEnum):
 
 
 class Reason(IntEnum):
-    """Why a call ended so (MQRC_*); the last three are never given by a call."""
+    """The reason for the completion code of a call (MQRC_*). Calls never return the
+    last three; they are reasons of dead letters."""
 
     NONE = 0
     BACKED_OUT = 2003
@@ -54,9 +55,9 @@ class Reason(IntEnum):
 
 
 class Report(IntFlag):
-    """Which reports a message asks for, and what may become of it (MQRO_*)."""
+    """The reports that a message requests, and options for its disposition (MQRO_*)."""
 
-    NONE = 0  # also NEW_MSG_ID, COPY_MSG_ID_TO_CORREL_ID and DEAD_LETTER_Q
+    NONE = 0  # also the value of NEW_MSG_ID, COPY_MSG_ID_TO_CORREL_ID and DEAD_LETTER_Q
     PAN = 1
     NAN = 2
     ACTIVITY = 4
@@ -79,7 +80,7 @@ class Report(IntFlag):
 
 
 class GetOptions(IntFlag):
-    """How a message is got (MQGMO_*)."""
+    """Options of a get (MQGMO_*)."""
 
     NONE = 0
     WAIT = 1
@@ -95,7 +96,8 @@ class GetOptions(IntFlag):
 
 
 class OpenOptions(IntFlag):
-    """How a queue is opened (MQOO_*), as far as reading its attributes needs."""
+    """Options for opening a queue (MQOO_*), as far as they are needed to read its
+    attributes."""
 
     INPUT_AS_Q_DEF = 1
     INQUIRE = 32
@@ -103,7 +105,7 @@ class OpenOptions(IntFlag):
 
 
 class MsgType(IntEnum):
-    """What kind of message it is (MQMT_*)."""
+    """The type of a message (MQMT_*)."""
 
     REQUEST = 1
     REPLY = 2
@@ -112,7 +114,7 @@ class MsgType(IntEnum):
 
 
 class Persistence(IntEnum):
-    """Whether it outlives a restart (MQPER_*)."""
+    """Whether a message survives a restart of the broker (MQPER_*)."""
 
     NOT_PERSISTENT = 0
     PERSISTENT = 1
@@ -120,7 +122,7 @@ class Persistence(IntEnum):
 
 
 class PutApplType(IntEnum):
-    """What kind of program put it (MQAT_*)."""
+    """The kind of program that put a message (MQAT_*)."""
 
     NO_CONTEXT = 0
     UNIX = 6
@@ -131,7 +133,8 @@ class PutApplType(IntEnum):
 
 
 class Feedback(IntEnum):
-    """What a report is about (MQFB_*); reasons above 2000 stand here too."""
+    """The subject of a report message (MQFB_*); reasons above 2000 are valid values,
+    too."""
 
     NONE = 0
     QUIT = 256
@@ -143,7 +146,7 @@ class Feedback(IntEnum):
 
 
 class MsgFlags(IntFlag):
-    """How a message belongs to others (MQMF_*)."""
+    """The relation of a message to its group or segments (MQMF_*)."""
 
     NONE = 0
     SEGMENTATION_ALLOWED = 1
@@ -154,7 +157,7 @@ class MsgFlags(IntFlag):
 
 
 class Enc(IntEnum):
-    """How numbers are written (MQENC_*): integers, packed decimals, floats."""
+    """The representation of numbers (MQENC_*): integers, packed decimals, floats."""
 
     INTEGER_REVERSED = 0x002  # little-endian
     INTEGER_MASK = 0x00F
@@ -163,9 +166,9 @@ class Enc(IntEnum):
 
 
 class Ccsid(IntEnum):
-    """Which characters text is written in (MQCCSI_* and numbers of code pages)."""
+    """The character set of a text (MQCCSI_* and numbers of code pages)."""
 
-    INHERIT = -2  # as what stands before
+    INHERIT = -2  # the character set of the part before
     UTF_8 = 1208
     UTF_16 = 1200
     UTF_16_UNICODE_2 = 13488
@@ -173,7 +176,7 @@ class Ccsid(IntEnum):
 
 
 class Format(StrEnum):
-    """What a message's bytes begin with (MQFMT_*), without the padding."""
+    """The format of the bytes of a message (MQFMT_*), without the name's padding."""
 
     NONE = ""
     STRING = "MQSTR"

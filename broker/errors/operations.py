@@ -43,7 +43,7 @@ class NotUndoable(BrokerError):
     code = "not-undoable"
 
     operation_id: int
-    why: str  # a sentence's end
+    why: str  # the reason, as the end of a sentence
 
     def __str__(self) -> str:
         return (
@@ -86,7 +86,7 @@ class ReasonMissing(BrokerError):
 
     code = "reason-missing"
 
-    what: str  # a sentence's beginning
+    what: str  # the beginning of a sentence
 
     def __str__(self) -> str:
         return f"{self.what} needs a reason. Enter one; it is stored with your name."
@@ -114,7 +114,7 @@ class ApprovalNeeded(BrokerError):
 
     operation_id: int
     queue: str
-    what_to_do: str  # a sentence without its stop
+    what_to_do: str  # a sentence without its full stop
 
     def __str__(self) -> str:
         return (
@@ -160,7 +160,7 @@ class NotApprovable(BrokerError):
     code = "not-approvable"
 
     operation_id: int
-    why: str  # a sentence's end
+    why: str  # the reason, as the end of a sentence
 
     def __str__(self) -> str:
         return f"Operation {self.operation_id} cannot be approved: {self.why}."

@@ -11,7 +11,8 @@ class InvalidPatch(BrokerError):
     code = "invalid-patch"
 
     why: str
-    where: str = ""  # as "body, operation 2"; empty: the whole
+    # place in the patch, as "body, operation 2"; empty: the whole patch
+    where: str = ""
 
     def __str__(self) -> str:
         said = f"{self.where}: {self.why}" if self.where else self.why
@@ -52,7 +53,7 @@ class NotRepaired(BrokerError):
     code = "not-repaired"
 
     message_id: int
-    why: str  # a sentence
+    why: str  # the reason, as a sentence
 
     def __str__(self) -> str:
         return (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from broker.errors import BrokerError
 
-NAMED = 3  # faults in the sentence
+NAMED = 3  # most faults that the error's sentence names
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,7 +37,7 @@ class InvalidRules(BrokerError):
 
 
 class RulesChanged(BrokerError):
-    """Somebody else saved the rules since they were read."""
+    """Somebody else has saved the rules since they were read."""
 
     code = "rules-changed"
 

@@ -10,8 +10,10 @@ class WrongSettings(BrokerError):
 
     code = "wrong-settings"
 
-    where: str  # "line 12, <max-delivery-attempts>"; empty for the whole document
-    why: str  # and what to do: a sentence
+    # place in the document, as "line 12, <max-delivery-attempts>"; empty: the whole
+    # document
+    where: str
+    why: str  # the fault and what to do, as a sentence
 
     def __str__(self) -> str:
         return f"{self.where[:1].upper()}{self.where[1:]}: {self.why}".lstrip(": ")
@@ -22,7 +24,7 @@ class SettingsChanged(BrokerError):
 
     code = "settings-changed"
 
-    what: str = "address settings"  # in the plural
+    what: str = "address settings"  # name of the changed settings, in the plural
 
     def __str__(self) -> str:
         return (

@@ -42,7 +42,7 @@ class NotForced(BrokerError):
     }
 
     uow: int
-    nature: str  # broker.transactions.administration.Nature
+    nature: str  # see broker.transactions.administration.Nature
 
     def __str__(self) -> str:
         remedy = self.REMEDIES.get(self.nature, "")
@@ -57,7 +57,7 @@ class TooMuchUncommitted(BrokerError):
     code = "too-much-uncommitted"
     reason = Reason.SYNCPOINT_LIMIT_REACHED
 
-    what: str  # "messages", "bytes"
+    what: str  # the unit of the limit: "messages" or "bytes"
     limit: int
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class TooMuchUncommitted(BrokerError):
 
 
 class SecondMark(BrokerError):
-    """A unit of work has an entry marked to skip a backout already; nothing was got."""
+    """A unit of work already has an entry marked to skip a backout; nothing was got."""
 
     code = "second-mark-not-allowed"
     reason = Reason.SECOND_MARK_NOT_ALLOWED
@@ -83,7 +83,7 @@ class SecondMark(BrokerError):
 
 
 class WrongOptions(BrokerError):
-    """Get options that exclude each other; nothing was got."""
+    """Some of the get options exclude each other; nothing was got."""
 
     code = "wrong-options"
     reason = Reason.OPTIONS_ERROR

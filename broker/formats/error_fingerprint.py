@@ -11,18 +11,19 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-LONGEST = 1000  # characters of an error that are stored
+LONGEST = 1000  # most characters of an error that are stored
 
 MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
 DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?"
 CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?: ?[AP]M\b)?"
 ZONE = r"(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)\b)?"
-ENDS = "com|net|org|internal|local|localdomain|lan|corp"  # of host names
+ENDS = "com|net|org|internal|local|localdomain|lan|corp"  # last parts of host names
 
 # The first alternative that matches applies, so "keep" comes before its own parts.
 VARIABLES = {
     "keep": r"(?i:\b(?:status(?: code)?|http(?:/\d(?:\.\d)?)?)[ :=]{1,2}[1-5]\d\d\b)",
-    # Most languages write quotes within quotes as \"; some do not.
+    # Most languages write quotes within quotes as \"; some write them without a
+    # backslash.
     "text": r"""(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|(?<!\w)'[^']*'"""
     r"""|"(?:[^"\\]|\\.)*"|"[^"]*"|“[^”]*”|\u2018[^’]*’|«[^»]*»|`[^`]*`""",
     "url": r"""(?i:\b[a-z][a-z0-9+.-]{1,15}://[^\s"'`”’»<>]+)""",
@@ -41,7 +42,8 @@ VARIABLES = {
     rf"|(?i:(?<![\w.-])(?:[a-z0-9_-]+\.)+(?:{ENDS})\b(?![\w(-]|\.\w)(?::\d{{1,5}})?)",
     "path": r"(?<![\w.:/\\])/(?:[\w.@%+~=-]+/)+[\w.@%+~=-]*"
     r"""|(?i:\b[a-z]:\\(?:[^\s\\"'<>|]+\\)*[^\s\\"'<>|:]*)""",
-    # One name for both: an id may have no letter, and a number may be long.
+    # One placeholder for ids and numbers: an id may have no letter, and a number may be
+    # long.
     "n": r"(?i:\b(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,}\b(?![.,]\d)|\b0x[0-9a-f]+\b)"
     r"|(?i:(?<=\w@)[0-9a-f]{1,8}\b)",
     # Generated keys: at least three digits among capitals, or among mixed-case letters.
@@ -50,7 +52,8 @@ VARIABLES = {
     r"[A-Za-z0-9]{14,}\b",
     "number": r"(?:(?<![\w)\]}])-)?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+\b)?",
 }
-NAMES = {"key": "id", "number": "n", "pod": "id"}  # placeholders with another name
+# variable parts whose placeholder has another name
+NAMES = {"key": "id", "number": "n", "pod": "id"}
 VARIABLE = re.compile("|".join(f"(?P<{name}>{of})" for name, of in VARIABLES.items()))
 UNCLOSED = re.compile(r"""(?<!\w)['"“\u2018«`][^'"“”\u2018’«»`]*\Z""")
 
@@ -75,12 +78,12 @@ def readable(error: str) -> str:
 def fingerprint(error: str) -> Fingerprint:
     """The group of an error, by its first line.
 
-    Every text has one, also the empty text. The error is cut before it is searched, so
-    the work is bounded.
+    Every text has a group, even the empty text. The error is cut before it is searched,
+    so the work is bounded.
     """
     line = (error[:LONGEST].splitlines() or [""])[0]
     pattern = VARIABLE.sub(named, line.strip())
-    if len(line) == LONGEST:  # a quoted text may be cut
+    if len(line) == LONGEST:  # a quoted text may have been cut at its end
         pattern = UNCLOSED.sub("{text}", pattern)
     key = hashlib.sha256(pattern.encode(errors="replace")).hexdigest()[:12]
     return Fingerprint(key, pattern)

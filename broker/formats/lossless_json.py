@@ -14,12 +14,12 @@ from itertools import chain
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, NoReturn
 
-DEEPEST = 200  # levels of nested arrays and objects
+DEEPEST = 200  # most levels of nested arrays and objects
 PARTS = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,18}))?")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 FIRST = re.compile(r"\s*[\[{]((?:\r\n|\n|\r)[ \t]*)")
 AFTER_COLON, AFTER_COMMA = re.compile(r":( *)"), re.compile(r",( *)(?=[^\s])")
-LOOKED_AT = 4096  # characters from which the formatting is detected
+LOOKED_AT = 4096  # number of characters from which the formatting is detected
 
 
 class Number:
@@ -114,7 +114,8 @@ def containers(values: Iterable[Any]) -> list[Any]:
 class Manner:
     """The formatting of a JSON text."""
 
-    line: str = ""  # line end and indentation before each member; or nothing
+    # line end and indentation before each member; empty: all on one line
+    line: str = ""
     comma: str = ","
     colon: str = ":"
     is_ascii: bool = False
@@ -147,7 +148,7 @@ def dumps(value: Any, manner: Manner = COMPACT) -> str:
     """Write JSON with a formatting.
 
     Raises:
-        RecursionError: it is nested too deep.
+        RecursionError: the value is nested too deep.
     """
     pieces = [manner.before]
     write(value, manner, pieces, 1)
@@ -156,7 +157,7 @@ def dumps(value: Any, manner: Manner = COMPACT) -> str:
 
 
 def write(value: Any, manner: Manner, pieces: list[str], depth: int) -> None:
-    """Append the text of a value to ``pieces``. It is not a generator, because each
+    """Append the text of a value to ``pieces``. This is not a generator, because each
     value would pass through all levels of nested generators."""
     if isinstance(value, Number):
         pieces.append(value.text)

@@ -17,16 +17,17 @@ KNOWN = re.compile(
     r"utf-(?:8|16|32)(?:-[lb]e)?|ascii|iso8859-\d+|cp\d+|koi8-[ru]|shift_jis|euc_(?:jp|kr)"
     r"|gb2312|gbk|gb18030|big5"
 )
-MARKS = (  # byte order marks; the longer first
+MARKS = (  # byte order marks; longer marks come before shorter ones
     ("utf-32-le", codecs.BOM_UTF32_LE),
     ("utf-32-be", codecs.BOM_UTF32_BE),
     ("utf-8", codecs.BOM_UTF8),
     ("utf-16-le", codecs.BOM_UTF16_LE),
     ("utf-16-be", codecs.BOM_UTF16_BE),
 )
-ENCODED = "application/vnd.oasis.amqp"  # encoded AMQP values
+ENCODED = "application/vnd.oasis.amqp"  # content type of encoded AMQP values
 LINE_END = re.compile(r"\r\n|\n|\r")
-MOST_LINES, MOST_PAIRS = 40_000, 2**17  # lines to compare; pairs of equal lines
+# most lines to compare, and most pairs of equal lines
+MOST_LINES, MOST_PAIRS = 40_000, 2**17
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Text:
 
     text: str
     codec: str
-    mark: bytes = b""  # byte order mark before the text
+    mark: bytes = b""  # the byte order mark before the text
 
     def written(self, text: str) -> bytes:
         """Another text in the same encoding.
@@ -55,7 +56,7 @@ def text_of(body: bytes, content_type: str) -> Text:
     """The text of a body.
 
     Raises:
-        ValueError: it is not text; the reason is the end of a sentence.
+        ValueError: the body is not text; the reason is the end of a sentence.
     """
     if content_type == ENCODED:
         raise ValueError("it holds values of AMQP that are no text")
@@ -106,7 +107,7 @@ def with_ends_of(original: str, typed: str) -> str:
     """A text from a browser, with the line ends of its original.
 
     Browsers normalize line ends. An unchanged or changed line gets its original line
-    end; a new line gets that of the line before.
+    end; a new line gets the line end of the line before it.
     """
     before, after = lines_of(original), lines_of(typed)
     ends = [end for _, end in before[:-1]]
@@ -121,7 +122,7 @@ def with_ends_of(original: str, typed: str) -> str:
 
 
 def lines_of(text: str) -> list[tuple[str, str]]:
-    """The lines, each with its line end; the last has none, and may be empty."""
+    """The lines, each with its line end; the last line has none, and may be empty."""
     lines, at = [], 0
     for end in LINE_END.finditer(text):
         lines.append((text[at : end.start()], end[0]))
@@ -130,19 +131,20 @@ def lines_of(text: str) -> list[tuple[str, str]]:
 
 
 def paired(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Pairs of unchanged or changed lines: index in ``after``, and in ``before``."""
+    """Pairs of indexes of unchanged or changed lines: in ``after``, and in
+    ``before``."""
     for _, i1, i2, j1, j2 in opcodes(before, after):
         yield from zip(range(j1, j2), range(i1, i2), strict=False)
 
 
-Opcode = tuple[str, int, int, int, int]  # as in difflib
+Opcode = tuple[str, int, int, int, int]  # an edit operation of difflib
 
 
 def opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
     """The edit operations from the first text to the second, in bounded time.
 
     Equal lines at the beginning and at the end are not compared again. If too many
-    lines remain between, they are replaced as a whole.
+    lines remain between them, these are replaced as a whole.
     """
     least = min(len(before), len(after))
     head = next((i for i in range(least) if before[i] != after[i]), least)
@@ -165,7 +167,8 @@ def opcodes(before: Sequence[str], after: Sequence[str]) -> list[Opcode]:
 
 
 def is_little(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Whether two texts are fast to compare. Lines that repeat in both are slow."""
+    """Whether two texts can be compared fast. Lines that repeat in both texts are
+    slow."""
     if len(a) + len(b) > MOST_LINES:
         return False
     in_a, in_b = Counter(a), Counter(b)

@@ -34,7 +34,7 @@ class Syntax:
     delimiter: str = "."
     any_words: str = "#"
     single_word: str = "*"
-    markers: str = ""  # an opening and a closing one; or empty
+    markers: str = ""  # an opening and a closing marker of literal patterns; or empty
 
     def __post_init__(self) -> None:
         signs = [self.delimiter, self.any_words, self.single_word, *self.markers]
@@ -53,7 +53,8 @@ class Syntax:
             )
 
     def literal(self, pattern: str) -> str | None:
-        """The address of a pattern between literal markers; else None."""
+        """The address, if the pattern is an address between literal markers; else
+        None."""
         if self.markers and pattern[:1] + pattern[1:][-1:] == self.markers:
             return pattern[1:-1]
         return None
@@ -64,7 +65,7 @@ DELIMITER, ANY_WORDS, SINGLE_WORD = PLAIN.delimiter, PLAIN.any_words, PLAIN.sing
 
 
 def configured() -> Syntax:
-    """The syntax of address settings.
+    """The syntax for patterns of address settings, as configured.
 
     Raises:
         ImproperlyConfigured: the settings are invalid.
@@ -109,7 +110,7 @@ def check_match(pattern: str) -> None:
     """Refuse an invalid pattern of an address setting, in the configured syntax.
 
     Raises:
-        ValidationError: as ``check_pattern``.
+        ValidationError: see ``check_pattern``.
     """
     check_pattern(pattern, configured())
 
@@ -136,8 +137,8 @@ def matches(pattern: str, address: str, syntax: Syntax = PLAIN) -> bool:
 
 
 def overlap(one: str, other: str) -> str | None:
-    """The pattern for what two patterns both match, in the plain syntax; None if they
-    have no match in common."""
+    """The pattern of the addresses that two patterns both match, in the plain syntax;
+    None if no address matches both."""
     words, others = one.split(DELIMITER), other.split(DELIMITER)
     ends = words[-1] == ANY_WORDS, others[-1] == ANY_WORDS
     if ends[0]:

@@ -23,13 +23,14 @@ LAST_EARLIER = {  # the last migration of each application before 0001_initial
     "console": "0003_codes_are_tried",
     "dashboards": "0004_the_archive_is_kept_by_day",
 }
-LAST_TABLE = {"broker": "broker_link"}  # not created by the earlier 0001_initial
+# table that the earlier 0001_initial did not create
+LAST_TABLE = {"broker": "broker_link"}
 HALF_WAY = (
     "An early development version of Backout migrated this database in part: {label}"
     " has {found}, but not {last}. Run `manage.py migrate` of that version to its end,"
     " then migrate with this version. Or begin with an empty database."
 )
-EVERY_S = {  # seconds, by task of broker.tasks
+EVERY_S = {  # intervals in seconds, by task of broker.tasks
     "release_due": 1,
     "back_out_overdue": 1,
     "expire": 1,
@@ -43,10 +44,11 @@ EVERY_S = {  # seconds, by task of broker.tasks
 
 
 def refuse_half_way(*, app_config: AppConfig, using: str, **_: Any) -> None:
-    """Refuse a database between the earlier migrations and this one; ``pre_migrate``.
+    """Refuse a database that is between the earlier migrations and this one; for
+    ``pre_migrate``.
 
     Raises:
-        CommandError: what was found, and what to do.
+        CommandError: the sentence says what was found, and what to do.
     """
     label = app_config.label
     last = LAST_EARLIER.get(label)
@@ -66,9 +68,9 @@ def refuse_half_way(*, app_config: AppConfig, using: str, **_: Any) -> None:
 
 
 def prepare(*, using: str, apps: Apps, **rest: Any) -> None:
-    """Create partitions and the schedule; ``post_migrate`` of the broker.
+    """Create partitions and the schedule; for ``post_migrate`` of the broker.
 
-    A flush sends the signal without a plan; then this does nothing.
+    A flush sends the signal without a plan; then this function does nothing.
     """
     if "plan" not in rest or not has_model(apps, "broker", "Message"):
         return
@@ -108,7 +110,7 @@ def schedule(
         when, _ = intervals.objects.using(using).get_or_create(
             every=number, period=period
         )
-        # A late call is useless after the next one.
+        # A late run of a task is useless after the next run.
         periodic.create(
             name=name, task=task, interval=when, expire_seconds=max(every_s, 2)
         )

@@ -19,9 +19,9 @@ class Approval(models.Model):
     operation = models.OneToOneField(
         Operation, models.CASCADE, primary_key=True, related_name="approval"
     )
-    seal = models.TextField()  # hexadecimal
+    seal = models.TextField()  # hexadecimal digits
     asked_at = models.DateTimeField(db_default=Now())
-    expires_at = models.DateTimeField()  # after it, no approval and no start
+    expires_at = models.DateTimeField()  # after this time, no approval and no start
     approved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
     )

@@ -1,4 +1,4 @@
-"""The audit log: who did what. Records are only appended."""
+"""The audit log: which user did what. Records are only appended."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ class Act(models.TextChoices):
 
 
 WORDS: dict[str, str] = {one.value: str(one.label) for one in Act}
-REFUSED: dict[str, str] = {Act.SIGN_IN: "tried to sign in"}  # labels if refused
+# labels of acts that were refused
+REFUSED: dict[str, str] = {Act.SIGN_IN: "tried to sign in"}
 
 
 class AuditRecord(models.Model):
@@ -90,18 +91,18 @@ class AuditRecord(models.Model):
     number = models.BigIntegerField(null=True)
     at = models.DateTimeField(db_default=Now())
     actor_kind = models.TextField(choices=Actor)
-    actor_id = models.BigIntegerField(null=True)  # of a user or a credential
-    actor = models.TextField()  # its name
+    actor_id = models.BigIntegerField(null=True)  # id of a user or a credential
+    actor = models.TextField()  # name of the user, credential or command
     source = models.TextField()  # the client's host; empty for commands
-    act = models.TextField()  # one of ``Act``
-    object_kind = models.TextField()  # queue, operation, …
+    act = models.TextField()  # a value of ``Act``
+    object_kind = models.TextField()  # as "queue" or "operation"
     object_id = models.TextField()
     object_name = models.TextField()
     outcome = models.TextField(choices=Outcome)
-    reason = models.TextField()  # why it was done, or why it was refused
-    detail = models.TextField()  # JSON, formatted as docs/audit.md says
+    reason = models.TextField()  # reason of the act, or reason of its refusal
+    detail = models.TextField()  # JSON text, in the form that docs/audit.md defines
     operation_id = models.BigIntegerField(null=True)
-    hash = models.TextField(null=True)  # hexadecimal
+    hash = models.TextField(null=True)  # hexadecimal digits
 
     class Meta:
         db_table = "broker_audit"
@@ -132,7 +133,7 @@ class AuditRecord(models.Model):
 
     @property
     def words(self) -> str:
-        """What was done, to be read after the name of the actor."""
+        """The act as text, to be read after the name of the actor."""
         words = WORDS.get(self.act, self.act)
         return REFUSED.get(self.act, words) if self.is_refused else words
 
@@ -150,10 +151,11 @@ class AuditRecord(models.Model):
 class AuditCheck(models.Model):
     """The last verification of the hash chain, and the fault it found. One row."""
 
-    number = models.BigIntegerField()  # of the last record that was verified
+    number = models.BigIntegerField()  # number of the last record that was verified
     hash = models.TextField()
     checked_at = models.DateTimeField(db_default=Now())
-    fault = models.TextField(blank=True, default="")  # a sentence; empty: none
+    # a sentence; empty if there is no fault
+    fault = models.TextField(blank=True, default="")
 
     class Meta:
         default_permissions = ()

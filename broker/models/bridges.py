@@ -62,7 +62,7 @@ class ConnectionFactory(models.Model):
     username = models.CharField(max_length=255, blank=True, default="")
     secret = models.TextField(
         blank=True, default="", editable=False
-    )  # the password, encrypted; see ``broker.bridges.secrets``
+    )  # encrypted; see ``broker.bridges.secrets``
     properties = models.JSONField(
         blank=True,
         default=dict,
@@ -145,8 +145,8 @@ class BridgeDestination(models.Model):
 
 
 class DeadMessageQueue(models.Model):
-    """An additional queue for messages that a bridge cannot transfer. The built-in one
-    always comes first."""
+    """An additional queue for messages that a bridge cannot transfer. A copy is sent
+    here first; then a copy is also put on the built-in queue."""
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="dead_queues")
     name = CheckedCharField(max_length=100, validators=[check_name])

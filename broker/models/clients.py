@@ -19,17 +19,18 @@ ASKED_TO_CLOSE = {"close_requested_at__isnull": False}
 
 
 def check_patterns(text: str) -> None:
-    """Refuse text with a line that is not a pattern of queue names.
+    """Refuse a text with a line that is not a pattern of queue names.
 
     Raises:
-        ValidationError: as ``check_pattern``.
+        ValidationError: see ``check_pattern``.
     """
     for line in text.split():
         check_pattern(line)
 
 
 class Credential(models.Model):
-    """A name and a secret of an application. It has at most its user's authorities.
+    """A name and a secret of an application. A credential has at most its user's
+    authorities.
 
     The secret itself is not stored. It is random and long, so a plain digest of it is
     enough. The keys for SCRAM are derived from it once.
@@ -90,18 +91,20 @@ class Credential(models.Model):
 
 
 class ClientConnection(models.Model):
-    """A client's connection to a listener; deleted when it or its process ends."""
+    """A client's connection to a listener; deleted when the connection or the listener
+    ends."""
 
-    owner_id = models.IntegerField()  # the listener's process
-    container_id = models.TextField()  # AMQP: as the client sent it
+    owner_id = models.IntegerField()  # the process of the listener
+    container_id = models.TextField()  # container id of AMQP, as the client sent it
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     credential = models.ForeignKey(Credential, models.SET_NULL, null=True)
-    mechanism = models.TextField()  # of SASL
-    host = models.TextField()  # and port, of the client
+    mechanism = models.TextField()  # SASL mechanism
+    host = models.TextField()  # host and port of the client
     is_encrypted = models.BooleanField()
-    product = models.TextField(blank=True)  # as the client says
+    # name of the client's product, as the client gave it
+    product = models.TextField(blank=True)
     opened_at = models.DateTimeField(db_default=Now())
     close_requested_at = models.DateTimeField(null=True)
     close_requested_by = models.ForeignKey(
@@ -122,10 +125,10 @@ class ClientConnection(models.Model):
 
 
 class ClientEndpoint(models.Model):
-    """An AMQP link of a client, at most about a second old."""
+    """An AMQP link of a client; the row is at most about a second old."""
 
     class Kind(models.TextChoices):
-        """What the client does with it."""
+        """What the client does with the link: put, get or browse."""
 
         PUTS = "puts", "puts"
         GETS = "gets", "gets"
@@ -135,17 +138,17 @@ class ClientEndpoint(models.Model):
     connection = models.ForeignKey(
         ClientConnection, models.CASCADE, related_name="endpoints"
     )
-    session = models.IntegerField()  # the channel
-    name = models.TextField()  # given by the client
+    session = models.IntegerField()  # channel number of the session
+    name = models.TextField()  # name that the client gave the link
     kind = models.TextField(choices=Kind)
     node = models.TextField()  # queue or address; empty if each message names its own
     queue = models.ForeignKey(
         "broker.Queue", models.CASCADE, null=True, related_name="endpoints"
-    )  # only if it gets
+    )  # only if the client gets or browses
     is_exclusive = models.BooleanField(default=False)
     credit = models.BigIntegerField(default=0)
     unsettled = models.IntegerField(default=0)
-    messages = models.BigIntegerField(default=0)  # transferred so far
+    messages = models.BigIntegerField(default=0)  # messages transferred so far
     opened_at = models.DateTimeField(db_default=Now())
     close_requested_at = models.DateTimeField(null=True)
     close_requested_by = models.ForeignKey(

@@ -15,9 +15,9 @@ class ConnectionConsumer(models.Model):
 
     owner_id = models.IntegerField()
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="consumers")
-    handler = models.TextField()  # the function's name
+    handler = models.TextField()  # name of the handler function
     selector = models.TextField(blank=True)
-    retains_unwanted = models.BooleanField(default=True)  # MSGRETENTION
+    retains_unwanted = models.BooleanField(default=True)  # IBM MQ: MSGRETENTION
     server_sessions = models.IntegerField()
     started_at = models.DateTimeField(db_default=Now())
 
@@ -30,12 +30,12 @@ class Stoppage(models.Model):
     could be put neither to the backout queue nor to a dead letter queue."""
 
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="stoppages")
-    message_id = models.BigIntegerField()  # of the message that could not be put
-    reason = models.IntegerField()  # IBM MQ's code: why the last put failed
+    message_id = models.BigIntegerField()  # id of the message that could not be put
+    reason = models.IntegerField()  # IBM MQ's reason code of the last failed put
     why = models.TextField()  # the reason as a sentence
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
-    )  # whose authorities the put used; null is the application
+    )  # user whose authorities the put used; null: the application
     stopped_at = models.DateTimeField(db_default=Now())
     cleared_at = models.DateTimeField(null=True)
     cleared_by = models.ForeignKey(

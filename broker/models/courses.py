@@ -1,7 +1,8 @@
 """The progress of operations, and results of earlier resubmits by error.
 
-A course is the part of an operation that changes while it runs: its rate, its stage,
-and what it waits for. Its set of messages does not change.
+A course is the part of an operation that changes while the operation runs: its rate,
+its stage, and the event that it waits for. The operation's set of messages does not
+change.
 """
 
 from __future__ import annotations
@@ -26,38 +27,50 @@ class Course(models.Model):
 
     class Stage(models.TextChoices):
         TRIAL = "trial"  # the canary, or a part of the ramp, is being sent
-        WATCH = "watch"  # it waits for the outcomes of the trial
-        HALTED = "halted"  # it stopped itself; see ``halt``
+        WATCH = "watch"  # the operation waits for the outcomes of the trial
+        HALTED = "halted"  # the operation has stopped itself; see ``halt``
         REST = "rest"  # all remaining messages are being sent
 
     operation = models.OneToOneField(
         Operation, models.CASCADE, primary_key=True, related_name="course"
     )
-    pace = models.PositiveIntegerField(null=True)  # messages a second; none: no limit
-    free_at = models.DateTimeField(null=True)  # the rate allows the next message then
+    pace = models.PositiveIntegerField(null=True)  # messages per second; null: no limit
+    # the pace allows the next message at this time
+    free_at = models.DateTimeField(null=True)
     paused_at = models.DateTimeField(null=True)
-    stepped_at = models.DateTimeField(null=True)  # when a worker last worked on it
+    # time at which a worker last worked on the operation
+    stepped_at = models.DateTimeField(null=True)
 
     stage = models.CharField(
         max_length=8, choices=Stage, default=Stage.REST, db_default=Stage.REST
     )
-    canaries = models.PositiveIntegerField(default=0, db_default=0)  # 0: no trial
-    chosen = ArrayField(models.BigIntegerField(), default=list)  # items: the canary
-    causes = ArrayField(models.TextField(), null=True)  # fingerprints in its set
-    part = models.PositiveIntegerField(default=0, db_default=0)  # items of this trial
-    to_send = models.PositiveIntegerField(default=0, db_default=0)  # of them
-    tried = models.PositiveIntegerField(default=0, db_default=0)  # items of all trials
-    ramped_to = models.BigIntegerField(default=0, db_default=0)  # last item of the ramp
+    # number of messages in the canary; 0: no trial
+    canaries = models.PositiveIntegerField(default=0, db_default=0)
+    # ids of the items of the canary
+    chosen = ArrayField(models.BigIntegerField(), default=list)
+    # fingerprints of the errors in the operation's set
+    causes = ArrayField(models.TextField(), null=True)
+    # number of items of the current trial
+    part = models.PositiveIntegerField(default=0, db_default=0)
+    # number of its items that are not sent yet
+    to_send = models.PositiveIntegerField(default=0, db_default=0)
+    # number of items of all trials sent so far
+    tried = models.PositiveIntegerField(default=0, db_default=0)
+    # id of the last item that the ramp sent
+    ramped_to = models.BigIntegerField(default=0, db_default=0)
     watched_since = models.DateTimeField(null=True)
-    forgiven_to = models.BigIntegerField(default=0, db_default=0)  # copies ignored
-    halt = models.JSONField(null=True)  # broker.operations.canary.Halt
-    rest_at = models.DateTimeField(null=True)  # when the rest began
+    # outcomes of copies up to this message id do not count
+    forgiven_to = models.BigIntegerField(default=0, db_default=0)
+    halt = models.JSONField(null=True)  # see broker.operations.canary.Halt
+    rest_at = models.DateTimeField(null=True)  # time at which the rest began
 
     # Reading the outcomes of the copies.
-    swept_to = models.BigIntegerField(default=0, db_default=0)  # item
-    look_at = models.DateTimeField(null=True)  # the next read is not before this
+    # id of the last item whose copy was read
+    swept_to = models.BigIntegerField(default=0, db_default=0)
+    look_at = models.DateTimeField(null=True)  # time of the next read of outcomes
     idle_s = models.PositiveIntegerField(default=0, db_default=0)
-    settled_at = models.DateTimeField(null=True)  # when the last outcome was known
+    # time at which the last outcome became known
+    settled_at = models.DateTimeField(null=True)
 
 
 class Experience(models.Model):
@@ -65,7 +78,8 @@ class Experience(models.Model):
 
     fingerprint = models.TextField()
     processed = models.BigIntegerField(default=0)
-    died = models.BigIntegerField(default=0)  # again, of any error
+    # copies that became dead letters again, by any error
+    died = models.BigIntegerField(default=0)
     since = models.DateTimeField()
     last_at = models.DateTimeField()
 

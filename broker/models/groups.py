@@ -16,7 +16,7 @@ class DeadLetterGroup(models.Model):
     fingerprint = models.TextField(primary_key=True)
     owner = models.ForeignKey(USER, models.SET_NULL, null=True, related_name="+")
     note = models.TextField(default="", db_default="")
-    ticket = models.TextField(default="", db_default="")  # a URL
+    ticket = models.TextField(default="", db_default="")  # URL of the ticket
     acknowledged_by = models.ForeignKey(
         USER, models.SET_NULL, null=True, related_name="+"
     )
@@ -25,10 +25,10 @@ class DeadLetterGroup(models.Model):
     snoozed_until = models.DateTimeField(null=True)
     snoozed_above = models.PositiveBigIntegerField(
         null=True
-    )  # the snooze ends above this number of letters
+    )  # number of letters above which the snooze ends
     known = models.JSONField(
         default=list
-    )  # [queue, cause] of its parts when it was acknowledged or snoozed
+    )  # [queue, cause] of each part when the group was acknowledged or snoozed
     changed_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -13,7 +13,8 @@ from django.db import models
 
 
 class Place(models.IntegerChoices):
-    """The state of an entry. It is null before its put and after its outcome."""
+    """The state of an entry. It is null before the put and after the entry has
+    ended."""
 
     READY = 1
     CLAIMED = 2
@@ -21,7 +22,7 @@ class Place(models.IntegerChoices):
 
 
 class Kind(models.IntegerChoices):
-    """What was done to the entries. The labels are for operators."""
+    """The kind of an event. The labels are for operators."""
 
     PUT = 1, "put"
     GET = 2, "got"
@@ -51,7 +52,8 @@ class Event(models.Model):
     depth of each queue, and an entry whose ``went_to`` is null has left its queue.
     """
 
-    seq = models.BigIntegerField(primary_key=True)  # for order within a transaction
+    # order of events within a transaction
+    seq = models.BigIntegerField(primary_key=True)
     xid = models.BigIntegerField()
     at = models.DateTimeField()
     kind = models.SmallIntegerField(choices=Kind)
@@ -61,8 +63,9 @@ class Event(models.Model):
     uow = models.BigIntegerField(null=True)
     actor = models.TextField()  # handler, user or task; empty for the broker itself
     n = models.IntegerField()
-    ids = ArrayField(models.BigIntegerField())  # of messages, ascending
-    detail = models.JSONField(null=True)  # error, cause, copies, due_at …
+    ids = ArrayField(models.BigIntegerField())  # message ids, ascending
+    # JSON object with error, cause, copies, due_at …
+    detail = models.JSONField(null=True)
 
     class Meta:
         managed = False
@@ -75,7 +78,7 @@ class Tally(models.Model):
     pk = models.CompositePrimaryKey("queue_id", "kind", "came_from", "went_to")
     queue_id = models.IntegerField()
     kind = models.SmallIntegerField(choices=Kind)
-    came_from = models.SmallIntegerField()  # 0 is nowhere
+    came_from = models.SmallIntegerField()  # a value of ``Place``; 0: no place
     went_to = models.SmallIntegerField()
     entries = models.BigIntegerField()
 

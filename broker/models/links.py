@@ -27,7 +27,8 @@ class Link(models.Model):
     """Transfers messages from a source to a target, in one direction and in order."""
 
     class TransformFailure(models.TextChoices):
-        """What to do with a message whose transformer failed; by Open MQ's release."""
+        """What to do with a message whose transformer failed; the choices are those of
+        releases of Open MQ."""
 
         TRANSFER = (
             "4.4",
@@ -43,7 +44,8 @@ class Link(models.Model):
 
     bridge = models.ForeignKey(Bridge, models.CASCADE, related_name="links")
     name = CheckedCharField(max_length=100, validators=[check_name])
-    key = models.UUIDField(default=uuid.uuid4, editable=False)  # names its transactions
+    # part of the names of the link's transactions
+    key = models.UUIDField(default=uuid.uuid4, editable=False)
     description = models.TextField(blank=True, default="", db_default="")
     enabled = models.BooleanField(
         default=True,
@@ -175,10 +177,11 @@ class Link(models.Model):
 
     @property
     def resubmit_queue(self) -> str:
-        """The name of its resubmit queue, which it reads in addition to its source.
+        """The name of the link's resubmit queue, which it reads in addition to its
+        source.
 
-        The name joins the names of bridge and link by a dot. If one of them has a dot
-        itself, the link's key is added, so that no two links share a name.
+        The name joins the names of bridge and link by a dot. If either name has a dot
+        itself, the link's key is added, so that no two links share a queue name.
         """
         names = f"{self.bridge.name}.{self.name}"
         key = f".{self.key.hex[:8]}" if names.count(".") > 1 else ""
@@ -198,7 +201,7 @@ class LinkState(models.TextChoices):
 
 
 class LinkStatus(models.Model):
-    """Status of a link. Its runner writes it; commands change only ``wanted``.
+    """Status of a link. The link's runner writes it; commands change only ``wanted``.
 
     ``epoch`` is a fence: a process that takes the link over increments it. A runner
     commits here only while the epoch is still its own.
@@ -217,18 +220,23 @@ class LinkStatus(models.Model):
         db_default=LinkState.UNINITIALIZED,
     )
     epoch = models.BigIntegerField(default=0, db_default=0)
-    owner_id = models.IntegerField(null=True)  # the process that runs it
+    owner_id = models.IntegerField(null=True)  # id of the process that runs the link
     started_at = models.DateTimeField(null=True)
-    changed_at = models.DateTimeField(null=True)  # of the state
-    batch_number = models.BigIntegerField(default=0, db_default=0)  # names transactions
-    failures = models.IntegerField(default=0, db_default=0)  # one after another
-    error = models.TextField(default="", db_default="")  # the last, in a sentence
+    changed_at = models.DateTimeField(null=True)  # time of the last change of state
+    # number of the last batch; part of names of transactions
+    batch_number = models.BigIntegerField(default=0, db_default=0)
+    # number of failures in a row
+    failures = models.IntegerField(default=0, db_default=0)
+    error = models.TextField(default="", db_default="")  # the last error, as a sentence
     error_at = models.DateTimeField(null=True)
     last_transfer_at = models.DateTimeField(null=True)
-    waiting = models.BigIntegerField(null=True)  # messages at the source
-    oldest_at = models.DateTimeField(null=True)  # of these
-    looked_at = models.DateTimeField(null=True)  # when the source was asked
-    # Messages at each step of the transfer, since the link was created.
+    # number of messages that wait at the source
+    waiting = models.BigIntegerField(null=True)
+    # put time of the oldest message that waits
+    oldest_at = models.DateTimeField(null=True)
+    # time at which these two values were read
+    looked_at = models.DateTimeField(null=True)
+    # Number of messages at each step of the transfer, since the link was created.
     received = models.BigIntegerField(default=0, db_default=0)
     duplicates = models.BigIntegerField(default=0, db_default=0)
     looped = models.BigIntegerField(default=0, db_default=0)
@@ -237,7 +245,8 @@ class LinkStatus(models.Model):
     not_transferred = models.BigIntegerField(default=0, db_default=0)
     branched = models.BigIntegerField(default=0, db_default=0)
     sent = models.BigIntegerField(default=0, db_default=0)
-    dead = models.BigIntegerField(default=0, db_default=0)  # copies on dead queues
+    # copies on dead message queues
+    dead = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         default_permissions = ()
@@ -249,8 +258,8 @@ class LinkStatus(models.Model):
 class BridgeProcess(models.Model):
     """A process that runs links, and its last heartbeat.
 
-    A process that dies releases its lock at once (``broker.queueing.processes``). One
-    that hangs keeps the lock, but its heartbeat gets old.
+    A process that dies releases its lock at once (``broker.queueing.processes``). A
+    process that hangs keeps its lock, but its heartbeat becomes old.
     """
 
     owner_id = models.IntegerField(primary_key=True)
@@ -271,7 +280,8 @@ class Branch(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """State of the branch here, and what decides the branch of the provider."""
+        """The state of the branch here, and what decides the outcome at the
+        provider."""
 
         DECIDED = "decided", "committed here; to be committed at the other provider"
         PREPARED = "prepared", "prepared here; the marker at the other provider decides"
@@ -280,7 +290,8 @@ class Branch(models.Model):
     link = models.ForeignKey(Link, models.CASCADE, related_name="branches")
     kind = models.CharField(max_length=8, choices=Kind)
     messages = models.PositiveIntegerField()
-    detail = models.JSONField(default=dict)  # for the journal and counters at commit
+    # data that the commit needs for journal and counters
+    detail = models.JSONField(default=dict)
     began_at = models.DateTimeField()
 
     class Meta:

@@ -28,12 +28,13 @@ class Message(models.Model):
 
     id = models.BigIntegerField(primary_key=True)
     address = models.TextField()
-    routing_type = models.SmallIntegerField(null=True)  # when the sender asked for one
+    # set if the sender asked for a routing type
+    routing_type = models.SmallIntegerField(null=True)
     put_at = models.DateTimeField()
-    priority = models.SmallIntegerField()  # 0 to 9
+    priority = models.SmallIntegerField()  # 0 to 9; 9 is the highest
     durable = models.BooleanField()
     expires_at = models.DateTimeField(null=True)
-    message_id = models.TextField(null=True)  # the client's own: JMSMessageID
+    message_id = models.TextField(null=True)  # the client's own id: JMSMessageID
     correlation_id = models.TextField(null=True)
     reply_to = models.TextField(null=True)
     subject = models.TextField(null=True)  # JMSType
@@ -43,7 +44,8 @@ class Message(models.Model):
     properties = models.JSONField()
     body = models.BinaryField()
     copied_from = models.BigIntegerField(null=True)  # the message this is a copy of
-    descriptor = models.JSONField(null=True)  # fields of the MQMD that differ
+    # fields of the MQMD that differ from their defaults
+    descriptor = models.JSONField(null=True)
     headers = models.BinaryField(null=True)  # IBM MQ's chained headers before the body
     envelope = models.BinaryField(null=True)  # other AMQP sections of the message
 
@@ -93,7 +95,7 @@ class Owner(models.Model):
     """A live process. It holds ``pg_advisory_lock(classid, id)`` while it runs."""
 
     id = models.IntegerField(primary_key=True)
-    kind = models.TextField()  # dispatcher, listener, web …
+    kind = models.TextField()  # as "dispatcher", "listener" or "web"
     host = models.TextField()
     pid = models.IntegerField()
     started_at = models.DateTimeField()
@@ -110,7 +112,8 @@ class UnitOfWork(models.Model):
     owner_id = models.IntegerField()
     started_at = models.DateTimeField()
     deadline = models.DateTimeField(null=True)
-    xid = models.TextField(null=True)  # of its coordinator, once it is prepared
+    # the coordinator's id of the transaction; set when it is prepared
+    xid = models.TextField(null=True)
 
     class Meta:
         managed = False
@@ -123,7 +126,8 @@ class PreparedPut(models.Model):
     pk = models.CompositePrimaryKey("uow", "ord")
     uow = models.BigIntegerField()
     ord = models.IntegerField()
-    fields = models.JSONField()  # of broker.queueing.put.NewMessage, but for the bytes
+    # fields of broker.queueing.put.NewMessage, without those of type bytes
+    fields = models.JSONField()
     body = models.BinaryField()
     headers = models.BinaryField(null=True)
     envelope = models.BinaryField(null=True)
@@ -134,7 +138,8 @@ class PreparedPut(models.Model):
 
 
 class Claim(models.Model):
-    """Up to 200 entries of one queue that one get has claimed, in parallel arrays."""
+    """Up to 200 entries of one queue that one get has claimed; one entry at each index
+    of the arrays."""
 
     pk = models.CompositePrimaryKey("uow", "claim_id")
     uow = models.BigIntegerField()
@@ -155,8 +160,9 @@ class Claim(models.Model):
 class DeadLetter(models.Model):
     """Cause and origin of a message on a dead letter queue.
 
-    It is written with the copy on the dead letter address, one row for each queue of
-    it. The row stays when the entry is gone; housekeeping deletes it with the message.
+    The row is written with the copy on the dead letter address, one row for each queue
+    of that address. The row stays when the entry is gone; housekeeping deletes it with
+    the message.
     """
 
     class Cause(models.TextChoices):
@@ -178,19 +184,19 @@ class DeadLetter(models.Model):
         Cause.MALFORMED,
         Cause.UNWANTED,
         Cause.REPORT,
-    )  # by IBM MQ's rules: the message keeps its properties, and gets MQ headers
+    )  # causes by IBM MQ's rules: such a copy keeps its properties, and gets MQ headers
 
     pk = models.CompositePrimaryKey("message_id", "queue_id")
-    message_id = models.BigIntegerField()  # of the copy
-    queue_id = models.IntegerField()  # of the copy
+    message_id = models.BigIntegerField()  # id of the copy
+    queue_id = models.IntegerField()  # queue with the copy
     cause = models.TextField(choices=Cause)
-    reason = models.IntegerField(null=True)  # IBM MQ's code, if the header has one
-    error = models.TextField()  # as the consumer gave it, at most 1,000 characters
+    reason = models.IntegerField(null=True)  # IBM MQ's reason code, if an MQDLH has one
+    error = models.TextField()  # error that the consumer gave, at most 1,000 characters
     fingerprint = models.TextField()  # of the error without its numbers and names
-    pattern = models.TextField()  # the error without these, as text
+    pattern = models.TextField()  # the error without its numbers and names, as text
     origin_address = models.TextField()
     origin_queue = models.TextField()
-    origin_id = models.BigIntegerField()  # the message it is a copy of
+    origin_id = models.BigIntegerField()  # id of the message that was copied
     backout_count = models.IntegerField()
     resubmit_count = models.IntegerField()  # earlier resubmits of the same message
     died_at = models.DateTimeField()
@@ -205,11 +211,11 @@ class Discarded(models.Model):
 
     pk = models.CompositePrimaryKey("message_id", "queue_id")
     message_id = models.BigIntegerField()
-    queue_id = models.IntegerField()  # of the queue it was on
-    queue = models.TextField()  # the queue's name then
+    queue_id = models.IntegerField()  # id of the queue that the entry was on
+    queue = models.TextField()  # name of that queue at the time
     discarded_at = models.DateTimeField()
     keep_until = models.DateTimeField()
-    reason = models.IntegerField(null=True)  # IBM MQ's code
+    reason = models.IntegerField(null=True)  # IBM MQ's reason code
     why = models.TextField()  # the reason as a sentence
     priority = models.SmallIntegerField()
     backout_count = models.IntegerField()

@@ -17,7 +17,7 @@ class Operation(models.Model):
     """One operation, from its plan to its result."""
 
     class Kind(models.TextChoices):
-        """What is done to each message. A label is read after "to"."""
+        """The action on each message. A label is read after "to"."""
 
         RESUBMIT = "resubmit", "resubmit"
         MOVE = "move", "move"
@@ -36,13 +36,14 @@ class Operation(models.Model):
 
     kind = models.CharField(max_length=16, choices=Kind)
     state = models.CharField(max_length=16, choices=State, default=State.PLANNED)
-    scope = models.TextField()  # the set in words: "dead letters of orders, …"
+    # the set of messages in words: "dead letters of orders, …"
+    scope = models.TextField()
     argument = models.TextField(
         blank=True, default="", db_default=""
-    )  # the queue of a move or a copy, or the new priority
+    )  # the target queue of a move or a copy, or the new priority
     drops_header = models.BooleanField(
         default=False, db_default=False
-    )  # a move removes the MQDLH before the body
+    )  # whether a move removes the MQDLH before the body
     undoes = models.OneToOneField(
         "self", models.PROTECT, null=True, related_name="undone_by"
     )
@@ -69,32 +70,35 @@ class OperationItem(models.Model):
         PLANNED = "planned"
         DONE = "done"
         SKIPPED = "skipped"
-        LEFT_OUT = "left_out"  # not in the plan: it was resubmitted too often
+        # not part of the plan: the message was resubmitted too often
+        LEFT_OUT = "left_out"
 
     class Fate(models.IntegerChoices):
-        """The outcome of the copy that was made of it."""
+        """The outcome of the copy that the operation made of the item's message."""
 
         PROCESSED = 1, "processed"
         DEAD = 2, "dead again"
         EXPIRED = 3, "expired"
-        TAKEN = 4, "taken away"  # by another operation
-        UNKNOWN = 5, "unknown"  # the journal no longer has it
+        TAKEN = 4, "taken away"  # another operation has taken the copy
+        UNKNOWN = 5, "unknown"  # the journal no longer has the copy's events
 
     operation = models.ForeignKey(
         Operation, models.CASCADE, related_name="items", db_index=False
     )
     queue_id = models.IntegerField()
     message_id = models.BigIntegerField()
-    target = models.TextField()  # the queue it goes to, as planned
+    target = models.TextField()  # name of the planned target queue
     status = models.CharField(
         max_length=8, choices=Status, default=Status.PLANNED, db_default=Status.PLANNED
     )
-    note = models.TextField(blank=True, db_default="")  # why it was skipped
-    copy_id = models.BigIntegerField(null=True)  # the message it became
+    # reason why the item was skipped
+    note = models.TextField(blank=True, db_default="")
+    copy_id = models.BigIntegerField(null=True)  # message id of the copy
     fate = models.SmallIntegerField(null=True, choices=Fate)  # null: not known yet
-    died_of = models.TextField(blank=True, db_default="")  # fingerprint, of dead ones
+    # fingerprint of the copy's error, if it is dead again
+    died_of = models.TextField(blank=True, db_default="")
 
-    # The entry as it was when the operation took it, for undo.
+    # State of the entry when the operation took it; an undo needs it.
     came_from = models.SmallIntegerField(null=True, choices=Place)
     priority = models.SmallIntegerField(null=True)
     backout_count = models.IntegerField(null=True)

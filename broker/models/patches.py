@@ -17,12 +17,15 @@ class OperationPatch(models.Model):
     operation = models.OneToOneField(
         Operation, models.CASCADE, primary_key=True, related_name="patch"
     )
-    document = models.TextField()  # JSON, as broker.formats.patches reads it
-    body = models.BinaryField(null=True)  # of a single message, edited by hand
-    is_looked = models.BooleanField(default=False)  # the preview has read all items
-    looked = models.IntegerField(default=0)  # items read so far
-    looked_after = models.BigIntegerField(default=0)  # the last of these
-    # Messages with the same changes: [{"changes": …, "messages": …, "example": …}]
+    document = models.TextField()  # JSON text in the format of broker.formats.patches
+    # new body, edited by hand, if the operation has only one message
+    body = models.BinaryField(null=True)
+    # whether the preview has read all items
+    is_looked = models.BooleanField(default=False)
+    looked = models.IntegerField(default=0)  # number of items read so far
+    looked_after = models.BigIntegerField(default=0)  # id of the last item read
+    # Groups of messages with the same changes: [{"changes": …, "messages": …,
+    # "example": …}]
     alike = models.JSONField(default=list)
 
     def __str__(self) -> str:

@@ -48,7 +48,7 @@ class Address(models.Model):
 
 
 class Limits(models.Model):
-    """What IBM MQ's local and model queues have in common."""
+    """The attributes that IBM MQ's local queues and model queues have in common."""
 
     backout_threshold = models.PositiveIntegerField(
         default=0,
@@ -93,12 +93,14 @@ class Queue(Limits):
     """A queue of an address; IBM MQ's local queue."""
 
     class Kind(models.IntegerChoices):
-        """Who created it."""
+        """Who created the queue."""
 
-        LOCAL = 1, "local"  # an administrator
-        MANAGED = 2, "managed"  # a subscription
-        TEMPORARY = 3, "temporary"  # a client, from a model or for itself
-        INTERNAL = 4, "internal"  # the broker, for its own work; no limit of attempts
+        LOCAL = 1, "local"  # created by an administrator
+        MANAGED = 2, "managed"  # created by a subscription
+        # created by a client, from a model queue or for its own use
+        TEMPORARY = 3, "temporary"
+        # created by the broker for its own work; deliveries are not limited
+        INTERNAL = 4, "internal"
 
     name = models.CharField(max_length=255)
     kind = models.PositiveSmallIntegerField(
@@ -171,7 +173,7 @@ class Queue(Limits):
         | ~Q(selector=""),
         output_field=models.BooleanField(),
         db_persist=True,
-    )  # a put must check its limits or its selector
+    )  # whether a put must check limits or the selector
     description = models.TextField(
         blank=True,
         default="",
@@ -195,7 +197,8 @@ class Queue(Limits):
         help_text="A link to instructions for problems.",
     )
     auto_created = models.BooleanField(default=False, db_default=False, editable=False)
-    idle_since = models.DateTimeField(null=True, editable=False)  # if auto-created
+    # only used for auto-created queues
+    idle_since = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -217,13 +220,13 @@ class Queue(Limits):
 
     @property
     def has_runbook(self) -> bool:
-        """Whether it has a link to a runbook, over HTTP or HTTPS."""
+        """Whether the queue has a link to a runbook, over HTTP or HTTPS."""
         return self.runbook.startswith(("http://", "https://"))
 
 
 class ModelQueue(Limits):
-    """A template for queues that the broker creates. Later changes of it do not change
-    these queues."""
+    """A template for queues that the broker creates. Later changes of the template do
+    not change these queues."""
 
     name = models.CharField(max_length=255)
     permanent = models.BooleanField(
@@ -261,11 +264,14 @@ class Subscription(models.Model):
 
     address = models.ForeignKey(Address, models.PROTECT, related_name="subscriptions")
     client_id = models.CharField(max_length=255, blank=True)
-    name = models.CharField(max_length=255, blank=True)  # of a durable one
+    # name of a durable or shared subscription
+    name = models.CharField(max_length=255, blank=True)
     durable = models.BooleanField()
-    is_shared = models.BooleanField(default=False, db_default=False)  # by consumers
+    # whether several consumers share the subscription
+    is_shared = models.BooleanField(default=False, db_default=False)
     queue = models.OneToOneField(Queue, models.CASCADE, related_name="subscription")
-    owner_id = models.IntegerField(null=True)  # the process of one that is not durable
+    # process of the client, if the subscription is not durable
+    owner_id = models.IntegerField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

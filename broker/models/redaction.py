@@ -1,4 +1,4 @@
-"""Redaction rules: what is masked in messages for users without ``unmask``."""
+"""Redaction rules: the values to mask in messages for users without ``unmask``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from broker.formats.wildcards import check_pattern
 from broker.models.fields import CheckedCharField
 
-LONGEST = 256  # characters of a rule's target
+LONGEST = 256  # most characters of a rule's target
 NAME = RegexValidator(
     r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z",
     "Give a name of letters, digits and . _ -, which begins with a letter or digit.",
@@ -17,7 +17,8 @@ NAME = RegexValidator(
 
 
 class RedactionRule(models.Model):
-    """One value to mask in messages of some queues, also in copies on other queues."""
+    """A value to mask in messages of some queues, and in their copies on other
+    queues."""
 
     class Kind(models.TextChoices):
         """The syntax of the target."""

@@ -15,27 +15,30 @@ class RuleTable(models.Model):
     """The rules of one queue as text. The first rule that matches applies."""
 
     class Mode(models.TextChoices):
-        """Whether a pass runs, and whether it acts or only reports."""
+        """Whether passes run, and whether a pass acts or only reports."""
 
         OFF = "off", "off"
         OBSERVE = "observe", "observe"
         ACTIVE = "active", "active"
 
     queue = models.OneToOneField(Queue, models.CASCADE, related_name="rule_table")
-    text = models.TextField()  # in the syntax of IBM MQ's runmqdlq, with extensions
+    # in the syntax of IBM MQ's runmqdlq, with extensions of this broker
+    text = models.TextField()
     mode = models.TextField(choices=Mode, default=Mode.OFF, db_default=Mode.OFF)
     revision = models.PositiveIntegerField(default=1, db_default=1)
     changed_by = models.ForeignKey(USER, models.SET_NULL, null=True, related_name="+")
     changed_at = models.DateTimeField(db_default=Now())
     acts_for = models.ForeignKey(
         USER, models.SET_NULL, null=True, related_name="+"
-    )  # the user who activated it; it acts with their authorities
+    )  # user who activated the table; rules act with this user's authorities
     switched_at = models.DateTimeField(null=True)
 
-    # Progress of passes: all letters up to this one, since the last round began.
+    # Progress of passes: all letters up to this id were read since the last round
+    # began.
     seen_id = models.BigIntegerField(default=0, db_default=0)
     round_began_at = models.DateTimeField(null=True)
-    trouble = models.TextField(default="", db_default="")  # why passes do not run
+    # reason why passes do not run
+    trouble = models.TextField(default="", db_default="")
 
     class Meta:
         default_permissions = ("change",)
@@ -45,14 +48,15 @@ class RuleTable(models.Model):
 
 
 class RulePass(models.Model):
-    """One pass that acted on letters or, in mode ``observe``, would have."""
+    """One pass that acted on letters; in mode ``observe``, a pass that would have
+    acted."""
 
     table = models.ForeignKey(RuleTable, models.CASCADE, related_name="passes")
     mode = models.TextField(choices=RuleTable.Mode)
     revision = models.PositiveIntegerField()
     began_at = models.DateTimeField()
-    looked_at = models.PositiveIntegerField()  # letters read
-    deeds = models.JSONField()  # see broker.operations.rules.runs.Deed
+    looked_at = models.PositiveIntegerField()  # number of letters read
+    deeds = models.JSONField()  # list of broker.operations.rules.runs.Deed
 
     class Meta:
         ordering = ["-id"]
@@ -63,12 +67,15 @@ class RulePass(models.Model):
 
 
 class RuleAttempt(models.Model):
-    """How often each rule was tried on a letter and the letters it is a copy of."""
+    """How often each rule was tried on a letter, including the letters that it is a
+    copy of."""
 
     message_id = models.BigIntegerField()
     queue_id = models.IntegerField()
-    copy_id = models.BigIntegerField(null=True)  # the message that it became
-    attempts = models.JSONField()  # by rule; see broker.operations.rules.attempts
+    # message id of the copy that the rule made
+    copy_id = models.BigIntegerField(null=True)
+    # counts by rule; see broker.operations.rules.attempts
+    attempts = models.JSONField()
     tried_at = models.DateTimeField()
 
     class Meta:

@@ -1,4 +1,5 @@
-"""Address settings: policy by address pattern, as in ActiveMQ Artemis."""
+"""Address settings: rules for the addresses that match a pattern, as in ActiveMQ
+Artemis."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def check_multiplier(value: float) -> None:
     """Refuse a multiplier of redelivery delays that is not positive.
 
     Raises:
-        ValidationError: it is 0 or below, or not a finite number.
+        ValidationError: the value is 0 or below, or not a finite number.
     """
     if not (math.isfinite(value) and value > 0):
         raise ValidationError(
@@ -38,7 +39,7 @@ def check_factor(value: float) -> None:
     """Refuse a collision avoidance factor out of range.
 
     Raises:
-        ValidationError: it is not from 0 to 1.
+        ValidationError: the value is not from 0 to 1.
     """
     if not 0 <= value <= 1:
         raise ValidationError(
@@ -56,7 +57,7 @@ class AddressSetting(models.Model):
     """
 
     class PoisonPolicy(models.TextChoices):
-        """Who moves poison messages away, and when."""
+        """Which part moves poison messages away, and when."""
 
         ARTEMIS = "artemis", "the broker, at the last backout"
         IBM = "ibm", "the consumer, at the next get (BOTHRESH)"
@@ -222,7 +223,7 @@ class AddressSetting(models.Model):
         | Q(max_expiry_delay_ms__isnull=False),
         output_field=models.BooleanField(),
         db_persist=True,
-    )  # a put must apply these to the expiry of a message
+    )  # whether a put must apply the setting to the expiry of a message
 
     class Meta:
         ordering = ["match"]

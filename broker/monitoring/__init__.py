@@ -1,1 +1,2 @@
-"""Read-only views: where a message is and why, search, dead letters, consistency."""
+"""Read-only queries: location and state of a message, search, dead letters,
+consistency."""

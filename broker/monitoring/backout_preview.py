@@ -33,7 +33,7 @@ from broker.settlement.redelivery_policy import (
 from broker.settlement.redelivery_schedule import Span
 from broker.settlement.settle import parted
 
-DECIDING = (  # the settings that decide, in the order in which they apply
+DECIDING = (  # settings that decide the outcome, in the order in which they apply
     "poison_policy",
     "max_delivery_attempts",
     "dead_letter_address",
@@ -47,19 +47,19 @@ GONE = "its queue was deleted"
 class Ending(Enum):
     """How a unit of work can end without a commit."""
 
-    BACK_OUT = "back_out"  # its holder, its deadline or an operator backs it out
-    LOST = "lost"  # the process or the client that holds it is gone
-    RELEASE = "release"  # it releases prefetched entries
+    BACK_OUT = "back_out"  # by its holder, by its deadline, or by an operator
+    LOST = "lost"  # the process or client that holds the unit of work is gone
+    RELEASE = "release"  # its consumer releases prefetched entries
 
 
 @dataclass(frozen=True, slots=True)
 class Uncounted:
-    """The entry is ready again, and its attempt does not count."""
+    """Outcome: the entry becomes ready again, and its attempt does not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expire:
-    """Its time to live is over; a copy goes to this address, if there is one."""
+    """Outcome: the entry expires; a copy goes to this address, if there is one."""
 
     to: str
 
@@ -68,10 +68,11 @@ class Expire:
 class Landing:
     """The queues that a dead letter is routed to."""
 
-    on: Sequence[str] = ()  # all of these
-    one_of: Sequence[str] = ()  # and one of these
-    made: str = ""  # a queue that would be created for it
-    why_not: str = ""  # why no queue takes it; then it is discarded
+    on: Sequence[str] = ()  # the copy is put on all these queues
+    one_of: Sequence[str] = ()  # and on one of these queues
+    made: str = ""  # name of a queue that would be created for the copy
+    # the reason why no queue takes the copy; then the message is discarded
+    why_not: str = ""
 
     @property
     def is_anywhere(self) -> bool:
@@ -82,17 +83,20 @@ class Landing:
 class Foreseen:
     """The outcome that one entry would have."""
 
-    entry: TakenEntry  # as it is now
-    queue: str  # its name; empty where it is gone
+    entry: TakenEntry  # the entry as it is now
+    queue: str  # name of its queue; empty if the queue is gone
     outcome: Disposition | Uncounted | Expire
-    attempts: int  # failed attempts, this one included
-    limit: int | None = None  # of attempts; None: there is none
-    waits: Span | None = None  # the redelivery delay, if it has one
-    landing: Landing | None = None  # of a dead letter
-    kept_s: int = 0  # seconds in the discard bin, if it is discarded
-    threshold: int = 0  # backout threshold of its consumers; 0: they have none
-    removal: Removal | None = None  # what its next consumer does with it
-    decided_by: Mapping[str, str] | None = None  # patterns of settings, by field
+    attempts: int  # failed attempts, including this attempt
+    limit: int | None = None  # most attempts; None: no limit
+    waits: Span | None = None  # the redelivery delay, if there is one
+    # queues of the dead letter, if the entry becomes one
+    landing: Landing | None = None
+    # seconds that the entry stays in the discard bin, if it is discarded
+    kept_s: int = 0
+    threshold: int = 0  # backout threshold of the queue's consumers; 0: they have none
+    removal: Removal | None = None  # what the next consumer does with the entry
+    # pattern of the deciding setting, by field
+    decided_by: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,8 @@ class Knowledge:
     rules: Mapping[int, AddressSetting]
     queues: Mapping[int, Queue]
     kept_s: Mapping[int, int]
-    patterns: Mapping[str, Mapping[str, str]]  # by address, then field
+    # patterns of settings, by address and then by field
+    patterns: Mapping[str, Mapping[str, str]]
 
 
 def rehearse(
@@ -167,7 +172,7 @@ def foreseen(
     known: Knowledge,
     landings: Mapping[tuple[int, int], Landing],
 ) -> Foreseen:
-    """The outcome of an entry whose attempt counts, or which has expired."""
+    """The outcome of an entry whose attempt counts, or whose time to live is over."""
     queue, rule = known.queues.get(entry.queue_id), known.rules.get(entry.queue_id)
     name = name_of(entry, known)
     if entry.expired:
@@ -206,8 +211,8 @@ def removal_of(
     entry: TakenEntry, uow: int, queue: Queue, rule: AddressSetting | None
 ) -> tuple[int, Removal | None]:
     """The backout threshold of a queue's consumers, and what the next consumer does
-    with an entry that has reached it. Authorities are those of this application, not
-    of the user that the consumer runs as."""
+    with an entry that has reached it. The authorities used are those of this
+    application, not those of the user that the consumer runs as."""
     if rule is None or rule.poison_policy not in (Policy.IBM, Policy.BOTH):
         return 0, None
     attributes = poison.attributes_of(queue.name)
@@ -244,7 +249,7 @@ def landings_of(
 def landed(
     to: str, entries: Sequence[TakenEntry], known: Knowledge, now: datetime | None
 ) -> dict[tuple[int, int], Landing]:
-    """The queues of a dead letter address that take each of these."""
+    """The queues of a dead letter address that would take each of these entries."""
     route = seen_route(to)
     record = Record(Kind.DEAD_LETTER, Place.CLAIMED, now=now)
     refusing = refusals(
@@ -276,7 +281,8 @@ def landed(
 
 
 def to_be_made(rule: AddressSetting) -> str:
-    """The queue that would be created for dead letters of an address, or ""."""
+    """The queue that would be created for dead letters of an address; empty if none
+    would."""
     if not rule.auto_create_dead_letter_resources:
         return ""
     prefix, suffix = rule.dead_letter_queue_prefix, rule.dead_letter_queue_suffix

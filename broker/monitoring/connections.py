@@ -1,7 +1,7 @@
 """AMQP connections: list them, and ask a listener to close one.
 
-A listener records its connections once a second, and then reads which of them it is
-asked to close. The functions here do not wait for it.
+A listener records its connections once a second, and then reads which connections an
+operator wants closed. The functions here do not wait for the listener.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from broker.models import Act, ClientConnection, ClientEndpoint, Queue
 from broker.security import audit, authorities
 from broker.security.authorities import GrantedAuthorities, Principal
 
-CONNECTIONS = 25  # of a page
-ENDPOINTS = 20  # of each
+CONNECTIONS = 25  # connections on a page
+ENDPOINTS = 20  # endpoints shown of each connection
 OF_CONNECTIONS = (
     *("container_id", "host", "product", "mechanism"),
     *("user__username", "credential__name"),
@@ -66,7 +66,8 @@ class ClientQuery:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """How many endpoints and sessions a client has open, and what they carry.
+    """The number of endpoints and sessions that a client has open, and of their
+    messages.
 
     Endpoints that the user may not see are only counted, as ``hidden``.
     """
@@ -81,22 +82,24 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A client and the first of its endpoints, at most about a second old."""
+    """A client and the first of its endpoints; the data are at most about a second
+    old."""
 
     connection: ClientConnection
     endpoints: Sequence[ClientEndpoint]
     used: Used
-    may_close: bool  # whether the user may set each queue that it uses
+    may_close: bool  # whether the user may set each queue that the client uses
     closable: frozenset[int]  # ids of the endpoints that the user may close
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """Which clients and endpoints a user may see."""
+    """The clients and endpoints that a user may see."""
 
     user: Principal
     held: GrantedAuthorities
-    nodes: Collection[str] | None  # whose endpoints they may see; None: all
+    # names of nodes whose endpoints the user may see; None: all
+    nodes: Collection[str] | None
 
     @property
     def endpoints(self) -> Q:
@@ -134,7 +137,7 @@ def connections(user: Principal, wanted: ClientQuery | None = None) -> list[Conn
 
 
 def count(user: Principal) -> int:
-    """How many clients a user may see."""
+    """The number of clients that a user may see."""
     return ClientConnection.objects.filter(sight_of(user).connections).count()
 
 
@@ -194,7 +197,7 @@ def require_set(user: Principal, endpoints: QuerySet[ClientEndpoint]) -> None:
 
 
 def ask(rows: QuerySet[Any], user: Principal, act: Act, reason: str) -> datetime | None:
-    """Record the request to close, unless there is an earlier one."""
+    """Record the request to close, unless an earlier request is recorded."""
     asked = None if user is None else user.pk
     rows.filter(close_requested_at=None).update(
         close_requested_at=Now(), close_requested_by=asked
@@ -227,8 +230,8 @@ def may_set(held: GrantedAuthorities, queues: Collection[str]) -> bool:
 def queues_behind(nodes: Iterable[str]) -> dict[str, frozenset[str]]:
     """The queues of each node: the queue of that name, or the queues of the address.
 
-    One query. A node without a queue counts as a queue of its own name, which may be
-    created later.
+    One query. A node without a queue counts as a queue with the node's name, as a queue
+    of this name may be created later.
     """
     behind: dict[str, set[str]] = {node: set() for node in nodes}
     known = Q(name__in=list(behind)) | Q(address__name__in=list(behind))
@@ -240,7 +243,7 @@ def queues_behind(nodes: Iterable[str]) -> dict[str, frozenset[str]]:
 
 
 def naming(text: str, fields: Iterable[str]) -> Q:
-    """Condition: one of the fields contains the text."""
+    """A condition that is true if one of the fields contains the text."""
     return reduce(or_, (Q(**{f"{one}__icontains": text}) for one in fields))
 
 
@@ -282,7 +285,8 @@ def connected(
 
 
 def used_by(ids: Sequence[int], sight: Sight) -> dict[int, Used]:
-    """What each connection has open, by the id of the connection."""
+    """The numbers of open endpoints and sessions of each connection, by connection
+    id."""
     seen = sight.endpoints
     rows = (
         ClientEndpoint.objects.filter(connection__in=ids)
@@ -313,9 +317,11 @@ def used_by(ids: Sequence[int], sight: Sight) -> dict[int, Used]:
 def first_endpoints(
     ids: Sequence[int], sight: Sight, wanted: ClientQuery
 ) -> QuerySet[ClientEndpoint]:
-    """The first endpoints of each connection; those with the search text come first.
+    """The first endpoints of each connection; endpoints with the search text come
+    first.
 
-    Each has ``queue_name``: of its queue, or of the queue named like its node.
+    Each endpoint has ``queue_name``: the name of its queue, or of the queue named like
+    its node.
     """
     named = Queue.objects.filter(name=OuterRef("node"))
     has_text = naming(wanted.text, OF_ENDPOINTS) if wanted.text else Q(pk__gt=0)

@@ -19,25 +19,26 @@ from broker.models import Act, CounterReset, Kind, Place, Queue
 from broker.security import audit
 from broker.sql.clock import database_now
 
-# A dead letter, or a message discarded because no queue took it as one, was a failed
-# attempt, whichever rule moved it. An expired message, or one that an operator
-# removed, was not.
+# Kinds of events that count as killed. A dead letter, or a message discarded because no
+# queue accepted its dead letter, was a failed attempt, whichever rule moved it. An
+# expired message, or a message that an operator removed, was not.
 KILLS = (Kind.DEAD_LETTER, Kind.DISCARD)
 ATTEMPTS = (Kind.ACCEPT, Kind.BACK_OUT, *KILLS)
 
 
 @dataclass(slots=True)
 class Totals:
-    """The five counters that only grow, and can be reset. In entries."""
+    """The five counters that only grow, and can be reset. Each counts entries."""
 
-    messages_added: int = 0  # put, copied or restored to the queue
-    messages_acknowledged: int = 0  # accepted, once that is committed
-    acknowledge_attempts: int = 0  # the same, and each that was backed out or killed
+    messages_added: int = 0  # entries put on, copied or restored to the queue
+    messages_acknowledged: int = 0  # accepted entries, counted at the commit
+    acknowledge_attempts: int = 0  # accepted entries, and each backout or killed entry
     messages_expired: int = 0
-    messages_killed: int = 0  # dead letters, and what was dropped instead
+    # entries that became dead letters, or were discarded instead
+    messages_killed: int = 0
 
     def note(self, kind: Kind, came_from: int, went_to: int, entries: int) -> None:
-        """Add one sum of journal events."""
+        """Add one sum of events of the journal."""
         if not came_from and went_to:
             self.messages_added += entries
         if kind == Kind.ACCEPT:
@@ -54,9 +55,9 @@ class Totals:
 class Counters(Totals):
     """All counters of one queue, at one moment."""
 
-    delivering: int = 0  # claimed by a consumer
-    scheduled: int = 0  # not due yet
-    message_count: int = 0  # on the queue in all
+    delivering: int = 0  # entries that a consumer has claimed
+    scheduled: int = 0  # delayed entries that are not due yet
+    message_count: int = 0  # all entries on the queue
 
 
 RESETTABLE = tuple(one.name for one in fields(Totals))
@@ -78,12 +79,14 @@ def counted(queue_id: int) -> Counters:
 
 
 def shown(queue_id: int) -> tuple[Counters, Mapping[str, datetime]]:
-    """A queue's counters since their last reset, and its time. Two queries.
+    """A queue's counters since their last reset. Two queries.
 
     Returns:
-        The counters, and the time of the last reset of each that has one, by name.
+        The counters, and for each counter that was reset the time of its last reset, by
+        name.
     """
-    resets = resets_of(queue_id)  # first: what is counted meanwhile came later
+    # read first: events counted after this read are later than the resets
+    resets = resets_of(queue_id)
     counters = counted(queue_id)
     for name, one in resets.items():
         setattr(counters, name, getattr(counters, name) - one.value)
@@ -120,7 +123,8 @@ def reset(
     """
     if unknown := set(names) - set(RESETTABLE):
         raise ValueError(f"{', '.join(sorted(unknown))} cannot be reset")
-    Queue.objects.select_for_update(no_key=True).get(pk=queue.pk)  # one after another
+    # one reset after another
+    Queue.objects.select_for_update(no_key=True).get(pk=queue.pk)
     before, totals = resets_of(queue.pk), counted(queue.pk)
     at = now or database_now()
     rows = [

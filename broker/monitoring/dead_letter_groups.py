@@ -33,18 +33,18 @@ from broker.sql.clock import database_now
 LONGEST_SNOOZE = timedelta(days=365)
 LONGEST_TICKET = 500
 LONGEST_NOTE = 4000
-HOURS = 24  # of a trend
-SEVERAL = 3  # letters in the last hour from which a group may count as growing
+HOURS = 24  # hours of a trend
+SEVERAL = 3  # fewest letters in an hour that can count as growing
 SAMPLE = 200  # letters of a group whose journal events are read
 
-Known = Iterable[tuple[str, str]]  # queue and cause
+Known = Iterable[tuple[str, str]]  # queue and cause of each known part
 
 
 class Attention(StrEnum):
     """Whether a group needs attention."""
 
     NEW = "new"
-    BACK = "back"  # was acknowledged or snoozed, but that no longer holds
+    BACK = "back"  # was acknowledged or snoozed, but needs attention again
     ACKNOWLEDGED = "acknowledged"
     SNOOZED = "snoozed"
 
@@ -63,7 +63,8 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Deaths by hour, the oldest first; the last is the hour up to now."""
+    """Number of deaths by hour, the oldest hour first; the last value is the hour up to
+    now."""
 
     hours: tuple[int, ...] = (0,) * HOURS
 
@@ -77,8 +78,8 @@ class Trend:
 
     @property
     def is_growing(self) -> bool:
-        """Whether several died in the last hour, and more than twice the average of
-        the hours before."""
+        """Whether several letters died in the last hour, and more than twice the
+        average of earlier hours."""
         before = sum(self.hours[:-1]) / (len(self.hours) - 1)
         return self.last_hour >= SEVERAL and self.last_hour > 2 * before
 
@@ -122,7 +123,7 @@ def standing(
 def reasons(
     said: DeadLetterGroup, groups: Sequence[DeadLetterCount], now: datetime
 ) -> Iterator[str]:
-    """Why the acknowledgement or the snooze of a group no longer holds."""
+    """The reasons why the acknowledgement or the snooze of a group no longer holds."""
     if said.snoozed_until is not None and said.snoozed_until <= now:
         yield "it was snoozed, and that time is over"
     letters = sum(group.messages for group in groups)
@@ -136,7 +137,7 @@ def reasons(
 
 
 def said_of(fingerprints: Iterable[str]) -> dict[str, DeadLetterGroup]:
-    """The rows of groups that have one, by fingerprint. One query."""
+    """The stored rows of groups, by fingerprint. One query."""
     people = DeadLetterGroup.objects.select_related(
         "owner", "acknowledged_by", "snoozed_by"
     )
@@ -146,7 +147,7 @@ def said_of(fingerprints: Iterable[str]) -> dict[str, DeadLetterGroup]:
 def by_fingerprint(
     groups: Iterable[DeadLetterCount],
 ) -> dict[str, list[DeadLetterCount]]:
-    """The parts of each group, in the order in which they came."""
+    """The parts of each group, by fingerprint, in their original order."""
     found: dict[str, list[DeadLetterCount]] = defaultdict(list)
     for group in groups:
         found[group.fingerprint].append(group)
@@ -247,7 +248,7 @@ UNACKNOWLEDGED = {"acknowledged_by": None, "acknowledged_at": None}
 
 @transaction.atomic
 def say(fingerprint: str, now: datetime | None, **fields: Any) -> DeadLetterGroup:
-    """Write fields of the row of a group, which is created if there is none."""
+    """Change fields of the row of a group; the row is created if it is missing."""
     known = DeadLetter.objects.filter(fingerprint=fingerprint).exists()
     if not (known or DeadLetterGroup.objects.filter(pk=fingerprint).exists()):
         raise NoSuchGroup(fingerprint)
@@ -263,7 +264,7 @@ def check_ticket(link: str) -> None:
     """Refuse a text that is not a plain HTTP link.
 
     Raises:
-        InvalidTicket: it is not one.
+        InvalidTicket: the text is not such a link.
     """
     try:
         parts = urlsplit(link)
@@ -283,7 +284,7 @@ def trends(
     now: datetime | None = None,
 ) -> Mapping[str, Trend]:
     """How many letters died in each hour of the last day, by fingerprint, including
-    those that have left their queue. One query."""
+    letters that have left their queue. One query."""
     hours: dict[str, list[int]] = defaultdict(lambda: [0] * HOURS)
     rows = sql.run(
         "dead_letter_hours",
@@ -300,8 +301,8 @@ def trends(
 
 
 def consumers_of(fingerprint: str, within: Iterable[int]) -> list[tuple[str, int]]:
-    """The consumers that the newest letters of a group died with, by the journal, the
-    most frequent first. An empty name: no consumer is known."""
+    """The consumers that had the newest letters of a group when they died, by the
+    journal; the most frequent first. An empty name: no consumer is known."""
     letters = newest(fingerprint, within)
     return journalled("died_with", [origin for _, origin, _ in letters], None)
 
@@ -321,7 +322,8 @@ def last_resubmit(fingerprint: str, within: Iterable[int]) -> LastResubmit | Non
 
 
 def archived(fingerprint: str, within: Iterable[int]) -> Archived:
-    """The letters of a group that are in the discard bin, and can be restored."""
+    """The letters of a group that are in the discard bin, from which they can be
+    restored."""
     asked = {"fingerprint": fingerprint, "within": list(within)}
     return Archived(*sql.fetch_one("archived_of_group", **asked))
 
@@ -335,8 +337,8 @@ def pattern_of(fingerprint: str, within: Iterable[int]) -> str | None:
 def newest(
     fingerprint: str, within: Iterable[int], *, limit: int = SAMPLE
 ) -> list[tuple[int, int, str]]:
-    """The newest letters of a group, the original and the error pattern of each,
-    including those that have left their queue."""
+    """The newest letters of a group, each with its original message and its error
+    pattern, including letters that have left their queue."""
     asked = {"fingerprint": fingerprint, "within": list(within), "limit": limit}
     return sql.run("newest_of_group", asked)
 

@@ -1,4 +1,4 @@
-"""List and count dead letters: in groups with the same error, and one by one."""
+"""List and count dead letters: in groups with the same error, or each letter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Selection:
     fingerprint: str | None = None
     origin_queue: str | None = None
     cause: str | None = None
-    queue_id: int | None = None  # the queue they are on
+    queue_id: int | None = None  # queue that has the dead letters
     within: tuple[int, ...] | None = None  # ids of the queues to search
 
     def parameters(self) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class DeadLetterCount:
     last_died_at: datetime
     most_resubmits: int
     newest_id: int
-    reasons: list[int]  # IBM MQ's codes
+    reasons: list[int]  # reason codes of IBM MQ
 
     @property
     def selection(self) -> Selection:
@@ -69,7 +69,7 @@ class Letter:
     died_at: datetime
     content_type: str
     size_bytes: int
-    reason: int | None  # IBM MQ's code
+    reason: int | None  # reason code of IBM MQ
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +80,17 @@ class Growing:
     pattern: str
     origin_queue: str
     queue_id: int
-    messages: int  # among the newest that were read
+    messages: int  # number of letters among the newest letters that were read
     first_died_at: datetime
     last_died_at: datetime
 
 
-Deaths = tuple[str, int, int, int]  # fingerprint, queue, how many hours ago, letters
+# fingerprint, queue id, number of hours ago, number of letters
+Deaths = tuple[str, int, int, int]
 NEWEST = 2**63 - 1
 LATELY = timedelta(hours=1)
-LOOKED_AT = 1000  # of the newest dead letters
-WALKED = 200  # letters that are looked up one by one
+LOOKED_AT = 1000  # number of the newest dead letters that are read
+WALKED = 200  # number of letters that are looked up one by one
 
 
 def groups(fingerprint: str | None = None) -> list[DeadLetterCount]:

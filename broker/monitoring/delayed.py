@@ -29,7 +29,7 @@ class Scheduled:
 
     @property
     def is_redelivery(self) -> bool:
-        """Whether it is delayed by a backout, and not by its sender."""
+        """Whether a backout has delayed the entry, and not its sender."""
         return self.backout_count > 0
 
     @property
@@ -42,7 +42,7 @@ class Scheduled:
 def scheduled(
     queue_ids: Iterable[int], *, after: str = "", limit: int = 50
 ) -> list[Scheduled]:
-    """One page of the delayed entries of these queues, the earliest due first.
+    """One page of the delayed entries of these queues; entries due earlier come first.
 
     Raises:
         ValueError: ``after`` is not a cursor of this list.

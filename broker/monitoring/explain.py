@@ -1,4 +1,5 @@
-"""Why a message is not delivered, and what to do. Read-only, at most seven queries."""
+"""Explains why a message is not delivered, and what to do. Read-only, at most seven
+queries."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ from broker.monitoring.outcomes import NOTHING, Explanation, endings, gone
 from broker.queueing import journal, processes
 from broker.queueing.journal import LifelineEvent
 
-COUNTED = 1000  # entries before one that are counted; beyond that there are more
-NAMED = 5  # handlers that a sentence names
+COUNTED = 1000  # most entries counted that come before the message
+NAMED = 5  # most handlers that a sentence names
 BY_ITSELF = "Nothing: its attempt is counted, and it comes back by itself within"
 
 
@@ -26,24 +27,24 @@ class EntryLocation:
     """An entry of the message, with facts about its queue and its holder."""
 
     queue_id: int
-    queue: str  # empty once it is gone
+    queue: str  # name of the queue; empty if the queue is gone
     place: int
-    at: datetime  # when this was true
+    at: datetime  # time of these facts
     priority: int
     backout_count: int
     due_at: datetime | None
     expires_at: datetime | None
     is_paused: bool
-    stopped: str | None  # why its ConnectionConsumers get nothing
-    origin_queue: str | None  # of a dead letter
-    cause: str | None  # of a dead letter
+    stopped: str | None  # reason why ConnectionConsumers of the queue get nothing
+    origin_queue: str | None  # only set for a dead letter
+    cause: str | None  # only set for a dead letter
     earlier: int  # entries that a get takes before it, counted to ``COUNTED`` + 1
     uow: int | None
-    xid: str | None  # of a prepared unit of work
+    xid: str | None  # id of a prepared transaction
     started_at: datetime | None
     deadline: datetime | None
     holder: str | None
-    is_held: bool  # by an open transaction, or by a process that lives
+    is_held: bool  # held by an open database transaction, or by a process that is alive
 
     @property
     def label(self) -> str:
@@ -58,8 +59,8 @@ class EntryLocation:
 class Consumer:
     """A known consumer of a queue."""
 
-    queue_id: int  # 0: a dispatcher, whatever its queues are
-    handler: str  # empty if only the process is known
+    queue_id: int  # 0: a dispatcher, of any queues
+    handler: str  # name of the handler; empty if only the process is known
     selector: str
     retains_unwanted: bool
     process: str
@@ -116,7 +117,7 @@ def of_entry(
     events: Sequence[LifelineEvent],
     consumers: Sequence[Consumer],
 ) -> Iterator[Explanation]:
-    """Obstacles to the delivery of one entry; of a claimed entry only the claim."""
+    """Reasons why one entry is not delivered; for a claimed entry, only the claim."""
     if entry.xid is not None:
         yield prepared(entry)
     elif entry.place == Place.CLAIMED:
@@ -154,7 +155,7 @@ def prepared(entry: EntryLocation) -> Explanation:
 
 
 def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanation:
-    """The unit of work that has claimed it: open, overdue, or of a dead process."""
+    """The unit of work that holds the entry: open, overdue, or of a dead process."""
     actors = [one.actor for one in events if one.uow == entry.uow and one.actor]
     sentence = f"A consumer of {entry.label} has it, in unit of work {entry.uow}."
     remedy = (
@@ -186,7 +187,8 @@ def claimed(entry: EntryLocation, events: Sequence[LifelineEvent]) -> Explanatio
 
 
 def by_policy(entry: EntryLocation) -> Iterator[Explanation]:
-    """Obstacles for every entry of the queue: it is paused, or delivery stopped."""
+    """Reasons that hold for every entry of the queue: it is paused, or delivery
+    stopped."""
     if entry.is_paused:
         yield entry.say(
             "paused",
@@ -228,7 +230,7 @@ def by_time(entry: EntryLocation) -> Iterator[Explanation]:
 def by_consumers(
     entry: EntryLocation, message_id: int, consumers: Sequence[Consumer]
 ) -> Iterator[Explanation]:
-    """Whether a known consumer would take it."""
+    """Reasons that concern consumers: none is known, or none accepts this message."""
     known = [one for one in consumers if one.queue_id == entry.queue_id]
     handlers = [one for one in known if one.handler]
     others = {one.process for one in known} - {one.process for one in handlers}
@@ -248,7 +250,7 @@ def by_consumers(
 
 
 def nobody(entry: EntryLocation, *, dispatchers: bool) -> Iterator[Explanation]:
-    """No consumer is known, or only bridge links that stand still."""
+    """The reason if no consumer is known, or only bridge links that take nothing."""
     if links := links_as_consumers.taking_from(entry.queue):
         if still := links_as_consumers.standstill(links, entry.label):
             link = str(still.link)
@@ -271,7 +273,7 @@ def nobody(entry: EntryLocation, *, dispatchers: bool) -> Iterator[Explanation]:
 def is_wanted(
     entry: EntryLocation, message_id: int, handlers: Sequence[Consumer]
 ) -> bool:
-    """Whether the selector of a handler matches; also true if the message is gone."""
+    """Whether a handler's selector matches; also true if the message is gone."""
     if any(not one.selector for one in handlers):
         return True
     row = Message.objects.defer("body", "headers").filter(pk=message_id).first()
@@ -308,7 +310,7 @@ def unwanted(entry: EntryLocation, handlers: Sequence[Consumer]) -> Explanation:
 def by_refusal(
     entry: EntryLocation, events: Sequence[LifelineEvent]
 ) -> Iterator[Explanation]:
-    """Whether its last consumer released it with an error, and none took it since."""
+    """The last consumer released the entry with an error, and none took it since."""
     here = [one for one in events if one.queue_id == entry.queue_id]
     last = next((one for one in reversed(here) if one.kind != Kind.WAKE), None)
     if last is None or last.kind != Kind.RELEASE or "error" not in last.detail:

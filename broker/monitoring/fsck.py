@@ -11,7 +11,7 @@ from broker import sql
 from broker.models import Kind
 from broker.queueing import journal
 
-SHOWN = 10  # violations of each rule
+SHOWN = 10  # most violations shown of each rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """How many entries had each outcome, by the journal, and how many are present."""
+    """The number of entries with each outcome, by the journal, and the number
+    present."""
 
     put: int
     accepted: int
@@ -33,16 +34,17 @@ class Sums:
     resubmitted: int
     expired: int
     discarded: int
-    moved: int  # by an operator, to another queue
-    removed: int  # by an operator, into the discard bin
+    moved: int  # moved by an operator to another queue
+    removed: int  # removed by an operator into the discard bin
     taken_back: int  # copies that an undo removed
-    restored: int  # from the discard bin, which cancels their outcome
-    reinstated: int  # by an undo, which cancels their outcome
+    restored: int  # restored from the discard bin, which cancels their outcome
+    reinstated: int  # restored by an undo, which cancels their outcome
     present: int  # on a queue now
 
     @property
     def balance(self) -> int:
-        """Entries put, less those with an outcome and those present. It must be 0."""
+        """Number of entries put, less those with an outcome and those present. It must
+        be 0."""
         begun = self.put + self.restored + self.reinstated
         ended = self.accepted + self.dead_lettered + self.expired + self.discarded
         by_operators = self.resubmitted + self.moved + self.removed + self.taken_back
@@ -50,7 +52,8 @@ class Sums:
 
 
 def violations() -> list[Violation]:
-    """The violations of each rule, at most ``SHOWN`` of each; none in good state."""
+    """The violations of each rule, at most ``SHOWN`` of each; an empty list if all is
+    consistent."""
     return [*misplaced(), *miscounted(), *orphaned(), *misbinned()]
 
 

@@ -1,4 +1,5 @@
-"""Bridge links as consumers of a queue of this broker, and why they take nothing."""
+"""Bridge links as consumers of a queue of this broker, and the reason if they take
+nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from broker.models import BridgeDestination, BridgeProcess, Link, LinkState, Lin
 from broker.models.bridge_names import RESUBMITS, THIS_BROKER
 
 SILENT_AFTER = timedelta(seconds=30)  # a process writes a heartbeat every few seconds
-STANDS = {  # by state: why a link takes nothing, and what to do
+STANDS = {  # by state of a link: why it takes nothing, and what to do
     LinkState.UNINITIALIZED: ("was never started", "Start the link under Bridges."),
     LinkState.PAUSING: ("is paused", "Resume the link under Bridges."),
     LinkState.PAUSED: ("is paused", "Resume the link under Bridges."),
@@ -25,15 +26,15 @@ NO_PROCESS = "Start a bridge process: python manage.py broker_bridge."
 
 @dataclass(frozen=True, slots=True)
 class Standstill:
-    """Why no link takes messages from a queue."""
+    """The reason why no link takes messages from a queue."""
 
-    link: Link  # one of them
+    link: Link  # one of the links of the queue
     sentence: str
     remedy: str
 
 
 def is_anybody_at_work() -> bool:
-    """Whether a bridge process has written a recent heartbeat."""
+    """Whether at least one bridge process has written a recent heartbeat."""
     return BridgeProcess.objects.filter(heartbeat_at__gt=Now() - SILENT_AFTER).exists()
 
 
@@ -53,8 +54,8 @@ def taking_from(queue: str) -> list[LinkStatus]:
 
 
 def standstill(statuses: list[LinkStatus], queue: str) -> Standstill | None:
-    """Why none of the links of a queue takes messages from it; None if one does, or is
-    starting. One query."""
+    """The reason why none of the links of a queue takes messages from it; None if a
+    link does, or is starting. One query."""
     stands = [stand_of(one) for one in statuses]
     named = [
         f"{one.link} {why}" for one, (why, _) in zip(statuses, stands, strict=True)
@@ -74,7 +75,8 @@ def standstill(statuses: list[LinkStatus], queue: str) -> Standstill | None:
 
 
 def stand_of(status: LinkStatus) -> tuple[str, str]:
-    """Why a link takes nothing, and what to do; empty if it runs or is starting."""
+    """The reason why a link takes nothing, and what to do; empty if it runs or is
+    starting."""
     if status.state == LinkState.STARTING and status.failures:
         return CANNOT_CONNECT
     return STANDS.get(LinkState(status.state), ("", ""))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from broker import sql
 from broker.monitoring.search import PATIENCE, patiently
 
-STEP = 100_000  # messages that one statement reads
+STEP = 100_000  # number of messages that one statement reads
 STEPS = 10
 MOST = 20
 
@@ -16,8 +16,8 @@ MOST = 20
 class Incarnations:
     """Messages with the same sender's id."""
 
-    message_ids: list[int]  # the newest first
-    goes_on: int  # there may be more below this number; 0: there are no more
+    message_ids: list[int]  # ids of the messages, the newest first
+    goes_on: int  # the next search must read below this id; 0: the search is complete
 
 
 def incarnations(client_message_id: str, *, before: int | None = None) -> Incarnations:

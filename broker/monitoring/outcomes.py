@@ -20,7 +20,7 @@ ENDS = {
     Kind.REMOVE: "removed",
     Kind.UNDO: "taken-back",
 }
-AFTERWARDS = {  # what to do after an outcome that left no copy
+AFTERWARDS = {  # the remedy, for outcomes that left no copy
     "accepted": "Nothing: it was processed.",
     "expired": "To keep such messages, set an expiry address under Settings.",
     "discarded": "Restore it from the discard bin, if that still has it.",
@@ -33,8 +33,8 @@ NOTHING = "Nothing."
 class Explanation:
     """One fact about a message on a queue, or about its outcome there."""
 
-    queue: str  # its name; empty once it is gone
-    code: str  # stable and safe to match on
+    queue: str  # name of the queue; empty if the queue is gone
+    code: str  # a stable code that programs may compare
     sentence: str
     remedy: str  # what to do
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -70,7 +70,7 @@ def departures(events: Sequence[LifelineEvent]) -> dict[int, Hop]:
 
 
 def taken(event: LifelineEvent, queue: str, hop: Hop) -> Explanation:
-    """The outcome on a queue from which a bridge link took it."""
+    """The fact that a bridge link took the message from a queue."""
     where = queue or f"queue {event.queue_id} (gone)"
     told = {
         "at": event.at,

@@ -1,6 +1,7 @@
-"""Age of the oldest ready message of each queue, and delayed messages that are late.
+"""Age of the oldest ready message of each queue, and number of delayed messages that
+are late.
 
-It reads only, and the cost does not grow with the length of a queue.
+The module only reads, and its cost does not grow with the length of a queue.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from datetime import datetime, timedelta
 
 from broker import sql
 
-PATIENCE = timedelta(seconds=10)  # after which a due entry that is not ready is late
-COUNTED = 1000  # late entries of a queue
+# a due entry that is not ready after this time is late
+PATIENCE = timedelta(seconds=10)
+COUNTED = 1000  # most late entries counted of a queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +22,10 @@ class QueueWait:
     """The wait times of one queue."""
 
     queue_id: int
-    oldest_at: datetime | None  # when the oldest ready entry was put; None: none
-    late: int  # delayed entries that should be ready, counted to ``COUNTED``
-    late_since: datetime | None  # when the first of them was due
+    # put time of the oldest ready entry; None: no ready entry
+    oldest_at: datetime | None
+    late: int  # delayed entries that are late, counted up to ``COUNTED``
+    late_since: datetime | None  # time at which the first of them was due
 
 
 def waiting(

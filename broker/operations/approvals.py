@@ -29,7 +29,8 @@ from broker.models import Act, Approval, Operation, OperationPatch, Queue
 from broker.operations.auditing import note
 from broker.sql.clock import database_now
 
-MAY = "broker.approve_operation"  # the permission to be the second person
+# the permission to approve an operation as the second person
+MAY = "broker.approve_operation"
 NOT_ASKED = "nobody has to approve it"
 NOT_THEIRS = "whoever planned it says why"
 NOT_PLANNED = "it was started or cancelled"
@@ -44,7 +45,8 @@ CHANGED = "It is not the plan that was approved; plan it again"
 
 
 def limits_passed(operation: Operation, limit: str) -> list[str]:
-    """The names of the queues whose limit the operation exceeds."""
+    """The names of the queues whose limit for operations without approval is
+    exceeded."""
     if operation.undoes_id is not None:
         return []
     limited = Queue.objects.filter(**{f"{limit}__isnull": False})
@@ -59,7 +61,8 @@ def limits_passed(operation: Operation, limit: str) -> list[str]:
 
 
 def seal_of(operation: Operation) -> str:
-    """A digest of the set of an operation, and of what it does with it."""
+    """A digest of an operation's set of messages, and of what the operation does with
+    it."""
     (items,) = sql.fetch_one("seal", operation_id=operation.pk)
     patch = OperationPatch.objects.filter(pk=operation.pk).first()
     document, body = (patch.document, patch.body) if patch else ("", None)
@@ -68,7 +71,7 @@ def seal_of(operation: Operation) -> str:
 
 
 def ask(operation: Operation, now: datetime | None) -> Approval | None:
-    """Seal a plan that needs a second person; None if it needs none."""
+    """Request an approval of a plan and seal it; None if the plan needs no approval."""
     if not limits_passed(operation, "approval_above"):
         return None
     window = timedelta(seconds=settings.BROKER_APPROVAL_WINDOW_S)
@@ -80,7 +83,7 @@ def ask(operation: Operation, now: datetime | None) -> Approval | None:
 
 
 def reseal(operation: Operation) -> None:
-    """Seal a changed plan again; this cancels its approval."""
+    """Seal a changed plan again; this cancels the approval of the old plan."""
     asked = Approval.objects.filter(pk=operation.pk)
     if asked.exists():
         asked.update(seal=seal_of(operation), approved_by=None, approved_at=None)

@@ -1,4 +1,5 @@
-"""What the parser found becomes terms, if each value goes with its key."""
+"""Builds terms from the parse tree of a filter, and checks each value against its
+key."""
 
 from __future__ import annotations
 
@@ -38,13 +39,13 @@ from broker.formats.filters.values import (
 )
 
 TERMS = 32
-ALTERNATIVES = 100  # of all terms
+ALTERNATIVES = 100  # most alternatives in all terms together
 
-Read: TypeAlias = Callable[[Key], Alternative]  # once the key is known
+Read: TypeAlias = Callable[[Key], Alternative]  # reads a value, once its key is known
 
 
 class Built(NamedTuple):
-    """A term, and where it begins."""
+    """A term, and its position in the text."""
 
     term: Term
     at: int
@@ -115,7 +116,8 @@ class FilterBuilder(Transformer[Token, Filter]):
 
 
 def named(token: Token) -> tuple[Key, str]:
-    """The key that is meant, and the name of the property, if it is one."""
+    """The key that a token names, and the name of the property if the key is a
+    property."""
     name = token[:-1]
     if name[:2].lower() == "h.":
         parts = re.split(r'("(?:[^"\\]|\\.)*+")', name[2:], flags=re.S)
@@ -144,7 +146,7 @@ def unquoted(text: str) -> str:
 
 
 def is_id(word: Written) -> bool:
-    """Whether a word without a key is a number that a message could have."""
+    """Whether a word without a key is a number that could be a message number."""
     ((text, is_quoted), *more) = word.pieces
     if more or is_quoted or not re.fullmatch("[0-9]{1,19}", text):
         return False
@@ -152,7 +154,7 @@ def is_id(word: Written) -> bool:
 
 
 def place(value: Value) -> Any:
-    """Where it is on its scale."""
+    """The value by which values of its kind are ordered."""
     return value.start if isinstance(value, Moment) else value
 
 

@@ -1,4 +1,4 @@
-"""What a filter can ask for, and of which kind each of it is."""
+"""The keys of filters, and the kind of each key's values."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class KeyKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Something that a message has."""
+    """A key that filters can use: a field of a message."""
 
     name: str
     kind: KeyKind
-    says: str  # what it is, for people
+    says: str  # what the key means, for people
     choices: tuple[str, ...] = ()
-    of_letters: bool = False  # only dead letters have it
+    of_letters: bool = False  # only dead letters have this key
 
 
 KEYS = {
@@ -92,7 +92,7 @@ ALIASES = {
     "backouts": "tries",
     "put": "at",
 }
-SYNONYMS = {  # of choices
+SYNONYMS = {  # other words for choices
     "scheduled": "delayed",
     "waiting": "delayed",
     "inflight": "in-flight",
@@ -102,7 +102,8 @@ SYNONYMS = {  # of choices
 
 
 def nearest(word: str, known: tuple[str, ...]) -> str:
-    """The sentence that offers what was meant, or all there is."""
+    """A sentence that suggests the most similar known word, or lists all known
+    words."""
     close = difflib.get_close_matches(word[:64], known, n=1)
     if close:
         return f"did you mean {close[0]}?"

@@ -1,6 +1,6 @@
-"""Reading filters: text becomes terms, or an error that says where and why.
+"""Parse filters: from a text to terms, or to an error with the position and the reason.
 
-The parser goes through the text once, and nothing in it is nested.
+The parser reads the text once, and the language has no nesting.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from broker.formats.filters.reading import FaultError
 from broker.formats.filters.terms import Filter
 
 GRAMMAR = Path(__file__).with_name("filter.lark")
-LENGTH = 2000  # characters of a filter
-KEPT = 256  # filters that are not parsed again
+LENGTH = 2000  # most characters of a filter
+KEPT = 256  # most parsed filters in the cache
 NOWHERE = re.compile(r"[\x00\ud800-\udfff]")  # characters that no message can hold
 
 
 @lru_cache(KEPT)
 def parse(text: str) -> Filter:
-    """Read a filter; an empty text wants every message.
+    """Read a filter; an empty text selects every message.
 
     Raises:
-        InvalidFilter: it is not in the language, or too long.
+        InvalidFilter: the text is not a valid filter, or is too long.
     """
     wanted = text.strip(" \t\f\r\n")
     before = text.index(wanted)
@@ -38,7 +38,7 @@ def parse(text: str) -> Filter:
         return cast("Filter", parser().parse(wanted))
     except FaultError as fault:
         at, why = fault.at, fault.why
-    except VisitError as error:  # what a rule of the builder raised
+    except VisitError as error:  # an error that a method of the builder has raised
         if not isinstance(error.orig_exc, FaultError):
             raise
         at, why = error.orig_exc.at, error.orig_exc.why
@@ -71,7 +71,8 @@ def check(text: str) -> None:
 
 
 def expected(text: str, at: int, terminals: set[str]) -> str:
-    """What should stand there, for people."""
+    """The reason of a syntax error, for people: what the parser found, and what it
+    expected."""
     found = text[at : at + 1]
     if found == '"':
         return "these quotes are not closed"

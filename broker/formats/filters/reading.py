@@ -1,4 +1,4 @@
-"""What stands after a key becomes a value of the key's kind, or a fault."""
+"""Convert the text after a key to a value of the key's kind, or raise a fault."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from broker.formats.filters.keys import SYNONYMS, Key, KeyKind, nearest
 from broker.formats.filters.values import Moment, Text, Value
 
 LARGEST = 2**63 - 1
-STARS = 8  # in one text: each costs another look over it
+STARS = 8  # most stars in one text: each star costs another search of the text
 YEARS = range(1970, 9999)
 LONGEST = timedelta(days=36_525)
 
@@ -27,7 +27,8 @@ TIME_ONLY = re.compile(TIME, re.I | re.A)
 
 
 class FaultError(Exception):
-    """A filter cannot be: why, and at which character, from 0."""
+    """A filter is invalid: the reason, and the position of the character, counted from
+    0."""
 
     def __init__(self, at: int, why: str) -> None:
         super().__init__(at, why)
@@ -36,14 +37,14 @@ class FaultError(Exception):
 
 
 class Piece(NamedTuple):
-    """A stretch of a value, as it was written."""
+    """A part of a value, as it was written: quoted or not."""
 
     text: str
     is_quoted: bool
 
 
 class Written(NamedTuple):
-    """A value, as it was written, and where."""
+    """A value, as it was written, and its position."""
 
     pieces: tuple[Piece, ...]
     at: int
@@ -54,7 +55,7 @@ class Written(NamedTuple):
 
     @property
     def text(self) -> Text:
-        """With the stars that stand in no quotes."""
+        """The value as a text; stars outside quotes are wildcards."""
         parts = [""]
         for piece in self.pieces:
             if piece.is_quoted:
@@ -71,7 +72,7 @@ class Written(NamedTuple):
 
 
 def value_of(key: Key, said: Written) -> Value:
-    """A value that a key is equal to."""
+    """The value that a key must be equal to."""
     match key.kind:
         case KeyKind.CHOICE:
             return Text((choice(key, said),))
@@ -83,7 +84,8 @@ def value_of(key: Key, said: Written) -> Value:
 
 
 def measure(key: Key, said: Written) -> Value:
-    """A value that has a place on a scale: that may be compared, and begin a range."""
+    """A value on an ordered scale: it may be compared, and may be the begin of a
+    range."""
     match key.kind:
         case KeyKind.NUMBER:
             return number(key, said)
@@ -111,7 +113,7 @@ def choice(key: Key, said: Written) -> str:
 
 
 def words(said: Written) -> Text:
-    """Words that something holds: stars at their ends say nothing more."""
+    """A text to search for in a longer text; stars at its ends have no effect."""
     found = said.text
     inner = tuple(part for part in found.parts if part)
     if not inner:
@@ -129,7 +131,7 @@ def number(key: Key, said: Written) -> int:
 def numeral(said: Written) -> Decimal:
     if not NUMERAL.fullmatch(said.plainly):
         raise FaultError(said.at, "a property is compared with a number here")
-    return Decimal(said.plainly).normalize() + 0  # no zero is negative
+    return Decimal(said.plainly).normalize() + 0  # adding 0 turns -0 into 0
 
 
 def size(said: Written) -> int:
@@ -179,7 +181,8 @@ def moment(said: Written) -> Moment:
 
 
 def same_day(said: Written, first: Written) -> Written:
-    """The end of a range; a time without a date is of the day that began it."""
+    """The end of a range; if it is a time without a date, it is on the day of the
+    begin."""
     begins = MOMENT.fullmatch(first.plainly)
     if begins and begins[2] and (time := TIME_ONLY.fullmatch(said.plainly)):
         offset = "" if time[4] else begins[5] or ""

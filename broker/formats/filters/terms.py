@@ -1,4 +1,4 @@
-"""A filter as a value: its terms, how it is written, and what a click makes of it."""
+"""A filter as a value: its terms, its text, and adding or removing a term."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ MANY = (KeyKind.WORDS, KeyKind.NUMBER, KeyKind.SIZE, KeyKind.MOMENT, KeyKind.SPA
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing that is asked: that a key has one of some values, or none of them."""
+    """One condition of a filter: the key has one of some values, or none of them."""
 
     key: Key
     alternatives: tuple[Alternative, ...]
-    name: str = ""  # of the application's property, where the key is one
+    name: str = ""  # name of the application's property, if the key is a property
     is_negated: bool = False
 
     def __str__(self) -> str:
@@ -30,13 +30,15 @@ class Term:
 
     @property
     def has_one_value(self) -> bool:
-        """Whether it asks for a value of which a message has one only."""
+        """Whether the term requires a value of a key of which a message has only one
+        value."""
         return not self.is_negated and self.key.kind not in MANY
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What messages have to be. Its text is the normal form: read, it is the same."""
+    """The conditions that messages must meet. The text of a filter is its normal form:
+    parsing the text gives an equal filter."""
 
     terms: tuple[Term, ...] = ()
 
@@ -47,8 +49,8 @@ class Filter:
         return bool(self.terms)
 
     def plus(self, term: Term) -> Filter:
-        """With one more term. It takes the place of those that ask for another value of
-        the same key, if a message has only one."""
+        """This filter with one more term. The new term replaces terms that require
+        another value of the same key, if a message has only one value of this key."""
         kept = [
             one
             for one in self.terms
@@ -62,12 +64,12 @@ class Filter:
         return Filter((*kept, term))
 
     def minus(self, term: Term) -> Filter:
-        """Without a term."""
+        """This filter without a term."""
         return Filter(tuple(one for one in self.terms if one != term))
 
 
 def word_written(one: Alternative) -> str:
-    """A word that stands alone: a number would be read as an id."""
+    """A word without a key; a number is put in quotes, as it would be read as an id."""
     text = str(one)
     return f'"{text}"' if text.isdecimal() else text
 

@@ -1,5 +1,5 @@
-"""What a key is compared with: texts, numbers, moments and spans of time; and how each
-is written so that it is read again as the same."""
+"""The values that keys are compared with: texts, numbers, times and durations. The text
+of each value is written so that parsing it gives an equal value."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Literal, TypeAlias
 
 Operator: TypeAlias = Literal["<", "<=", ">", ">="]
 
-# What needs no quotes, wherever it stands.
+# Text that needs no quotes at any place in a filter.
 BARE = re.compile(r"[\w/@$#+=][\w./@$#+=-]*")
 UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Characters; between two parts, and only there, any others may stand."""
+    """A text; between two of its parts, and only there, any characters may be."""
 
     parts: tuple[str, ...]
 
@@ -27,7 +27,7 @@ class Text:
         return len(self.parts) == 1
 
     def matches(self, text: str) -> bool:
-        """Whether another text is this, or stands for the whole of it."""
+        """Whether another text matches this text, as a whole."""
         between = ".*".join(re.escape(part) for part in self.parts)
         return re.fullmatch(between, text, re.S) is not None
 
@@ -37,14 +37,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time as somebody writes it: as long as what was left out of it."""
+    """A time as the user wrote it; ``length`` is the precision that the user gave."""
 
     start: datetime  # in UTC
     length: timedelta  # a day, a minute, a second or a microsecond
 
     @property
     def end(self) -> datetime:
-        """Exclusive."""
+        """The end of the time, exclusive."""
         return self.start + self.length
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ Value: TypeAlias = Text | int | Decimal | Moment | timedelta
 
 @dataclass(frozen=True, slots=True)
 class Is:
-    """Equal; of a text, as its parts stand."""
+    """Equal to the value; for a text, its parts match in order."""
 
     value: Value
 
@@ -72,7 +72,7 @@ class Is:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """On one side of a value."""
+    """Less or greater than the value."""
 
     operator: Operator
     value: Value
@@ -83,7 +83,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """From one value to another; both are meant."""
+    """In a range of values, including both ends."""
 
     low: Value
     high: Value
@@ -114,7 +114,7 @@ def span_written(span: timedelta) -> str:
 
 
 def quoted(text: str) -> str:
-    """A part of a text; in quotes where it would be read as something else."""
+    """A part of a text; in quotes if the parser would read it as something else."""
     if not text or (BARE.fullmatch(text) and ".." not in text):
         return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

@@ -19,8 +19,8 @@ from broker.formats.mq.folders import Folder
 from broker.formats.mq.mqdlh import DeadLetterHeader
 from broker.formats.mq.rfh2 import Rfh2
 
-MOST = 16  # headers
-PREVIEW = 256  # bytes of a header that cannot be decoded
+MOST = 16  # most headers of a message
+PREVIEW = 256  # bytes shown of a header that cannot be decoded
 Header = Rfh2 | DeadLetterHeader
 UNDERSTOOD: Mapping[str, type[Header]] = {
     Format.RF_HEADER_2: Rfh2,
@@ -28,7 +28,8 @@ UNDERSTOOD: Mapping[str, type[Header]] = {
 }
 OTHER_HEADERS = ("MQH", "MQCICS", "MQIMS", "MQXMIT")  # prefixes of other formats
 
-Stored = tuple[dict[str, Any], bytes | None]  # descriptor and headers of a message
+# descriptor and headers of a message, as stored
+Stored = tuple[dict[str, Any], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,13 @@ class ChainLink:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The headers of a message, up to the first that cannot be read."""
+    """The headers of a message, up to the first header that cannot be read."""
 
     headers: tuple[Header, ...]
     body: ChainLink  # the next part: the body, or a header that cannot be read
     body_offset: int
     error: MalformedHeader | None = None
-    rest: bytes = b""  # the beginning of a header that cannot be read
+    rest: bytes = b""  # the first bytes of a header that cannot be read
 
     @property
     def is_whole(self) -> bool:
@@ -91,14 +92,16 @@ def read_chain(
 
 
 def following(header: Header, before: ChainLink) -> ChainLink:
-    """The part after a header; its CCSID may be inherited."""
+    """The part after a header; the header may inherit the CCSID from the part before
+    it."""
     inherits = header.coded_char_set_id == Ccsid.INHERIT
     ccsid = before.coded_char_set_id if inherits else header.coded_char_set_id
     return ChainLink(shown(header.format), header.encoding, ccsid)
 
 
 def first_part(descriptor: Mapping[str, Any] | None, content_type: str) -> ChainLink:
-    """The first part of a message, by its descriptor: a header or the body."""
+    """The first part of a message, which the descriptor describes: a header or the
+    body."""
     given = legible(descriptor or {})
     return ChainLink(
         given.get("format", format_of(content_type)),
@@ -110,7 +113,7 @@ def first_part(descriptor: Mapping[str, Any] | None, content_type: str) -> Chain
 def chain_of(
     descriptor: Mapping[str, Any] | None, content_type: str, data: bytes | memoryview
 ) -> Chain:
-    """``read_chain`` for a message as it is stored."""
+    """As ``read_chain``, for a message as it is stored."""
     part = first_part(descriptor, content_type)
     return read_chain(part.format, part.encoding, part.coded_char_set_id, data)
 
@@ -122,7 +125,8 @@ def with_rfh2(
     content_type: str,
     folders: Sequence[Folder],
 ) -> Stored:
-    """Add an RFH2 with these folders as first header, unless the first is an RFH2.
+    """Add an RFH2 with these folders as first header, unless the first header is an
+    RFH2.
 
     The RFH2 takes the descriptor's format, CCSID and encoding; the descriptor then
     describes the RFH2. Nothing else changes.
@@ -146,7 +150,7 @@ def with_dead_letter_header(
     *,
     content_type: str,
 ) -> Stored:
-    """Add an MQDLH as first header. It takes the descriptor's format, CCSID and
+    """Add an MQDLH as first header. The MQDLH takes the descriptor's format, CCSID and
     encoding."""
     part = first_part(descriptor, content_type)
     complete = replace(

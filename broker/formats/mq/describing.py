@@ -1,4 +1,4 @@
-"""Descriptors and headers as text for pages, with names of numbers."""
+"""Descriptors and headers as text for pages; codes are shown with their names."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from broker.formats.mq.fixed import shown
 from broker.formats.mq.folders import Element
 from broker.formats.mq.rfh2 import Rfh2
 
-LONGEST = 1_000  # characters of a value
-MOST = 500  # fields of a section
-ROW = 16  # bytes
+LONGEST = 1_000  # most characters of a value
+MOST = 500  # most fields of a section
+ROW = 16  # bytes shown in a row
 
 CODES: Mapping[str, tuple[type[IntEnum], ...]] = {
     "coded_char_set_id": (Ccsid,),
@@ -73,7 +73,7 @@ def section(name: str, found: Iterable[tuple[str, str]]) -> Section:
 
 
 def readable(text: str) -> str:
-    """Text for a page: cut, and without unprintable characters."""
+    """A text for a page: cut, and without unprintable characters."""
     cut = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     return "\n".join(map(shown, cut.replace("\0", "\N{SYMBOL FOR NULL}").split("\n")))
 
@@ -123,7 +123,7 @@ def octets(chain: Chain) -> Iterator[tuple[str, str]]:
 
 
 def text_of(name: str, value: str | int | bytes) -> str:
-    """A field's value, and its meaning if that is known."""
+    """A field's value as text, with its meaning if that is known."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, str):
@@ -145,7 +145,7 @@ def meaning_of(name: str, value: int) -> str:
 
 
 def report_options(report: int) -> Iterator[str]:
-    """The names of the options; unknown bits as a number."""
+    """The names of the report options; unknown bits are shown as a number."""
     for mask, patterns in KINDS_OF_REPORT.items():
         if (bits := report & mask) in (*patterns, mask):
             yield str(Report(bits).name)

@@ -37,10 +37,10 @@ from broker.errors.mq_codes import (
 )
 from broker.formats.mq.fixed import byte_order, padded, unpadded
 
-SIZE = 364  # bytes
+SIZE = 364  # size in bytes
 STRUC_ID, VERSION = b"MD  ", 2
 LAYOUT = "4si 6i 8s 2i 24s24s i 48s48s 12s32s32s i28s8s8s 4s 24s 4i"
-TEXTS = {  # and their width in bytes
+TEXTS = {  # text fields, and their width in bytes
     "format": 8,
     "reply_to_q": 48,
     "reply_to_q_mgr": 48,
@@ -52,16 +52,16 @@ TEXTS = {  # and their width in bytes
     "appl_origin_data": 4,
 }
 OCTETS = {"msg_id": 24, "correl_id": 24, "accounting_token": 32, "group_id": 24}
-COLUMNS = {  # fields that a message has columns for; never in the JSON
+COLUMNS = {  # fields that are stored in columns of the message; never in the JSON
     *("priority", "persistence", "expiry", "backout_count"),
     *("reply_to_q", "put_date", "put_time"),
 }
 
 TEXTUAL = ("text/", "application/json", "application/xml")
-LONGEST_EXPIRY = 999_999_999  # tenths of a second
+LONGEST_EXPIRY = 999_999_999  # in tenths of a second
 TENTH = timedelta(milliseconds=100)
 
-# "With data" has the bits of the plain report and more; "with full data" has all.
+# "With data" has the bits of the plain report and more bits; "with full data" has all.
 KINDS_OF_REPORT = {
     Report.EXCEPTION_WITH_FULL_DATA: (Report.EXCEPTION, Report.EXCEPTION_WITH_DATA),
     Report.EXPIRATION_WITH_FULL_DATA: (Report.EXPIRATION, Report.EXPIRATION_WITH_DATA),
@@ -77,7 +77,7 @@ class DescribedMessage(Protocol):
     """The source of a descriptor; a delivery implements it."""
 
     @property
-    def message_id(self) -> int: ...  # the broker's number
+    def message_id(self) -> int: ...  # the broker's message number
     @property
     def client_message_id(self) -> str | None: ...
     @property
@@ -129,8 +129,8 @@ class Descriptor:
     appl_identity_data: str = ""
     put_appl_type: int = PutApplType.NO_CONTEXT
     put_appl_name: str = ""
-    put_date: str = ""  # YYYYMMDD
-    put_time: str = ""  # HHMMSSTH, UTC
+    put_date: str = ""  # format YYYYMMDD
+    put_time: str = ""  # format HHMMSSTH, in UTC
     appl_origin_data: str = ""
     group_id: bytes = bytes(OCTETS["group_id"])
     msg_seq_number: int = 1
@@ -172,7 +172,8 @@ class Descriptor:
         """The fields without a column that differ from ``implied``, as JSON.
 
         Args:
-            implied: the descriptor by the columns alone; by default the defaults.
+            implied: the descriptor that the columns alone imply; if it is not given,
+                the default values.
         """
         plain = implied or Descriptor()
         return {
@@ -193,7 +194,7 @@ class Descriptor:
         """Read the first 364 bytes, in the byte order of ``encoding``.
 
         Raises:
-            MalformedHeader: they are not a version 2 MQMD.
+            MalformedHeader: the bytes are not a version 2 MQMD.
         """
         if len(raw) < SIZE:
             why = f"it has {len(raw)} of {SIZE} bytes"
@@ -301,7 +302,7 @@ def own_id(message: DescribedMessage, broker_name: str) -> bytes:
 
 
 def made_id(number: int, broker_name: str) -> bytes:
-    """The MsgId of a message whose sender gave none."""
+    """The MsgId of a message whose sender gave no id."""
     return b"AMQ " + padded(broker_name, 12) + number.to_bytes(8, "big", signed=True)
 
 
@@ -320,7 +321,8 @@ def identifier(name: str | None) -> bytes:
 
 
 def remaining(expires_at: datetime | None, now: datetime) -> int:
-    """Tenths of a second until then; -1: unlimited; at least 1, as it is delivered."""
+    """Tenths of a second until a time; -1: unlimited; at least 1, as the message is
+    delivered."""
     if expires_at is None:
         return EXPIRY_UNLIMITED
     return min(max((expires_at - now) // TENTH, 1), LONGEST_EXPIRY)

@@ -14,7 +14,8 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def byte_order(encoding: int) -> Literal["<", ">"]:
-    """The byte order of integers, for ``struct``; 2 in the last digit is reversed."""
+    """The byte order of integers, for ``struct``; if the last digit is 2, it is
+    reversed."""
     return "<" if encoding & Enc.INTEGER_MASK == Enc.INTEGER_REVERSED else ">"
 
 
@@ -30,7 +31,7 @@ def padded(text: str, width: int) -> bytes:
 
 
 def unpadded(raw: bytes) -> str:
-    """The text without its padding; ``padded`` restores the bytes."""
+    """The text without its padding; ``padded`` restores the padding."""
     return raw.decode("utf-8", "surrogateescape").rstrip(" ")
 
 

@@ -25,7 +25,8 @@ from defusedxml.sax import make_parser
 
 from broker.errors.messages import MalformedFormat
 
-LONGEST, DEEPEST, MOST = 2**20, 20, 10_000  # characters, levels, elements of a folder
+# limits of a folder: characters, levels, elements
+LONGEST, DEEPEST, MOST = 2**20, 20, 10_000
 
 Value = str | bool | int | float | bytes | None
 
@@ -36,7 +37,7 @@ class Element:
 
     name: str
     value: Value | tuple[Element, ...]
-    dt: str = "string"  # the type of a property
+    dt: str = "string"  # the data type of a property
 
     @property
     def is_group(self) -> bool:
@@ -48,7 +49,7 @@ class Folder:
     """A top-level group of an RFH2, and its text as sent."""
 
     root: Element
-    text: str  # with trailing blanks
+    text: str  # the text, with trailing blanks
 
     @classmethod
     def of(cls, name: str, *elements: Element) -> Self:
@@ -62,7 +63,7 @@ class Folder:
             folder = cls.parse(written(root))
         except MalformedFormat as wrong:
             raise ValueError(f"{name!r} cannot be a folder: {wrong.why}") from None
-        if repr(folder.root) != repr(root):  # as NaN is not equal to itself
+        if repr(folder.root) != repr(root):  # repr, because NaN is not equal to itself
             raise ValueError(f"{name!r} cannot be a folder: it would read differently")
         return folder
 
@@ -71,7 +72,7 @@ class Folder:
         """Read a folder's text.
 
         Raises:
-            MalformedFormat: it is not a folder; with the offset of a character.
+            MalformedFormat: the text is not a folder; with the offset of a character.
         """
         if len(text) > LONGEST:
             raise malformed(f"a folder has more than {LONGEST:,} characters", LONGEST)
@@ -95,7 +96,7 @@ def malformed(why: str, offset: int) -> MalformedFormat:
 
 
 class Reader(ContentHandler):
-    """SAX handler that builds elements."""
+    """A SAX handler that builds elements."""
 
     root: Element
 
@@ -133,7 +134,7 @@ class Reader(ContentHandler):
             self.root = element
 
     def place(self) -> int:
-        """The position of the parser, in characters."""
+        """The parser's position, in characters."""
         if self.locator is None or (line := self.locator.getLineNumber()) is None:
             return 0
         ends = [match.end() for match in re.finditer("\r\n?|\n", self.text)]

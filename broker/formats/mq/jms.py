@@ -18,7 +18,8 @@ NOT_PERSISTENT, PERSISTENT = 1, 2  # values of JMSDeliveryMode
 
 
 class Sent(Protocol):
-    """The source of the folders; a delivery implements it."""
+    """The message from which the folders are made; a delivery implements this
+    protocol."""
 
     @property
     def address(self) -> str: ...
@@ -100,7 +101,8 @@ def headers(message: Sent) -> Iterator[Element]:
 
 
 def user_property(name: str, value: Any) -> Element:
-    """A JSON value with its type in an RFH2; a value without such a type is text."""
+    """A JSON value with its type in an RFH2; a value whose type an RFH2 lacks becomes
+    text."""
     if isinstance(value, bool):
         return Element(name, value, "boolean")
     if isinstance(value, int) and -(2**63) <= value < 2**63:

@@ -1,4 +1,4 @@
-"""The dead-letter header (MQDLH): why a message is on a dead letter queue."""
+"""The dead-letter header (MQDLH); it says why a message is on a dead letter queue."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from broker.errors.mq_codes import Ccsid, Enc, Format, PutApplType, Reason
 from broker.formats.mq.descriptor import date_and_time
 from broker.formats.mq.fixed import byte_order, padded, unpadded
 
-SIZE = 172  # bytes
+SIZE = 172  # size in bytes
 STRUC_ID, VERSION = b"DLH ", 1
 LAYOUT = "4si i 48s48s 2i 8s i 28s8s8s"
-TEXTS = {  # and their width in bytes
+TEXTS = {  # text fields, and their width in bytes
     "dest_q_name": 48,
     "dest_q_mgr_name": 48,
     "format": 8,
@@ -38,13 +38,15 @@ class DeadLetterHeader:
     reason: int = Reason.NONE
     dest_q_name: str = ""  # the queue that the message was on, or destined for
     dest_q_mgr_name: str = ""
-    encoding: int = Enc.NORMAL  # of the next part, as are the next two
+    # of the part after this header; so are the next two fields
+    encoding: int = Enc.NORMAL
     coded_char_set_id: int = Ccsid.UTF_8
     format: str = Format.NONE
-    put_appl_type: int = PutApplType.NO_CONTEXT  # who dead-lettered it
+    # kind of the program that dead-lettered the message
+    put_appl_type: int = PutApplType.NO_CONTEXT
     put_appl_name: str = ""
-    put_date: str = ""  # YYYYMMDD
-    put_time: str = ""  # HHMMSSTH, UTC
+    put_date: str = ""  # format YYYYMMDD
+    put_time: str = ""  # format HHMMSSTH, in UTC
 
     @classmethod
     def at(cls, moment: datetime, *, reason: int, queue: str, broker_name: str) -> Self:

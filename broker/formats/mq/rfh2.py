@@ -12,10 +12,10 @@ from broker.errors.mq_codes import Ccsid, Enc
 from broker.formats.mq.fixed import byte_order, padded, unpadded
 from broker.formats.mq.folders import Folder
 
-SIZE = 36  # bytes, without the folders
+SIZE = 36  # size in bytes, without the folders
 STRUC_ID, VERSION = b"RFH ", 2
 LAYOUT = "4si i 2i8s ii"
-MOST = 100  # folders
+MOST = 100  # most folders
 UTF_16 = (Ccsid.UTF_16, Ccsid.UTF_16_UNICODE_2, Ccsid.UTF_16_UNICODE_3)
 
 
@@ -29,11 +29,11 @@ class Rfh2:
 
     name: ClassVar[str] = "MQRFH2"
 
-    encoding: int  # of the next part, as are the next two
+    encoding: int  # of the part after this header; so are the next two fields
     coded_char_set_id: int
     format: str
     flags: int = 0
-    name_value_ccsid: int = Ccsid.UTF_8  # of the folders
+    name_value_ccsid: int = Ccsid.UTF_8  # character set of the folders
     folders: tuple[Folder, ...] = ()
 
     @property

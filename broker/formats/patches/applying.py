@@ -1,4 +1,5 @@
-"""Apply a patch to one message: the result is a repair, or why it does not apply."""
+"""Apply a patch to one message. The result is a repair, or the reason why the patch
+cannot be applied."""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ from broker.formats.patches.headers import (
 )
 from broker.formats.text import text_of
 
-LARGEST = 2**20  # bytes of a body, before and after
-MOST_VALUES = 2_000_000  # values copied for one message
+LARGEST = 2**20  # largest body in bytes, before and after the change
+MOST_VALUES = 2_000_000  # most values copied for one message
 
 
 class Misfit(StrEnum):
-    """Why a patch does not apply to a message."""
+    """The reason why a patch cannot be applied to a message."""
 
     UNCHANGED = "unchanged"
     GUARD_FAILED = "guard_failed"
@@ -40,7 +41,7 @@ class Misfit(StrEnum):
 
 
 class Unfit(Exception):
-    """A patch does not apply to a message."""
+    """A patch cannot be applied to a message."""
 
     def __init__(self, misfit: Misfit) -> None:
         super().__init__(misfit)
@@ -49,12 +50,12 @@ class Unfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A message as a patch reads it."""
+    """A message as a patch sees it."""
 
-    headers: Headers  # by name; values as ``broker.formats.lossless_json`` reads them
-    body: bytes | None  # None: it is longer than ``LARGEST``
+    headers: Headers  # values by name, as ``broker.formats.lossless_json`` reads them
+    body: bytes | None  # None: the body is longer than ``LARGEST``
     locked: frozenset[str] = frozenset()  # names of headers that cannot be changed
-    is_locked: bool = False  # whether no header can be changed
+    is_locked: bool = False  # whether no header may be changed
 
     @property
     def content_type(self) -> str:
@@ -65,7 +66,7 @@ class Subject:
 class Repair:
     """The changes of a patch to one message."""
 
-    body: bytes | None = None  # None: unchanged
+    body: bytes | None = None  # the new body; None: unchanged
     headers: Mapping[str, Any] = field(default_factory=dict)  # new or changed values
     without: frozenset[str] = frozenset()  # names of removed headers
 
@@ -100,7 +101,7 @@ def apply(patch: Patch, subject: Subject) -> Repair:
     """Apply a patch to a message.
 
     Raises:
-        Unfit: it does not apply, and why.
+        Unfit: the patch cannot be applied; with the reason.
     """
     try:
         after = changed(subject.headers, patch.headers)

@@ -14,8 +14,8 @@ from broker.formats import lossless_json
 from broker.formats.patches.applying import Repair, Subject
 from broker.formats.text import text_of
 
-MOST = 50  # changes of one message
-LONGEST = 200  # characters of a value, or of its path
+MOST = 50  # most changes recorded of one message
+LONGEST = 200  # most characters of a value, or of its path
 NOTHING: Any = object()
 
 
@@ -23,13 +23,13 @@ NOTHING: Any = object()
 class ValueChange:
     """One changed value."""
 
-    where: str  # a header's name, or a path in the body
-    before: str | None  # as JSON; None: it did not exist
+    where: str  # name of a header, or path in the body
+    before: str | None  # the value as JSON; None: the value did not exist
     after: str | None
 
     @property
     def kind(self) -> str:
-        """The kind of change: the operation, and the path without array indexes."""
+        """The kind of change: the operation, and the path without indexes of arrays."""
         op = (
             "add"
             if self.before is None
@@ -41,7 +41,7 @@ class ValueChange:
 
 
 def changes(subject: Subject, repair: Repair) -> list[ValueChange]:
-    """The changes of a repair, at most ``MOST``."""
+    """The changes of a repair, at most ``MOST`` of them."""
     return list(islice(all_changes(subject, repair), MOST))
 
 
@@ -100,5 +100,5 @@ def escaped(name: str) -> str:
 
 
 def generic(where: str) -> str:
-    """A path with ``*`` for array indexes."""
+    """A path with ``*`` instead of indexes of arrays."""
     return "/".join("*" if part.isdigit() else part for part in where.split("/"))

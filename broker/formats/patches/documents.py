@@ -25,7 +25,7 @@ from broker.errors.patches import InvalidPatch
 from broker.formats import lossless_json
 from broker.formats.patches.headers import HeaderOperation, read
 
-LONGEST = 64 * 2**10  # characters
+LONGEST = 64 * 2**10  # most characters of a patch
 MOST_OPERATIONS = 100
 NEEDS = {
     "add": "value",
@@ -53,7 +53,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole new body, edited by a user."""
+    """A complete new body that a user has written."""
 
     body: bytes
 
@@ -70,7 +70,7 @@ def parse(text: str) -> Patch:
     """Parse a patch.
 
     Raises:
-        InvalidPatch: it is invalid; with the reason and the place.
+        InvalidPatch: the patch is invalid; with the reason and the place.
     """
     if len(text) > LONGEST:
         raise InvalidPatch(f"it is longer than {LONGEST:,} characters")
@@ -85,7 +85,7 @@ def parse(text: str) -> Patch:
 
 
 def read_patch(said: Any) -> Patch:
-    """A patch from parsed JSON (``lossless_json``)."""
+    """A patch from parsed JSON (see ``lossless_json``)."""
     if not isinstance(said, dict):
         raise InvalidPatch("a patch is an object with “body”, “headers” or both")
     for name in said.keys() - {"body", "headers"}:
@@ -123,7 +123,8 @@ def read_body(said: Any) -> JsonOperations | Merge:
 
 
 def check_operation(said: Any, where: str) -> None:
-    """Refuse an operation that the library would refuse only when applied."""
+    """Refuse an operation that the JSON Patch library would refuse only when it is
+    applied."""
     try:
         JsonPatch([said])
         need = NEEDS.get(said["op"])
@@ -156,7 +157,7 @@ def changes_anything(patch: Patch) -> bool:
 
 
 def written(patch: Patch) -> str:
-    """The JSON text of a patch, for ``parse``; without a whole new body."""
+    """The JSON text of a patch, for ``parse``; a complete new body is left out."""
     said: Mapping[str, Any] = {}
     match patch.body:
         case JsonOperations(operations):

@@ -20,8 +20,8 @@ FIELDS = {  # the headers that can be changed, and the column of each
     "group-id": "group_id",
 }
 PROPERTY = "h."
-OWN = ("_AMQ_", "_BRK_")  # prefixes of properties that the broker writes
-LONGEST_NAME, LONGEST_VALUE = 250, 16 * 2**10  # characters
+OWN = ("_AMQ_", "_BRK_")  # prefixes of properties that only the broker writes
+LONGEST_NAME, LONGEST_VALUE = 250, 16 * 2**10  # most characters
 NEEDS: dict[str, set[str]] = {
     "test": {"value"},
     "set": {"value"},
@@ -43,18 +43,18 @@ class HeaderOperation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of headers that it changes."""
+        """The names of the headers that the operation changes."""
         return () if self.op == "test" else (self.name, *([self.to] if self.to else []))
 
     @property
     def document(self) -> dict[str, Any]:
-        """Its JSON in a patch."""
+        """The operation as JSON, as in a patch."""
         said = {"op": self.op, "name": self.name}
         return said | {need: getattr(self, need) for need in NEEDS[self.op]}
 
 
 class NotThereError(LookupError):
-    """A header to remove or to rename does not exist."""
+    """A header to remove or rename does not exist."""
 
 
 class GuardError(Exception):
@@ -62,7 +62,7 @@ class GuardError(Exception):
 
 
 def is_own(name: str) -> bool:
-    """Whether it is a property that only the broker writes."""
+    """Whether a property is one that only the broker writes."""
     return name.startswith(tuple(PROPERTY + one for one in OWN))
 
 
@@ -97,7 +97,7 @@ def changed(headers: Headers, operations: Iterable[HeaderOperation]) -> Headers:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equality of JSON values: true does not equal 1."""
+    """Whether two JSON values are equal; true does not equal 1."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(
             same(value, other[name]) for name, value in one.items()
@@ -111,7 +111,7 @@ def read(said: Any, where: str) -> HeaderOperation:
     """Parse one operation of a patch.
 
     Raises:
-        InvalidPatch: it is invalid; with the reason.
+        InvalidPatch: the operation is invalid; with the reason.
     """
     if not isinstance(said, dict):
         raise InvalidPatch("an operation is an object", where)
@@ -167,7 +167,7 @@ def check_value(name: str, value: Any, where: str) -> None:
 
 
 def is_writable(text: str) -> bool:
-    """Whether it has no lone surrogates."""
+    """Whether a text has no lone surrogates, so that it can be encoded."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""Build conditions and values from the parse tree of a selector, and check types.
+"""Build conditions and values from the parse tree of a selector, and check their types.
 
 An LALR(1) grammar cannot distinguish conditions from numbers, because both may be in
-parentheses. So this is checked here, and a fault has its position.
+parentheses. So this module distinguishes them, and a fault has its position.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ from broker.formats.selectors.conditions import (
 )
 from broker.formats.selectors.patterns import Pattern
 
-DEPTH = 32  # of conditions within conditions
-OPERATIONS = 20  # in one number: exact numbers grow with each
-LONGEST = 2**63  # the smallest long is the negative of this
+DEPTH = 32  # most levels of nested conditions
+# most operations in one number: exact numbers become longer with each operation
+OPERATIONS = 20
+LONGEST = 2**63  # the smallest long is the negative of this number
 
 HEADERS = frozenset(
     [
@@ -46,7 +47,8 @@ HEADERS = frozenset(
 
 
 class FaultError(Exception):
-    """A selector is invalid: why, and at which character, from 0."""
+    """A selector is invalid: the reason, and the position of the character, counted
+    from 0."""
 
     def __init__(self, at: int, why: str) -> None:
         super().__init__(at, why)
@@ -58,7 +60,7 @@ class BuiltNode(NamedTuple):
     """A node built from a part of the text."""
 
     node: Condition | Value
-    at: int  # the position of the part
+    at: int  # position of that part
     depth: int = 1
     operations: int = 0
 
@@ -211,7 +213,7 @@ def numeral(token: Token) -> Scalar:
     """A number in the syntax of Java: ``0x1F``, ``017``, ``6L``, ``7e3``.
 
     Raises:
-        FaultError: it is too large for a long or a double, or invalid.
+        FaultError: the number is too large for a long or a double, or invalid.
     """
     text = token.lower()
     whole = text.removesuffix("l").lstrip("0") or "0"

@@ -63,7 +63,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """The name's value is one of these strings."""
+    """The value of the name is one of these strings."""
 
     name: Name
     values: frozenset[str]
@@ -71,7 +71,7 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """The name's value is a string that the pattern matches."""
+    """The value of the name is a string that the pattern matches."""
 
     name: Name
     pattern: Pattern

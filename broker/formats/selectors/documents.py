@@ -10,7 +10,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Selectable(Protocol):
-    """The common fields of a new message and a delivery."""
+    """The fields that a new message and a delivery have in common."""
 
     @property
     def properties(self) -> Mapping[str, Any]: ...
@@ -35,7 +35,7 @@ def document(message: Selectable) -> dict[str, object]:
     includes this delivery. Times are milliseconds since 1970.
     ``sql/queueing/choose.sql`` builds the same document.
     """
-    # In a delivery ``message_id`` is the broker's number, not the sender's id.
+    # In a delivery, ``message_id`` is the broker's number, not the sender's id.
     sent_as = getattr(message, "message_id", None)
     backouts = getattr(message, "backout_count", 0)
     return dict(message.properties) | {

@@ -34,7 +34,8 @@ from broker.formats.selectors.patterns import Pattern
 
 ALWAYS, NEVER = "(1 == 1)", "(1 == 0)"
 SIGNS = {"=": "==", "<>": "!="}
-IN_REGEXES = frozenset(r"\.^$|?*+()[]{}")  # special characters
+# characters with a special meaning in regular expressions
+IN_REGEXES = frozenset(r"\.^$|?*+()[]{}")
 
 # Limits of a regular expression, so that it is cheap to compile and to match.
 GAPS = 3
@@ -43,7 +44,7 @@ CHARACTERS = 200
 
 
 class OnlyInPythonError(Exception):
-    """This condition has no path."""
+    """The condition cannot be written as a JSON path."""
 
 
 def compiled(condition: Condition) -> str | None:
@@ -59,7 +60,8 @@ def compiled(condition: Condition) -> str | None:
 
 
 def when(condition: Condition, *, is_true: bool) -> str:
-    """A path in parentheses for: the condition is true; or: it is false."""
+    """A path, in parentheses, that is true if the condition is true; or, if it is
+    false."""
     match condition:
         case Not(inner):
             return when(inner, is_true=not is_true)
@@ -138,7 +140,7 @@ def same_type(left: Value, right: Value, *, equal: bool) -> list[str]:
 
 
 def type_of(value: Value) -> str | None:
-    """The type of a value if it is the same for all messages, else None."""
+    """The type of a value if the type is the same for all messages, else None."""
     match value:
         case Name():
             return None
@@ -154,7 +156,7 @@ def plain(value: Value) -> list[Name]:
 
 
 def summed(value: Value) -> Iterator[Name]:
-    """The names in a calculation, which must be numbers."""
+    """The names in a calculation; their values must be numbers."""
     match value:
         case Negative(operand):
             sides = [operand]
@@ -191,7 +193,7 @@ def path(value: Value) -> str:
 def said(constant: Scalar) -> str:
     """A literal in a path. Strings are written as in JSON."""
     if isinstance(constant, Fraction):
-        return f"({float(constant)!r})"  # the shortest text for the same number
+        return f"({float(constant)!r})"  # the shortest text that gives the same number
     if isinstance(constant, bool | str):
         return json.dumps(constant)
     return f"({constant})"
@@ -215,7 +217,7 @@ def like(condition: Like) -> str:
 
 
 def regex(pattern: Pattern) -> str:
-    """The pattern as a regular expression; with flag s, "." is any character."""
+    """The pattern as a regular expression; with flag s, "." matches any character."""
     characters, gaps = pattern.characters, pattern.gaps
     too_many = len(gaps) > GAPS or characters.count(None) > ANY_ONES
     if too_many or len(characters) > CHARACTERS:

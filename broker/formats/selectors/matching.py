@@ -1,4 +1,4 @@
-"""Evaluate a condition in Python. None is unknown, the third truth value of SQL."""
+"""Evaluate a condition in Python. None means unknown, the third truth value of SQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COMPARE: dict[Operator, Callable[[Anything, Anything], bool]] = {
 
 
 def decide(condition: Condition, document: Mapping[str, object]) -> bool | None:
-    """Whether the condition is true for a document; None is unknown."""
+    """Whether the condition is true for a document; None means unknown."""
     match condition:
         case Not(inner):
             decided = decide(inner, document)
@@ -53,8 +53,8 @@ def decide(condition: Condition, document: Mapping[str, object]) -> bool | None:
 def first(
     conditions: Iterable[Condition], document: Mapping[str, object], *, decisive: bool
 ) -> bool | None:
-    """Evaluate AND or OR: ``decisive`` if one condition is; else None if one is
-    unknown; else the opposite."""
+    """Evaluate AND or OR: ``decisive`` if one condition has this value; else None if
+    the value of a condition is unknown; else the opposite of ``decisive``."""
     decided: bool | None = not decisive
     for condition in conditions:
         one = decide(condition, document)
@@ -120,7 +120,7 @@ def value_of(value: Value, document: Mapping[str, object]) -> Scalar | None:
 
 
 def scalar(value: object) -> Scalar | None:
-    """The value of a property; None if its type cannot be selected on."""
+    """The value of a property; None if selectors do not support the value's type."""
     if isinstance(value, float):
         return Fraction(repr(value)) if math.isfinite(value) else None
     return value if isinstance(value, str | bool | int) else None

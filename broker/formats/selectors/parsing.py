@@ -1,7 +1,8 @@
 """Parse selectors: from text to a condition, or to an error with position and reason.
 
-The parser reads the text once and has its own stack, so that input cannot exhaust
-Python's. Length and depth are bounded for later recursion through the tree.
+The parser reads the text once and has its own stack, so that no input can exhaust
+Python's stack. Length and depth are limited, as later functions recurse through the
+tree.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from broker.formats.selectors.building import (
 from broker.formats.selectors.conditions import Condition
 
 GRAMMAR = Path(__file__).with_name("selector.lark")
-LENGTH = 8192  # characters of a selector
-KEPT = 1024  # selectors in the cache
+LENGTH = 8192  # most characters of a selector
+KEPT = 1024  # most parsed selectors in the cache
 NOWHERE = re.compile(r"[\x00\ud800-\udfff]")  # characters that no message can hold
 
 
@@ -43,7 +44,7 @@ class Selector:
     evaluate the condition."""
 
     def matches(self, document: Mapping[str, object]) -> bool | None:
-        """Whether a message matches; None, unknown, counts as no."""
+        """Whether a message matches; the result unknown (None) counts as no."""
         return matching.decide(self.condition, document)
 
 

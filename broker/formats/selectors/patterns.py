@@ -17,8 +17,8 @@ from functools import cached_property
 class Pattern:
     """A parsed pattern."""
 
-    characters: tuple[str | None, ...]  # None is ``_``
-    gaps: frozenset[int]  # the number of characters before each ``%``
+    characters: tuple[str | None, ...]  # None stands for ``_``
+    gaps: frozenset[int]  # for each ``%``, the number of characters before it
 
     @classmethod
     def of(cls, text: str, escape: str | None = None) -> Pattern:
@@ -42,7 +42,7 @@ class Pattern:
     def matches(self, string: str) -> bool:
         """Whether the whole string matches this pattern."""
         places, gaps = self.places, self.waiting
-        reached = 1  # bit n: the first n characters of the pattern are matched
+        reached = 1  # bit n is set if the first n characters of the pattern are matched
         for character in string:
             here = places[character] if character in places else places[None]
             reached = (reached & here) << 1 | (reached & gaps)
@@ -50,7 +50,8 @@ class Pattern:
 
     @cached_property
     def places(self) -> dict[str | None, int]:
-        """The positions of each character, as bits; None is for all others."""
+        """The positions of each character of the pattern, as bits; None stands for all
+        other characters."""
         anywhere = sum(1 << n for n, one in enumerate(self.characters) if one is None)
         places: dict[str | None, int] = defaultdict(lambda: anywhere, {None: anywhere})
         for n, character in enumerate(self.characters):

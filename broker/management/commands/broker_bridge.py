@@ -27,7 +27,7 @@ class Command(BaseCommand):
         try:
             secrets.check_all()
         except SecretsLost as error:
-            self.stderr.write(str(error))  # the other links go on
+            self.stderr.write(str(error))  # other links continue
         bridge = BridgeRunner()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: bridge.stop())

@@ -24,14 +24,15 @@ END_WITHIN_S = 19.0
 
 
 class Where(NamedTuple):
-    """Host and ports of a listener; a TLS port only if there is a certificate."""
+    """Host and ports of a listener; it has a TLS port only if there is a
+    certificate."""
 
     host: str
     port: int
     tls_port: int | None
 
     def told(self) -> str:
-        """The URLs to connect to, as a sentence."""
+        """The URLs that clients can connect to, as a sentence."""
         places = [ports.url("amqp", self.host, self.port)]
         if self.tls_port is not None:
             places.append(ports.url("amqps", self.host, self.tls_port))
@@ -77,7 +78,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def run_several(self, count: int, where: Where) -> None:
-        """Run several listener processes, and keep their ports bound."""
+        """Run several listener processes, and keep their ports open."""
         options = [f"--host={where.host}", f"--port={where.port}"]
         if where.tls_port is not None:
             options.append(f"--tls-port={where.tls_port}")
@@ -120,7 +121,7 @@ def find(
     """The ports to listen on, from the options or from the settings.
 
     Raises:
-        PortTaken: one of them is in use.
+        PortTaken: a port is in use.
     """
     host = settings.BROKER_AMQP_HOST if host is None else host
     is_fixed = settings.BROKER_AMQP_PORT_IS_FIXED if port is None else True
@@ -135,10 +136,10 @@ def find(
 
 
 def collect_less() -> None:
-    """Run the garbage collector less often, and without objects of the start.
+    """Run the garbage collector less often, and not on objects created at the start.
 
-    Thousands of messages in memory trigger it often. They are no garbage, and each run
-    took as long as reading a message.
+    Thousands of messages in memory trigger the collector often. They are no garbage,
+    and each run took as long as reading a message.
     """
     gc.collect()
     gc.freeze()

@@ -1,7 +1,7 @@
 """A filter as an SQL condition on one entry.
 
-The text of the condition consists only of parts written in this module. Whatever the
-user wrote is passed as a parameter.
+The text of the condition consists only of parts written in this module. All text from
+the user is passed as parameters.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ COLUMNS: dict[str, SQL] = {
 ELSEWHERE = (
     "state",
     "queue",
-)  # these say where to search; see ``broker.monitoring.search.scopes``
+)  # these keys say where to search; see ``broker.monitoring.search.scopes``
 OF_MESSAGES = {
     name for name, column in COLUMNS.items() if "message." in column.as_string()
 } | {PROPERTY.name, WORD.name, "body"}
@@ -91,7 +91,7 @@ class Condition:
         self.text: Composable = SQL(" AND ").join(found) if found else SQL("true")
 
     def apart(self, value: str | bytes | int | Decimal | datetime) -> Composable:
-        """Add a value to the parameters; return its placeholder."""
+        """Add a value to the parameters; return the placeholder for it."""
         name = f"value_{len(self.values)}"
         self.values[name] = value
         return SQL("{}::{}").format(Placeholder(name), TYPES[type(value)])
@@ -117,7 +117,7 @@ class Condition:
         return self.measured(column, one)
 
     def alike(self, column: Composable, text: Text) -> Composable:
-        """Compare a whole text, which may have wildcards."""
+        """A comparison with a whole text, which may have wildcards."""
         if text.is_exact:
             return SQL("{} = {}").format(column, self.apart(text.parts[0]))
         return SQL("{} LIKE {}").format(column, self.apart(pattern(text)))
@@ -155,7 +155,7 @@ class Condition:
         )
 
     def measured(self, column: Composable, one: Alternative) -> Composable:
-        """Compare a number, a time or a duration."""
+        """A comparison with a number, a time or a duration."""
         match one:
             case Is(Moment() as moment):
                 return self.measured(column, Between(moment, moment))
@@ -172,7 +172,7 @@ class Condition:
                 is_end = operator in (">", "<=")
                 operator = ">=" if operator.startswith(">") else "<"
                 at: Any = value.end if is_end else value.start
-            case timedelta():  # longer ago is earlier
+            case timedelta():  # a longer duration is an earlier time
                 operator, at = TURNED[operator], self.now - value
             case _:
                 at = value
@@ -187,13 +187,13 @@ def text_of(one: Alternative) -> Text:
 
 
 def pattern(text: Text) -> str:
-    """A pattern for LIKE; its three special characters are escaped."""
+    """A pattern for LIKE; characters with a special meaning are escaped."""
     return "%".join(re.sub(r"([\\%_])", r"\\\1", part) for part in text.parts)
 
 
 def documents(name: str, text: str) -> list[str]:
-    """JSON of a property with this value, as a text and, if it is one, as a number or
-    truth value."""
+    """JSON objects of a property with this value: as a text and, if possible, as a
+    number or boolean."""
     found = [json.dumps({name: text})]
     if NUMBER.fullmatch(text) or text in ("true", "false"):
         found.append(f"{{{json.dumps(name)}: {text}}}")

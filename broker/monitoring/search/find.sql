@@ -77,7 +77,7 @@ found AS MATERIALIZED (
     SELECT seen.number, seen.id, seen.queue_id, seen.place, seen.until, entry.*,
         {of_dead}
     FROM seen
-    -- One index lookup for each, whatever the planner estimates.
+    -- One index lookup for each row, whatever the planner estimates.
     LEFT JOIN LATERAL (
         SELECT * FROM broker_dead_letter
         WHERE message_id = seen.id AND queue_id = seen.queue_id AND seen.place = 1

@@ -1,4 +1,4 @@
-"""Which lanes have entries between two message numbers.
+"""Find the lanes that have entries between two message numbers.
 
 There may be thousands of lanes, and most have no entry in a given range. So the
 position of the next entry of each lane is kept, and only lanes with an entry are read.
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from broker import sql
 
-RETURNED = 2**62  # message number less position, of entries that were backed out
+RETURNED = 2**62  # message number minus position, for entries that were backed out
 
 
 class LaneSegment(NamedTuple):
@@ -20,7 +20,7 @@ class LaneSegment(NamedTuple):
 
     queue_id: int
     priority: int
-    moved: int  # position less message number
+    moved: int  # position minus message number
 
 
 class Lanes:
@@ -30,20 +30,23 @@ class Lanes:
     """
 
     def __init__(self, lanes: Iterable[tuple[int, int, int]]) -> None:
-        """Args:
-        lanes: queue, priority, and the last position of each.
+        """Start before the newest entries.
+
+        Args:
+            lanes: for each lane its queue, its priority, and its last position.
         """
-        self.passed: list[LaneSegment] = []  # whose next entry is not known
+        self.passed: list[LaneSegment] = []  # segments whose next entry is not known
         self.next: list[
             tuple[int, LaneSegment]
-        ] = []  # a heap: the number of the next entry, negative
+        ] = []  # a heap of the negative number of the next entry, and its segment
         for queue_id, priority, last in lanes:
             self.passed.append(LaneSegment(queue_id, priority, -RETURNED))
             if last >= 0:
                 heappush(self.next, (-last, LaneSegment(queue_id, priority, 0)))
 
     def highest(self, beyond: int) -> int:
-        """The highest number below ``beyond`` in any lane; 0 if there is none."""
+        """The highest message number below ``beyond`` in any lane; 0 if there is
+        none."""
         while self.next and -self.next[0][0] >= beyond:
             self.passed.append(heappop(self.next)[1])
         if self.passed:
@@ -51,7 +54,7 @@ class Lanes:
         return -self.next[0][0] if self.next else 0
 
     def find(self, beyond: int) -> None:
-        """Find the next entry of each segment that was passed."""
+        """Find the next entry of each segment in ``passed``."""
         tops = sql.run(
             "lane_tops",
             {
@@ -70,7 +73,8 @@ class Lanes:
         self.passed = []
 
     def down_to(self, floor: int) -> list[LaneSegment]:
-        """Pass and return the segments with an entry at ``floor`` or above."""
+        """Return the segments with an entry at ``floor`` or above; their next entry
+        becomes unknown."""
         while self.next and -self.next[0][0] >= floor:
             self.passed.append(heappop(self.next)[1])
         return list(self.passed)

@@ -1,4 +1,4 @@
-"""List, count, and keys of the entries that match a filter."""
+"""Pages, counts, and keys of the entries that match a filter."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from broker.monitoring.search.walking import (
 )
 from broker.queueing.browse import bigint
 
-LOOKS = 25  # steps for one page; a step reads fewer entries if it reads bodies
+LOOKS = 25  # most steps for one page; a step reads fewer entries if it reads bodies
 MOST = 1000  # the default limit of a count
-BATCH = 2000  # keys for a plan that one step returns
+BATCH = 2000  # most keys that one step returns for a plan
 STATES = {
     Place.READY.value: "ready",
     Place.CLAIMED.value: "in-flight",
     Place.DELAYED.value: "delayed",
 }
-AT_HAND = (Place.READY.value, Place.DELAYED.value)  # where an entry is not claimed
+# places of entries that are not claimed
+AT_HAND = (Place.READY.value, Place.DELAYED.value)
 LISTED = Columns(
     SQL(
         "dead.message_id IS NOT NULL AS is_dead, dead.cause, dead.error,"
@@ -57,8 +58,8 @@ LISTED = Columns(
 class Effort:
     """The limit of a search, after which it stops before its end."""
 
-    looks: int | None = None  # steps; ``LOOKS`` when not given
-    seconds: float = inf  # after which no further step begins
+    looks: int | None = None  # most steps; None: ``LOOKS``
+    seconds: float = inf  # time after which no further step begins
 
 
 USUAL = Effort()
@@ -70,10 +71,10 @@ class Found:
 
     message_id: int
     queue_id: int
-    state: str  # one of broker.formats.filters.keys.STATES
+    state: str  # a value of broker.formats.filters.keys.STATES
     priority: int
-    tries: int  # times backed out; of a dead letter, before it died
-    until: datetime | None  # end of its delay, its unit of work or its retention
+    tries: int  # number of backouts; for a dead letter, of the original
+    until: datetime | None  # end of the delay, of the unit of work, or of the retention
     expires_at: datetime | None
     put_at: datetime | None
     address: str | None
@@ -83,7 +84,7 @@ class Found:
     correlation_id: str | None
     producer: str | None
     size_bytes: int | None
-    cause: str | None  # of a dead letter, and so on
+    cause: str | None  # this field and the next five are set only for a dead letter
     error: str | None
     fingerprint: str | None
     origin_queue: str | None
@@ -96,7 +97,7 @@ class Found:
 
     @property
     def is_at_hand(self) -> bool:
-        """Whether it is on a queue and not claimed: an operation can take it."""
+        """Whether an operation can take the entry: it is on a queue and not claimed."""
         return self.state not in ("in-flight", "discarded")
 
 
@@ -105,12 +106,12 @@ class Count:
     """How many entries match a filter."""
 
     messages: int
-    is_exact: bool  # otherwise there may be more
-    looked_at: int  # entries read
-    at_hand: int  # matching entries that are not claimed: an operation can take them
+    is_exact: bool  # False: there may be more
+    looked_at: int  # number of entries read
+    at_hand: int  # matching entries that an operation can take, as they are not claimed
 
     def __add__(self, rest: Count) -> Count:
-        """This count and the count of what follows it."""
+        """The sum of this count and of the count of the entries after it."""
         return Count(
             self.messages + rest.messages,
             rest.is_exact,
@@ -124,14 +125,15 @@ class SearchPage:
     """One page of results, the newest message first."""
 
     rows: list[Found]
-    after: str  # the cursor of the next page; "" if this is the last
-    looked_at: int  # entries read
+    after: str  # cursor of the next page; empty for the last page
+    looked_at: int  # number of entries read
     is_limited: bool  # the search stopped at its limit before its end
-    lanes: Lanes | None = field(default=None, repr=False, compare=False)  # to go on
+    # state from which the next page continues
+    lanes: Lanes | None = field(default=None, repr=False, compare=False)
 
     @property
     def count(self) -> Count:
-        """The count up to the end of this page, if it is the first page."""
+        """The number of matches up to the end of this page, if it is the first page."""
         at_hand = sum(one.is_at_hand for one in self.rows)
         return Count(len(self.rows), not self.after, self.looked_at, at_hand)
 
@@ -211,8 +213,8 @@ def count(
 def keys(
     wanted: Filter, *, within: Mapping[int, str], now: datetime | None = None
 ) -> Iterator[list[tuple[int, int]]]:
-    """Message and queue of all entries that match a filter, in batches. For a plan,
-    which must be complete: it has no limit of effort."""
+    """Message and queue of all entries that match a filter, in batches. A plan needs
+    all matches, so there is no limit of effort."""
     walk = Walk(wanted, within, ONLY_KEYS, now=now)
     walk.is_whole = True
     while not walk.at_end:
@@ -222,8 +224,8 @@ def keys(
 def looks(
     walk: Walk, limit: int, effort: Effort = USUAL
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """The matches of each step, until there are enough, or the limit of effort is
-    reached. It makes at least one step."""
+    """The matches of each step, until there are enough matches or the limit of effort
+    is reached. There is at least one step."""
     missing, began_s = limit, monotonic()
     for number in range(effort.looks or LOOKS):
         is_late = number > 0 and monotonic() - began_s > effort.seconds

@@ -1,5 +1,5 @@
-"""Where a filter needs to search: which queues, which states, and which ranges of
-message numbers. Everything else is not read."""
+"""The part of the data that a filter needs to search: which queues, which states, and
+which ranges of message numbers. Everything else is not read."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from broker.formats.filters.values import (
 )
 
 BEYOND = 2**62  # greater than every message number
-SLACK = timedelta(minutes=1)  # by how much order by number and by time may differ
-Range = tuple[int, int]  # of message numbers; the end is exclusive
+# largest difference between the order by number and the order by time
+SLACK = timedelta(minutes=1)
+Range = tuple[int, int]  # message numbers; the end is exclusive
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +31,21 @@ class Scope:
 
     queue_ids: tuple[int, ...]
     states: frozenset[str]
-    ranges: tuple[Range, ...]  # of messages
-    letter_ranges: tuple[Range, ...]  # of dead letters, if no other ready entries
-    late_ranges: tuple[Range, ...]  # of dead letters that keep their time of put
-    fingerprints: tuple[str, ...]  # of dead letters; empty: any
+    ranges: tuple[Range, ...]  # message numbers of any entries
+    # message numbers of dead letters, if no other ready entries are searched
+    letter_ranges: tuple[Range, ...]
+    # message numbers of dead letters that keep their original put time
+    late_ranges: tuple[Range, ...]
+    fingerprints: tuple[str, ...]  # fingerprints of dead letters; empty: any
 
     @property
     def top(self) -> int:
-        """All message numbers to search are below this one."""
+        """All message numbers to search are below this number."""
         return max((high for _, high in self.ranges + self.late_ranges), default=0)
 
     @property
     def bottom(self) -> int:
-        """All message numbers to search are this one or above."""
+        """All message numbers to search are this number or above."""
         return min((low for low, _ in self.ranges + self.late_ranges), default=0)
 
     @property
@@ -114,7 +117,8 @@ def matches(one: Alternative, name: str) -> bool:
 
 
 def fingerprints_of(wanted: Filter) -> tuple[str, ...]:
-    """The fingerprints that a match must have, if all are given without wildcards."""
+    """The fingerprints that a match may have, if the filter gives them without
+    wildcards."""
     for term in terms_of(wanted, "fingerprint"):
         texts = [
             one.value
@@ -171,7 +175,7 @@ Times = tuple[datetime | None, datetime | None]
 
 
 def times_of(wanted: Filter, now: datetime) -> Times:
-    """The earliest and latest time of put of a match; None: no bound."""
+    """The earliest and the latest put time of a match; None: no bound."""
     lows: list[datetime] = []
     highs: list[datetime] = []
     for term in terms_of(wanted, "at", "age"):
@@ -206,7 +210,7 @@ def times_between(one: Alternative, now: datetime) -> Times:
 
 
 def numbers_between(since: datetime | None, until: datetime | None) -> Range:
-    """The range of message numbers put between two times, ``SLACK`` added."""
+    """The range of message numbers put between two times, extended by ``SLACK``."""
     low, high = 1, BEYOND
     if since is not None:
         (low,) = sql.fetch_one("first_since", at=since - SLACK)

@@ -1,4 +1,5 @@
-"""The values of a key among the newest messages, to complete a filter being typed."""
+"""The values of a key among the newest messages; they are suggested while a user types
+a filter."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from broker.monitoring.search.walking import (
     patiently,
 )
 
-NEWEST = 2000  # messages whose values are counted
+NEWEST = 2000  # number of messages whose values are counted
 EFFORT = Effort(looks=3)
-LONGEST = 200  # characters of a value to offer
+LONGEST = 200  # most characters of a suggested value
 
 
 def values(
@@ -56,7 +57,8 @@ def values(
 
 
 def columns_of(key: Key, name: str | None) -> Columns:
-    """The value, cut one character after the longest that is offered."""
+    """The column of the key, cut one character after the longest value that is
+    suggested."""
     of_dead: Composable = SQL("NULL AS nothing")
     of_message: Composable = SHOWN
     column: Composable

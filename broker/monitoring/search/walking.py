@@ -24,10 +24,11 @@ from broker.monitoring.search.scopes import BEYOND, Scope, scope_of
 
 FIRST_SCAN = 250  # entries that the first step reads: enough for most pages
 SCAN = 5000  # entries that each further step reads
-OF_MESSAGES = 2000  # the same, if it reads each message
-OF_BODIES = 500  # the same, if it reads each body
-WIDER = 8  # factor of the range of numbers, after a step that read few
-MOST_LANES = 20_000  # lanes times ranges in one step
+OF_MESSAGES = 2000  # entries that a step reads if it reads each message
+OF_BODIES = 500  # entries that a step reads if it reads each body
+# factor by which the range of numbers grows after a step that found few entries
+WIDER = 8
+MOST_LANES = 20_000  # most lanes times ranges in one step
 PATIENCE = timedelta(seconds=10)  # statement timeout of one step
 
 FOLDER = Path(__file__).parent
@@ -39,10 +40,12 @@ MESSAGE = """{} LATERAL (
 ) AS {} ON true"""
 LOOKED_AT = SQL(MESSAGE.format("LEFT JOIN", "seen", "message"))
 SHOWN = SQL(MESSAGE.format("LEFT JOIN", "found", "message"))
-CAUSES = SQL(", ").join(map(Literal, DeadLetter.IBM_CAUSES))  # keep the time of a put
+# causes of dead letters that keep their put time
+CAUSES = SQL(", ").join(map(Literal, DeadLetter.IBM_CAUSES))
 KEYS = SQL("found.number, found.id, found.queue_id, found.place")
 SET = "SELECT set_config('statement_timeout', %s, true)"
-Cursor = tuple[int, int]  # message and queue; a walk reads entries before them
+# message id and queue id; a walk reads the entries before this position
+Cursor = tuple[int, int]
 START: Cursor = (BEYOND, 0)
 
 
@@ -50,9 +53,9 @@ START: Cursor = (BEYOND, 0)
 class Columns:
     """The columns that a walk returns for each entry, as SQL."""
 
-    of_dead: Composable  # columns of the dead letter, which ``all`` may name
-    all: Composable  # all columns, the number first
-    of_message: Composable  # the join of the message, if a column needs it
+    of_dead: Composable  # columns of the dead letter, which ``all`` may use
+    all: Composable  # all columns, the row number first
+    of_message: Composable  # the join with the message, if a column needs it
 
 
 ONLY_KEYS = Columns(SQL("NULL AS nothing"), KEYS, SQL(""))
@@ -62,15 +65,16 @@ ONLY_KEYS = Columns(SQL("NULL AS nothing"), KEYS, SQL(""))
 class SearchStep:
     """The result of one step."""
 
-    seen: int  # entries it read
-    last: Cursor | None  # the last entry it read; None if there was none
-    floor: int  # the message number down to which it read
-    rows: list[tuple[Any, ...]]  # the matches: number in the step, message, queue, …
+    seen: int  # number of entries read
+    last: Cursor | None  # the last entry read; None if there was none
+    floor: int  # the lowest message number that the step has read
+    # the matches: row number in the step, message, queue, …
+    rows: list[tuple[Any, ...]]
 
 
 @contextmanager
 def patiently(patience: timedelta) -> Iterator[None]:
-    """A block with a statement timeout, in a transaction.
+    """A transaction block with a statement timeout.
 
     Raises:
         SearchTooLong: a statement took longer.
@@ -123,11 +127,12 @@ class Walk:
         self.before = min(before, (min(last + 1, self.scope.top), 0))
         self.looked_at = 0
         self.at_end = self.scope.is_empty
-        self.is_whole = False  # each step reads all lanes in their present state
+        # whether each step reads all lanes in their present state
+        self.is_whole = False
         self.known_lanes = lanes
 
     def on(self, limit: int) -> list[tuple[Any, ...]]:
-        """Make one step; return its matches, in order."""
+        """Make one step; return the matches, in order."""
         look = self.look(limit)
         if len(look.rows) == limit:
             number, message_id, queue_id = look.rows[-1][:3]
@@ -187,7 +192,7 @@ class Walk:
     def values(self) -> dict[str, Any]:
         scope = self.scope
         beyond = self.before[0] + 1
-        # Without lanes no floor is needed: each source is in order.
+        # Without lanes no lower limit is needed: each source is in order.
         floor, parts = 0, list[LaneSegment]()
         if self.is_whole and "ready" in scope.states:
             floor = max(beyond - 1 - self.width, 0) if self.all_lanes else 0
@@ -229,7 +234,7 @@ class Walk:
 
     @cached_property
     def priorities(self) -> list[int]:
-        """Priorities to look up for dead letters that are not read from lanes."""
+        """The priorities to look up for dead letters that are not read from lanes."""
         has_letters = self.scope.letter_ranges or self.scope.late_ranges
         return sorted({one for _, one, _ in self.all_lanes}) if has_letters else []
 
@@ -238,7 +243,8 @@ class Walk:
         return self.known_lanes or Lanes(self.all_lanes)
 
     def within(self, parts: list[LaneSegment]) -> list[tuple[int, int, int, int, int]]:
-        """Queue, priority, low and high position, and position less message number."""
+        """Queue, priority, lowest and highest position, and position minus message
+        number of each segment."""
         ranges = self.scope.ranges
         if len(ranges) * len(parts) > MOST_LANES:
             ranges = ((ranges[0][0], ranges[-1][1]),)
