@@ -54,10 +54,11 @@ from console.api import (
     views,
 )
 from console.api.bridges import documents, parts
-from console.api.messages import browsing, detail, repairs, sending, taking
+from console.api.messages import browsing, detail, repairs, search, sending, taking
 
 PARTS = (
-    *(detail, sending, taking, branches, decisions, queues, browsing, letters),
+    *(search, detail, sending, taking, branches, decisions),
+    *(queues, browsing, letters),
     *(addresses, settings, operations, acting, courses, repairs),
     *(connections, credentials, audit, health, groups, rules, own_rights),
     *(reports, views, parts, documents),

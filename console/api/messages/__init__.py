@@ -1,1 +1,1 @@
-"""Messages over the API: browse, put, get, repair."""
+"""Messages over the API: find, read, browse, put, get, repair."""

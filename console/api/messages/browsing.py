@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from ninja import Path, Query, Router, Schema
 from ninja.errors import ValidationError
 from pydantic import Field
 
-from broker.models import Message, Queue
-from broker.monitoring.dead_letters import NEWEST
+from broker.models import Queue
 from broker.operations import queue_pause
 from broker.queueing import browse
 from broker.security import audit, authorities
@@ -18,9 +17,7 @@ from console.accounts import masking
 from console.api.problems import NO_NUL, REFUSED, require
 from console.api.queues import named
 from console.api.requests import RequestBody
-from console.messages.detail import story_of
 from console.messages.documents import PLACES, BrowsedMessage, FullMessage, told
-from console.messages.rights import require as require_story
 from dashboards.live import depths
 
 router = Router(tags=["queues"])
@@ -63,9 +60,6 @@ class PauseReason(RequestBody):
     reason: str = Field(default="", max_length=200, pattern=NO_NUL)
 
 
-Reason = Field(default="", max_length=500, pattern=NO_NUL)
-
-
 class Entries(Schema):
     """A page of the entries of a queue; the next page begins after ``next``."""
 
@@ -82,13 +76,8 @@ class EntriesPage(Schema):
     after: str = Field(default="", max_length=60, pattern=r"^[0-9._\-]*$")
     limit: int = Field(default=50, ge=1, le=200)
     whole: bool = False  # whether to return properties and bodies
-    unmask: str = Reason  # reason for unmasking; needs the authority ``unmask``
-
-
-class Unmasking(Schema):
-    """The reason for unmasking; needs the authority ``unmask``."""
-
-    unmask: str = Reason
+    # reason for unmasking; needs the authority ``unmask``
+    unmask: str = Field(default="", max_length=500, pattern=NO_NUL)
 
 
 @router.get("/queues", response={200: Queues, **REFUSED}, summary="The queues")
@@ -197,33 +186,3 @@ def whole(
     sight = masking.sight_for(request.user, why, audit.Thing.of(queue))
     veils = sight.veils(one.message_id for one in found)
     return [told(one, veils[one.message_id]) for one in found]
-
-
-@router.get(
-    "/messages/{int:message_id}",
-    response={200: FullMessage, **REFUSED},
-    summary="A message",
-)
-def read_message(
-    request: HttpRequest, message_id: Path[int], why: Query[Unmasking]
-) -> dict[str, Any]:
-    """The message with its properties and body, for callers who may browse a queue that
-    it is or was on; also after it has ended, during its retention. Redaction rules mask
-    parts of it; a caller with the authority ``unmask`` gives a reason to see them.
-    """
-    require(request, BROWSE)
-    story = story_of(message_id) if message_id <= NEWEST else None
-    stored = Message.objects.filter(pk=message_id) if story else None
-    row = None if stored is None else stored.first()
-    if story is None or row is None:
-        raise Http404(f"message {message_id}")
-    require_story(request, "browse", story)
-    entry = browse.as_delivery(
-        row,
-        queue_id=0,
-        backout_count=story.backout_count,
-        priority=row.priority,
-        expires_at=row.expires_at,
-        pos=0,
-    )
-    return told(entry, masking.veil_for(request.user, message_id, why.unmask))

@@ -1,68 +1,31 @@
-"""Finding messages, and why a message is not being delivered."""
+"""One message: read it, and explain why it is not delivered."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
-from ninja.errors import ValidationError
 from pydantic import Field
 
+from broker.models import Message
 from broker.monitoring import explain
-from broker.monitoring import search as finding
 from broker.monitoring.dead_letters import NEWEST
+from broker.queueing import browse
 from broker.security import authorities
+from console.accounts import masking
 from console.api.problems import NO_NUL, REFUSED, require
-from console.messages import export, search_form, search_results
-from console.messages.documents import FoundMessage
+from console.messages.detail import story_of
+from console.messages.documents import FullMessage, told
+from console.messages.rights import require as require_story
 
 router = Router(tags=["messages"])
 
 
-FILES = {one: {"schema": {"type": "string"}} for one in export.TYPES.values()}
-CURSOR = r"^(?:[0-9]{1,19}\.[0-9]{1,10})?$"
+class Unmasking(Schema):
+    """The reason for unmasking; needs the authority ``unmask``."""
 
-
-class MessageFilters(Schema):
-    """Filters for messages; all must match."""
-
-    f: list[str] = Field(default=[], max_length=32)
-
-
-class WantedPage(MessageFilters):
-    """Which messages, and the size of the page."""
-
-    after: str = Field(default="", pattern=CURSOR)
-    limit: int = Field(default=50, ge=1, le=200)
-
-
-class WantedFile(MessageFilters):
-    """The file format, and whether bodies and properties are included."""
-
-    format: Literal["ndjson", "csv"] = "ndjson"
-    bodies: bool = False
-    # the reason for unmasking
     unmask: str = Field(default="", max_length=500, pattern=NO_NUL)
-
-
-class FoundMessages(Schema):
-    """A page of the search results; the next page begins after ``next``."""
-
-    filter: str  # the filter in its normal form
-    messages: list[FoundMessage]
-    next: str | None
-    looked_at: int  # messages examined for this page
-    is_limited: bool  # the search limit was reached; there may be more
-
-
-class Counted(Schema):
-    """The number of matching messages."""
-
-    filter: str  # the filter in its normal form
-    messages: int
-    is_exact: bool  # false: at least this number of messages matches
-    looked_at: int
 
 
 class Explanation(Schema):
@@ -83,74 +46,34 @@ class Explanations(Schema):
 
 
 @router.get(
-    "/messages", response={200: FoundMessages, **REFUSED}, summary="Find messages"
+    "/messages/{int:message_id}",
+    response={200: FullMessage, **REFUSED},
+    tags=["queues"],
+    summary="A message",
 )
-def find_messages(request: HttpRequest, wanted: Query[WantedPage]) -> dict[str, Any]:
-    """Messages that match a filter such as ``state:dead queue:orders* h.tenant:t7``, on
-    queues that the caller may inquire, the newest first. One page examines a limited
-    number of messages; if that limit is reached first, ``is_limited`` is true and
-    ``next`` continues. Filters on bodies or application properties need the authority
-    ``browse``.
-    """
-    require(request, "broker.view_queue")
-    search = search_form.search(request.user, wanted.f)
-    try:
-        page = finding.find(
-            search.filter,
-            within=search.within,
-            after=wanted.after,
-            limit=wanted.limit,
-            effort=search_results.SEARCH,
-        )
-    except ValueError as error:
-        where = ("query", "after")
-        raise ValidationError([{"loc": where, "msg": f"no cursor: {error}"}]) from error
-    return {
-        "filter": str(search.filter),
-        "messages": [search.told(one) for one in page.rows],
-        "next": page.after or None,
-        "looked_at": page.looked_at,
-        "is_limited": page.is_limited,
-    }
-
-
-@router.get(
-    "/messages/count", response={200: Counted, **REFUSED}, summary="Count messages"
-)
-def count_messages(
-    request: HttpRequest, wanted: Query[MessageFilters]
+def read_message(
+    request: HttpRequest, message_id: Path[int], why: Query[Unmasking]
 ) -> dict[str, Any]:
-    """The number of messages that match; counts up to a thousand."""
-    require(request, "broker.view_queue")
-    search = search_form.search(request.user, wanted.f)
-    counted = finding.count(search.filter, within=search.within)
-    return {
-        "filter": str(search.filter),
-        "messages": counted.messages,
-        "is_exact": counted.is_exact,
-        "looked_at": counted.looked_at,
-    }
-
-
-@router.get(
-    "/messages/export",
-    response={200: str, **REFUSED},
-    openapi_extra={"responses": {200: {"content": FILES}}},
-    summary="Export messages",
-)
-def export_messages(
-    request: HttpRequest, wanted: Query[WantedFile]
-) -> StreamingHttpResponse:
-    """All matching messages, as one JSON object a line or as CSV, streamed. With
-    ``bodies``, in JSON only, it includes bodies and properties of messages on queues
-    that the caller may browse. Bodies above 1 MiB are left out, and redaction rules
-    mask. A caller with the authority ``unmask`` gives a reason to see masked parts.
+    """The message with its properties and body, for callers who may browse a queue that
+    it is or was on; also after it has ended, during its retention. Redaction rules mask
+    parts of it; a caller with the authority ``unmask`` gives a reason to see them.
     """
-    require(request, "broker.view_queue")
-    search = search_form.search(request.user, wanted.f, for_payloads=wanted.bodies)
-    return export.export(
-        request, search, wanted.format, bodies=wanted.bodies, why=wanted.unmask
+    require(request, "broker.browse_queue")
+    story = story_of(message_id) if message_id <= NEWEST else None
+    stored = Message.objects.filter(pk=message_id) if story else None
+    row = None if stored is None else stored.first()
+    if story is None or row is None:
+        raise Http404(f"message {message_id}")
+    require_story(request, "browse", story)
+    entry = browse.as_delivery(
+        row,
+        queue_id=0,
+        backout_count=story.backout_count,
+        priority=row.priority,
+        expires_at=row.expires_at,
+        pos=0,
     )
+    return told(entry, masking.veil_for(request.user, message_id, why.unmask))
 
 
 @router.get(
@@ -163,15 +86,17 @@ def explain_message(request: HttpRequest, message_id: Path[int]) -> dict[str, An
     it ended.
     """
     require(request, "broker.view_queue")
-    told = explain.explain(message_id) if message_id <= NEWEST else []
-    if not told:
+    found = explain.explain(message_id) if message_id <= NEWEST else []
+    if not found:
         raise Http404(f"message {message_id}")
     held = authorities.held_by(request.user)
     seen = [
-        one for one in told if held.everywhere("browse") or held.on("browse", one.queue)
+        one
+        for one in found
+        if held.everywhere("browse") or held.on("browse", one.queue)
     ]
     if not seen:
-        queues = {one.queue or "#" for one in told}
+        queues = {one.queue or "#" for one in found}
         known = {one for one in queues if held.on("inquire", one)}
         lacks: authorities.Authority = "browse" if known else "inquire"
         raise authorities.refusal(request.user, lacks, min(known or queues))
