@@ -17,6 +17,8 @@ from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from console.runtime.request_size import BoundedRequest
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 os.environ.setdefault("DATABASE_POOL", "1")
 
@@ -37,10 +39,11 @@ class Pages(ASGIHandler):
         super().load_middleware(is_async=False)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        request = BoundedRequest(scope, receive)
         thread = self.idle.pop() if self.idle else ThreadPoolExecutor(max_workers=1)
         try:
             async with ThreadSensitiveContext(executor=thread):
-                await super().__call__(scope, receive, send)
+                await super().__call__(request.scope, request.receive, send)
         finally:
             # The thread may still work for a client that is gone: it reports when idle.
             loop = asyncio.get_running_loop()

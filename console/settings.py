@@ -191,6 +191,11 @@ BACKOUT_METRICS_TOKEN = env.str("BACKOUT_METRICS_TOKEN", default="")
 BACKOUT_ANSWERS_KEPT_HOURS = env.int("BACKOUT_ANSWERS_KEPT_HOURS", default=24)
 # The largest request in bytes, with all its messages.
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("BACKOUT_MAX_REQUEST_BYTES", default=16 * 2**20)
+FILE_UPLOAD_HANDLERS = [
+    "console.runtime.request_size.UploadLimit",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -43,6 +43,8 @@ from console.views.queues import (
 register_converter(QueueName, "queue")
 register_converter(TextConverter, "text")
 
+handler400 = "console.layout.error_responses.bad_request"
+
 LIST_OF_QUEUES = RedirectView.as_view(pattern_name="console:queues", query_string=True)
 
 LINK = "bridges/<queue:bridge>/<queue:link>/"

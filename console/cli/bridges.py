@@ -22,12 +22,13 @@ from broker.bridges.config.bridge_import import MODES, BridgeImportPreview
 from broker.bridges.config.documents import stored
 from broker.bridges.config.jmsbridge_writing import write
 from broker.bridges.states import Command
+from broker.config.documents import LARGEST_BYTES
 from broker.errors.bridges import CommandRefused
 from broker.models import Link
 from console.bridge_pages import documents
 from console.bridge_pages.documents import LOOK, TAKE_OVER, changes_told
 from console.cli import people, telling
-from console.cli.options import Json, Reason, User, Yes, unreadable
+from console.cli.options import Json, Reason, User, Yes, contents
 from console.cli.people import USAGE
 
 NOTHING = 3
@@ -232,10 +233,7 @@ def taken_over(
     chosen = next((one for one in MODES if one == mode), None)
     if chosen is None:
         raise CommandError(f"--mode is one of {', '.join(MODES)}.", returncode=USAGE)
-    try:
-        document = bridge_import.read(file.read_bytes())
-    except OSError as error:
-        raise unreadable(file, error) from None
+    document = bridge_import.read(contents(file, LARGEST_BYTES))
     if does:
         return bridge_import.apply(document, chosen)
     return bridge_import.preview(document, chosen)

@@ -8,9 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
+from broker.errors import InvalidMessage
 from broker.models import Message
 from broker.monitoring import search as finding
 from broker.queueing import message_files
@@ -23,6 +25,8 @@ from console.cli import people
 from console.cli.options import unreadable
 from console.cli.telling import progress
 from console.messages import search_form
+
+ALL_ELSE = 16 * 2**20  # bytes of a line beside the body
 
 BATCH = 200  # messages in memory at once
 Keys = Sequence[tuple[int, int]]  # the message and the queue of each entry
@@ -127,13 +131,22 @@ def read(path: Path, to: str | None) -> Iterator[NewMessage]:
     Raises:
         InvalidMessage: a line is not a valid message.
     """
+    most = longest_line()
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(iter(lambda: lines.readline(most + 1), b""), 1):
+            if len(line) > most:
+                raise InvalidMessage(f"line {number} is longer than {most:,} bytes")
             if line.strip():
                 one = message_files.read(line, where=f"line {number}")
                 one = replace(one, address=to) if to else one
                 check([one])
                 yield one
+
+
+def longest_line() -> int:
+    """The most bytes that one message may have in a file: six for each byte of its
+    body, as JSON writes control characters, and some for all else."""
+    return 6 * int(settings.BROKER_MAX_MESSAGE_BYTES) + ALL_ELSE
 
 
 def look(path: Path, to: str | None, user: User | None) -> Looked:

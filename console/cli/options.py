@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from typer import Option
 
+from broker.errors import MessageTooLarge
 from console.cli.people import REFUSED, USAGE
 
 User = Annotated[
@@ -40,15 +42,29 @@ Unmask = Annotated[
 
 
 def body_of(text: str, file: Path | None) -> tuple[bytes, str]:
-    """The body to put, and its default content type."""
-    if file is not None:
-        try:
-            return file.read_bytes(), "application/octet-stream"
-        except OSError as error:
-            raise unreadable(file, error) from None
-    if text == "-":
-        return sys.stdin.buffer.read(), "application/octet-stream"
-    return text.encode(), "text/plain; charset=utf-8"
+    """The body to put, and its default content type.
+
+    Raises:
+        MessageTooLarge: the file is larger than a message may be.
+    """
+    if file is None and text != "-":
+        return text.encode(), "text/plain; charset=utf-8"
+    most = settings.BROKER_MAX_MESSAGE_BYTES
+    if file is None:
+        return sys.stdin.buffer.read(most + 1), "application/octet-stream"
+    content = contents(file, most)
+    if len(content) > most:
+        raise MessageTooLarge(max(file.stat().st_size, len(content)), most)
+    return content, "application/octet-stream"
+
+
+def contents(file: Path, most: int) -> bytes:
+    """The bytes of a file; of a larger one, one byte more than is taken."""
+    try:
+        with file.open("rb") as source:
+            return source.read(most + 1)
+    except OSError as error:
+        raise unreadable(file, error) from None
 
 
 def properties_of(pairs: list[str]) -> dict[str, str]:

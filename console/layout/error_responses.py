@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.defaults import page_not_found
+from django.views import defaults
 
 from broker import errors
 from broker.errors import (
@@ -22,9 +24,9 @@ from broker.errors import (
     queues,
     redaction,
     rules,
-    settings,
     units_of_work,
 )
+from broker.errors import settings as of_settings
 from console.accounts import denials, hidden
 
 STATUS: dict[type[errors.BrokerError], int] = {
@@ -88,12 +90,12 @@ STATUS: dict[type[errors.BrokerError], int] = {
     redaction.MaskedMessage: 403,
     redaction.MaskedSearch: 403,
     redaction.UnmaskingNeedsReason: 400,
-    settings.NotAsSeen: 412,
+    of_settings.NotAsSeen: 412,
     rules.InvalidRules: 400,
     rules.NoSuchRules: 404,
     rules.RulesChanged: 409,
-    settings.SettingsChanged: 409,
-    settings.WrongSettings: 400,
+    of_settings.SettingsChanged: 409,
+    of_settings.WrongSettings: 400,
     units_of_work.BackedOut: 409,
     units_of_work.MarkNotPossible: 409,
     units_of_work.NoSuchXid: 404,
@@ -112,6 +114,15 @@ def status_of(error: errors.BrokerError) -> int:
     return next((STATUS[one] for one in type(error).__mro__ if one in STATUS), 400)
 
 
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The response to a request that is too large; others as Django answers them."""
+    if not isinstance(exception, RequestDataTooBig):
+        return defaults.bad_request(request, exception)
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    told = {"error": exception, "most": most}
+    return render(request, "413.html", told, status=413)
+
+
 class RefusalMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -127,7 +138,7 @@ class RefusalMiddleware:
         if not isinstance(error, errors.BrokerError):
             return None
         if hidden.hides(request, error):
-            return page_not_found(request, Http404())
+            return defaults.page_not_found(request, Http404())
         is_part = "HX-Request" in request.headers
         template = "console/_refusal.html" if is_part else "console/refusal.html"
         status = status_of(error)

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from broker.config import artemis_xml
+from broker.config.documents import LARGEST_BYTES
 from broker.config.imports import (
     FORMATS,
     MODES,
@@ -63,8 +64,7 @@ class Command(BaseCommand):
     def take_over(self, file: str, mode: Mode, *, does: bool) -> None:
         before = set(advice())
         try:
-            raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-            document = read(raw)
+            document = read(content_of(file))
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
         except WrongSettings as error:
@@ -102,3 +102,11 @@ class Command(BaseCommand):
             before = "not defined" if one.before is None else repr(one.before)
             after = "not defined" if one.after is None else repr(one.after)
             self.stdout.write(f"    {one.field}: {before} → {after}")
+
+
+def content_of(file: str) -> bytes:
+    """A document as bytes; of a larger one, one byte more than is taken."""
+    if file == "-":
+        return sys.stdin.buffer.read(LARGEST_BYTES + 1)
+    with Path(file).open("rb") as source:
+        return source.read(LARGEST_BYTES + 1)

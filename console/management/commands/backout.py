@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from django_typer.management import command, group
 from typer import Argument, Option
 
+from broker.config.documents import LARGEST_BYTES
 from broker.errors import BrokerError
 from broker.errors.operations import NothingChosen
 from broker.models import DeadLetter, Operation
@@ -29,8 +30,8 @@ from console.cli.options import (
     User,
     Yes,
     body_of,
+    contents,
     properties_of,
-    unreadable,
 )
 from console.cli.people import REFUSED, USAGE
 
@@ -305,10 +306,7 @@ class Command(BridgeCommands):
         json: Json = False,
     ) -> None:
         """Show what a document would change; with --yes, make all changes or none."""
-        try:
-            raw = file.read_bytes()
-        except OSError as error:
-            raise unreadable(file, error) from None
+        raw = contents(file, LARGEST_BYTES)
         told = deeds.import_settings(people.acting(user), raw, mode, does=yes)
         self.tell(told, deeds.changes_in_words(told), as_json=json)
         if not told["changes"]:
